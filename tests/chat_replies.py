@@ -19,7 +19,7 @@ STYLES = {
 """How a text is cut into tokens; `fused` keeps a quotation mark and the word after it together,
 `bytes` sends each byte of what is not ASCII as a token of its own."""
 
-WORD = re.compile(r'"answer": "(yes|no|first|second|neither)"')
+WORD = re.compile(r'"answer": "(yes|no|first|second|neither|support|partial_support|not_support)"')
 _REST = -12.0
 _FORCED = -9999.0
 """What some servers send for a token that only the schema's grammar made the model write."""

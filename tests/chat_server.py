@@ -395,6 +395,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_400(self) -> None:
         self.send(400, b"Bad Request", {"Content-Type": "text/plain"})
 
+    def do_echo(self) -> None:
+        """Refuses with the whole prompt in the message."""
+        self.send_error_json(400, f"cannot answer: {self.prompt}")
+
     def do_blind(self) -> None:
         """Refuses any response format without saying why."""
         if "response_format" in self.body:

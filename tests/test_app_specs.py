@@ -167,6 +167,8 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()):
         yield (*path, name), command
         if isinstance(command, click.Group):
             yield from _commands(command, (*path, name))
+        for word, other in getattr(command, "words", {}).items():
+            yield (*path, name, word), other
 
 
 ALL = dict(_commands(app))

@@ -31,6 +31,8 @@ def commands() -> Iterator[tuple[str, click.Command]]:
                 yield from below(f"{words} {name}", found)
         else:
             yield words.strip(), command
+            for name, found in getattr(command, "words", {}).items():
+                yield from below(f"{words} {name}", found)
 
     yield from below("", app)
 

@@ -56,10 +56,13 @@ from pnyx.judge.questions import (
     Shot,
     Support,
 )
+from pnyx.judge.reports.related import RelatedJudge
+from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS, Task
 from pnyx.measure.core.base import Measured
+from pnyx.measure.reports.registry import REPORT_MEASURES
 from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy
 from pnyx.records import (
     CITATION_STYLES,
@@ -78,6 +81,7 @@ from pnyx.search.pipeline import SearchPlan
 from pnyx.search.plan import FUSIONS, LEXICAL, MODEL_PARAMETERS, PARAMETERS, SCORINGS, Scoring
 from pnyx.search.ranking.models import MODELS
 from pnyx.search.ranking.rerank import Listwise
+from pnyx.students.assignment import AssignmentJudge
 from pnyx.students.judge import (
     SCORERS,
     PackagedJudge,
@@ -185,6 +189,18 @@ def _nugget_judge(stack: ExitStack, folder: Any) -> Judge:
     return NuggetJudge(judge.model, formatted, load_prompt("nuggets"))
 
 
+def _assignment_judge(_: ExitStack, __: Any) -> Judge:
+    return AssignmentJudge(EncoderJudge())
+
+
+def _rule_judge(_: ExitStack, __: Any) -> Judge:
+    return RuleJudge()
+
+
+def _related_judge(_: ExitStack, __: Any) -> Judge:
+    return RelatedJudge(EncoderJudge())
+
+
 def _student_judge(_: ExitStack, __: Any) -> Judge:
     return tiny_student()
 
@@ -204,6 +220,9 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     Recalibrated: _recalibrated,
     Cascade: _cascade,
     StudentJudge: _student_judge,
+    AssignmentJudge: _assignment_judge,
+    RuleJudge: _rule_judge,
+    RelatedJudge: _related_judge,
 }
 SOME_TASKS: dict[type, tuple[str, ...]] = {
     EncoderJudge: ("support", "relevance"),
@@ -211,10 +230,16 @@ SOME_TASKS: dict[type, tuple[str, ...]] = {
     Cascade: ("support",),
     StudentJudge: ("relevance",),
     SideJudge: ("stance",),
+    AssignmentJudge: ("nugget",),
+    RuleJudge: tuple(RULE_TASKS),
+    RelatedJudge: ("unanswerable",),
 }
 """Judges that were calibrated, or trained, for some tasks alone."""
 
-READS_TEXT = {EncoderJudge, LlmJudge, PackagedJudge, SideJudge, StudentJudge}
+READS_TEXT = {
+    *(AssignmentJudge, EncoderJudge, LlmJudge, PackagedJudge),
+    *(RelatedJudge, RuleJudge, SideJudge, StudentJudge),
+}
 """Judges that look at the text; labels are looked up by id."""
 
 
@@ -584,6 +609,8 @@ def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
 
 
 REQUESTS = {
+    "nugget": "c7f4834dada6",
+    "nugget-many": "9b3ace0edd77",
     "preference": "1843a1548c12",
     "preference-points": "0a4eeadb7227",
     "quality": "9a439c25e6c5",
@@ -748,7 +775,7 @@ def _response(count: int) -> Response:
 
 
 def _sentences(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.answers.sentences import citation_precision, sentence_precision
+    from pnyx.measure.reports.responses import citation_precision, sentence_precision
 
     support = {(i, str(i)): answer for i, answer in enumerate(given)}
     response = _response(len(given))
@@ -756,6 +783,43 @@ def _sentences(given: Sequence[Answer]) -> dict[str, Measured]:
         "sentence_precision": sentence_precision(response, support),
         "citation_precision": citation_precision(response, support),
     }
+
+
+def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
+    """Measure reports of which each sentence, citation and nugget is as an answer says.
+
+    Those that count one kind of items; tests/test_measure_reports.py has a contract of all.
+    """
+    from pnyx.judge.reports.records import (
+        Finding,
+        JudgedAnswer,
+        JudgedCitation,
+        JudgedNugget,
+        JudgedReport,
+        JudgedSentence,
+    )
+    from pnyx.measure.reports.registry import measure_report
+
+    truths = [a.value if isinstance(a, Judged) else None for a in given]
+    cited = [
+        JudgedSentence("s", (JudgedCitation(str(i), Finding(t), Finding(t)),))
+        for i, t in enumerate(truths)
+    ]
+    negative = {"negative": Finding(True)}
+    nuggets = [
+        JudgedNugget(str(i), "?", "vital", answers=(JudgedAnswer("a", t),))
+        for i, t in enumerate(truths)
+    ]
+    found = measure_report(JudgedReport("t", "r", tuple(cited), tuple(nuggets)))
+    uncited = [
+        JudgedSentence("s", findings={**negative, "unanswerable": Finding(t)}) for t in truths
+    ]
+    negatives = measure_report(JudgedReport("t", "r", tuple(uncited)))["negatives_confirmed"]
+    left = ("citation_recall", "f1", "f1_weighted")
+    items = ("sentence", "citation", "nugget", "answer", "strict", "vital", "all")
+    chosen = {n: m for n, m in found.items() if n.startswith(items) and n not in left}
+    chosen = {n: m for n, m in chosen.items() if n not in ("sentences", "citations")}
+    return {**chosen, "negatives_confirmed": negatives}
 
 
 def _ranking(given: Sequence[Answer]) -> dict[str, Measured]:
@@ -793,7 +857,8 @@ COVERAGE = ("MRecall", "Precision")
 
 MEASURES: dict[str, tuple[Callable[[Sequence[Answer]], dict[str, Measured]], bool]] = {
     "pnyx.measure.answers.binary": (_binary, True),
-    "pnyx.measure.answers.sentences": (_sentences, True),
+    "pnyx.measure.reports.responses": (_sentences, True),
+    "pnyx.measure.reports.registry": (_reports, True),
     "pnyx.measure.runs.ranked": (_ranking, False),
     "pnyx.measure.perspectives.results": (_perspectives, True),
 }
@@ -811,8 +876,8 @@ def test_every_measure_is_covered():
         and "Measured" in str(inspect.signature(value).return_annotation)
     }
     covered = {name for measure, _ in MEASURES.values() for name in measure([Judged(True, BY)])}
-    helpers = {"against_labels", "share_of", "drawn_value", "column_means", "cluster_mean"}
-    assert found - helpers <= covered
+    helpers = {"against_labels", "share_of", "share", "drawn_value", "column_means", "cluster_mean"}
+    assert found - helpers - {"measure_report"} <= covered | set(REPORT_MEASURES)
 
 
 @pytest.mark.parametrize("module", MEASURES)

@@ -112,12 +112,13 @@ def test_an_id_occurs_once(problems):
     ]
 
 
-PLAIN = ("rating-items", "sides-items")
+PLAIN = ("nugget-items", "rating-items", "sides-items")
 
 
 @pytest.mark.parametrize("name", [name for name in ITEM_FORMATS if name not in PLAIN])
 def test_a_format_is_recognised_whatever_optional_fields_its_first_line_has(name, tmp_path):
-    """But for plain texts to rate, or to tell the side of, which could be documents as well."""
+    """But for plain texts to rate or to tell the side of, which could be documents as well, and
+    nuggets, which have the fields of support."""
     found = ITEM_FORMATS[name]
     path = tmp_path / "f"
     path.write_text(json.dumps(json.loads(found.example) | dict.fromkeys(found.optional)))

@@ -51,9 +51,11 @@ def problems(path: str, name: str | None = None) -> list[str]:
 def test_each_example_is_valid_and_recognised(name, write):
     path = write(FORMATS[name].example)
     assert problems(path, name) == []
-    if name not in ("rating-items", "sides-items", "beir-queries"):  # they look like documents
+    # These look like documents, or like support-items.
+    if name not in ("nugget-items", "rating-items", "sides-items", "beir-queries"):
         assert sniff(path) == (FORMATS[name].view_of or name)
-    assert sniff(path, FORMATS[name].kind) in (name, "jsonl")
+    alike = "support-items" if name == "nugget-items" else name
+    assert sniff(path, FORMATS[name].kind) in (alike, "jsonl")
     zipped = write(gzip.compress(FORMATS[name].example.encode()), "f.gz")
     assert problems(zipped, name) == []
 

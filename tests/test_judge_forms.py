@@ -7,6 +7,7 @@ import math
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -83,6 +84,20 @@ def strict_many(text: str) -> list[Any]:
     return [read.get(number) for number in ("1", "2", "3")]
 
 
+def strict_nuggets(text: str) -> list[Any]:
+    value = {name.strip(): part for name, part in unique(strict_object(text)).items()}
+    check(value and set(value) <= {"1", "2", "3"})
+    read = {}
+    for name, part in value.items():
+        check(isinstance(part, dict) and set(part) == {"reason", "answer", "confidence"})
+        sure = part["confidence"]
+        check(isinstance(part["reason"], str))
+        check(isinstance(sure, int | float) and not isinstance(sure, bool) and 0 <= sure <= 1)
+        given = said(part["answer"], "support", "partial_support", "not_support") == "support"
+        read[name] = (given, sure if given else (1 - sure) / 2)
+    return [read.get(number) for number in ("1", "2", "3")]
+
+
 def unique(value: dict[str, Any]) -> dict[str, Any]:
     check(len({name.strip() for name in value}) == len(value))
     return value
@@ -147,6 +162,16 @@ CASES = {
         MANY,
         {"1": SHORT, "2": SHORT | {"answer": "yes"}, "3": SHORT},
         strict_many,
+    ),
+    "nuggets": Case(
+        load_prompt("nugget-many"),
+        [replace(question, task="nugget") for question in MANY],
+        {
+            "1": SHORT | {"answer": "support"},
+            "2": SHORT | {"answer": "partial_support"},
+            "3": SHORT | {"answer": "not_support"},
+        },
+        strict_nuggets,
     ),
     "rating": Case(
         load_prompt("quality"),

@@ -42,6 +42,7 @@ SENTENCES = st.builds(
     st.dictionaries(st.sampled_from(NODES), FINDINGS, max_size=2),
     st.lists(ANSWERS, max_size=2).map(tuple),
     st.lists(STEPS, max_size=2).map(tuple),
+    st.lists(ANSWERS, max_size=2).map(tuple),
 )
 NUGGETS = st.builds(
     JudgedNugget,

@@ -14,9 +14,13 @@ from sklearn import metrics
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.measure.answers import binary
 from pnyx.measure.answers.registry import MEASURES
-from pnyx.measure.answers.sentences import citation_precision, sentence_precision, sentence_verdict
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import log_odds_interval, student_quantile, wilson
+from pnyx.measure.reports.responses import (
+    citation_precision,
+    judged_response,
+    sentence_precision,
+)
 from pnyx.records import Citation, Response, Sentence
 
 BY = Provenance("test")
@@ -100,17 +104,17 @@ def _response(*cited: tuple[str, ...]) -> Response:
 def test_sentence_precision_by_hand() -> None:
     response = _response(("a", "b"), ("a",), ("a", "b"), (), ("c",))
     support = {
-        (0, "a"): NO, (0, "b"): YES,  # one yes is enough
-        (1, "a"): NO,
-        (2, "a"): NO, (2, "b"): NONE,  # the missing verdict could have been a yes
+        (0, "a"): NO, (0, "b"): YES,  # one no is enough
+        (1, "a"): YES,
+        (2, "a"): YES, (2, "b"): NONE,  # the missing verdict could have been a no
         # sentence 3 cites nothing: nothing supports it; sentence 4's verdict is absent
     }  # fmt: skip
-    verdicts = [sentence_verdict(response, i, support) for i in range(5)]
-    assert verdicts == ["supported", "unsupported", "unscored", "unsupported", "unscored"]
+    verdicts = [one.attested for one in judged_response(response, support).sentences]
+    assert verdicts == [False, True, None, False, None]
     measured = sentence_precision(response, support)
     assert (measured.value, measured.scored, measured.asked) == (pytest.approx(1 / 3), 3, 5)
     citations = citation_precision(response, support)
-    assert (citations.value, citations.scored, citations.asked) == (0.25, 4, 6)
+    assert (citations.value, citations.scored, citations.asked) == (0.75, 4, 6)
 
 
 def test_nothing_scored_is_no_number() -> None:

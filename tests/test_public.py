@@ -104,8 +104,10 @@ def test_each_command_has_help_with_a_worked_example(verb: str) -> None:
     assert command.name == verb
     text = command.get_help(click.Context(command, info_name=f"pnyx {verb}"))
     assert f"pnyx {verb}" in text.split("Example", 1)[1]
-    leaves = command.commands.items() if isinstance(command, click.Group) else [("", command)]
-    for name, leaf in leaves:
+    leaves = {"": command, **getattr(command, "words", {})}
+    if isinstance(command, click.Group):
+        leaves = dict(command.commands)
+    for name, leaf in leaves.items():
         text = leaf.get_help(click.Context(leaf, info_name=f"pnyx {verb} {name}"))
         assert f"pnyx {verb} {name}" in text.split("Example", 1)[1]
         for parameter in leaf.params:

@@ -17,8 +17,8 @@ from markdown_it import MarkdownIt
 
 from case_fixture import DOCUMENTS, argued, build_case, no, one_sided_case, unscored, yes
 from pnyx.judge.answers import Judged, Provenance
-from pnyx.measure.answers.sentences import sentence_verdict
 from pnyx.measure.core.base import Measured
+from pnyx.measure.reports.responses import judged_response
 from pnyx.records import Document, Question
 from pnyx.view.build import view_case
 from pnyx.view.markdown import render_markdown
@@ -147,9 +147,9 @@ def test_a_corpus_label_is_shown_with_its_topic():
 
 def test_measures_are_never_shown_without_their_base():
     for output in (render_html(build_case()), render_markdown(build_case())):
-        assert "6 of 7 scored" in output
+        assert "5 of 7 scored" in output
         assert "7 of 9 scored" in output
-        assert "[0.44, 0.97]" in output.replace("\\[", "[").replace("\\]", "]")
+        assert "[0.38, 0.96]" in output.replace("\\[", "[").replace("\\]", "]")
 
 
 @given(
@@ -166,10 +166,11 @@ def test_the_signs_add_up_to_sentence_precision(rows):
     side = argued("pro", lines)
     page = view_case(replace(build_case(), sides=(side,), documents={}))
     tally = {state: count for state, _, count in page.sides[0].tally}
-    verdicts = [sentence_verdict(side.response, i, side.support) for i in range(len(rows))]
-    assert tally.get("yes", 0) + tally.get("mixed", 0) == verdicts.count("supported")
-    assert tally.get("no", 0) + tally.get("uncited", 0) == verdicts.count("unsupported")
-    assert tally.get("unscored", 0) == verdicts.count("unscored")
+    verdicts = [one.attested for one in judged_response(side.response, side.support).sentences]
+    assert tally.get("yes", 0) == verdicts.count(True)
+    against = sum(tally.get(state, 0) for state in ("mixed", "no", "uncited"))
+    assert against == verdicts.count(False)
+    assert tally.get("unscored", 0) == verdicts.count(None)
 
 
 def test_a_missing_verdict_is_unscored_not_no():

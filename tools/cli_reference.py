@@ -33,8 +33,8 @@ def reference() -> str:
     for verb in COMMANDS:
         command = importlib.import_module(f"pnyx.cli.{verb}").command
         parts.append(_section(f"pnyx {verb}", command))
-        if isinstance(command, click.Group):
-            parts += [_section(f"pnyx {verb} {n}", c) for n, c in command.commands.items()]
+        below = command.commands if isinstance(command, click.Group) else command.words
+        parts += [_section(f"pnyx {verb} {n}", c) for n, c in below.items()]
     return "\n".join(parts)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pnyx.restricted import hides_text
+
 __all__ = [
     "IndexFolderError",
     "InputError",
@@ -11,6 +13,7 @@ __all__ = [
     "ModelError",
     "OptionError",
     "PnyxError",
+    "escaped",
     "shorten",
 ]
 
@@ -22,11 +25,21 @@ class PnyxError(Exception):
     """Base of every error that Pnyx raises on purpose; `str()` is one line for the user."""
 
     def __str__(self) -> str:
-        return shorten(super().__str__(), _MAX_MESSAGE)
+        return escaped(super().__str__(), _MAX_MESSAGE)
 
 
 def shorten(value: object, limit: int = _MAX_SHOWN) -> str:
-    """Return `value` as one printable line of at most `limit` characters.
+    """Return `value`, escaped, as one line of a message; in restricted mode, only how long it is.
+
+    Anything but a number may quote a text. Names that must be shown, as of files, are `escaped`.
+    """
+    if hides_text() and not isinstance(value, int | float | None):
+        return f"<{len(str(value))} characters>"
+    return escaped(value, limit)
+
+
+def escaped(value: object, limit: int = 200) -> str:
+    """Return `value` as one printable line of at most `limit` characters, in any mode.
 
     Control characters and newlines are escaped: documents are hostile, and so may messages be.
     """
@@ -51,7 +64,7 @@ class InputError(PnyxError):
         self.problem = problem
         self.path = None if path is None else str(path)
         self.line = line
-        name = "standard input" if self.path == "-" else shorten(self.path or "''", 200)
+        name = "standard input" if self.path == "-" else escaped(self.path or "''")
         place = name if line is None else f"{name}:{line}"
         super().__init__(problem if path is None else f"{place}: {problem}")
 

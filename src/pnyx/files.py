@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.placing import place_folder, recover_folder
 from pnyx.placing import temporary as temporary_neighbour
 
@@ -292,7 +292,7 @@ def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
     except FileExistsError as error:
         raise InputError("found a file, expected a folder to write", path=out) from error
     except OSError as error:
-        place = shorten(str(out), 200)
+        place = escaped(str(out))
         raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
     if names and names.isdisjoint(marks):
         raise InputError(f"holds files that are not {what}", path=out)
@@ -357,12 +357,12 @@ def _disk_errors(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        name = shorten(str(path), 200)
+        name = escaped(str(path))
         raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
     except UnicodeEncodeError as error:
         found = shorten(error.object[error.start])
         problem = f"found half a character ({found}), expected whole ones"
-        raise PnyxError(f"{shorten(str(path), 200)}: cannot be written: {problem}") from error
+        raise PnyxError(f"{escaped(str(path))}: cannot be written: {problem}") from error
 
 
 def _umask() -> int:

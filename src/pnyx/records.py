@@ -17,6 +17,7 @@ __all__ = [
     "DebatePoint",
     "Document",
     "Evidence",
+    "LeaderboardCell",
     "Nugget",
     "NuggetAnswer",
     "NuggetBank",
@@ -200,6 +201,29 @@ class RunEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaderboardCell:
+    """What one run has by one measure: on a topic, or over all of them.
+
+    Attributes:
+        run_id: the system that is measured.
+        topic_id: the topic; `all` where the value is over all topics (trec_eval).
+        measure: its name.
+        value: finite; None where nothing could be scored, which is never 0.
+    """
+
+    run_id: str
+    topic_id: str
+    measure: str
+    value: float | None
+    extra: Mapping[str, Any] = _extra()
+
+    @property
+    def over_all(self) -> bool:
+        """Whether it is over all topics, not on one."""
+        return self.topic_id == "all"
+
+
+@dataclass(frozen=True, slots=True)
 class Qrel:
     """One line of TREC qrels; in diversity qrels `subtopic` numbers a perspective or nugget."""
 
@@ -295,6 +319,7 @@ class Nugget:
     attest it. A question without answers is known to have none in the collection. `aggregator` is
     `AND` (all answers are wanted), `OR` (one is enough), or what else a bank says; empty where it
     does not say. `importance` is `vital`, `okay`, or what else a bank says; empty likewise.
+    `sub_nuggets` are the parts of it that a bank names; their ids are unique among them.
     """
 
     id: str
@@ -304,6 +329,7 @@ class Nugget:
     aggregator: str = ""
     importance: str = ""
     references: tuple[NuggetReference, ...] = ()
+    sub_nuggets: tuple[Nugget, ...] = ()
     extra: Mapping[str, Any] = _extra()
 
     @property

@@ -115,7 +115,7 @@ class AskingSpec(Spec, heading="Asking", rare="prompt probability temperature ma
         needs=_LLM,
     )
     batch: int = opt(
-        1, "support: statements about one text in one call.", within="[1, 100]", needs=_LLM
+        1, "support, nugget: statements about one text in one call.", within="[1, 100]", needs=_LLM
     )
     temperature: float | None = opt(
         None,

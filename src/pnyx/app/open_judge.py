@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,6 +78,7 @@ def open_judge(
     *,
     as_perspectives: bool = False,
     form: Format | None = None,
+    several: Mapping[str, str] | None = None,
 ) -> Iterator[Opened]:
     """Open the judge that a spec names.
 
@@ -88,6 +89,8 @@ def open_judge(
         as_perspectives: ask support as BERDS does: of the packaged detector, or of a language
             model by a prompt of its own.
         form: the format in which a language model is asked; None for the task's usual one.
+        several: the tasks of a judge that is asked more than one -> the prompt that it gets where
+            questions share a call; empty for the task's own.
 
     Raises:
         InputError: a file cannot be used, or choices exclude each other.
@@ -100,7 +103,7 @@ def open_judge(
     if cheap is not None:
         _check_cheap(cheap, spec)
     named = [*spec.models, *([cheap] if cheap is not None else [])]
-    make = _Maker(task, spec, as_perspectives, form)
+    make = _Maker(task, spec, as_perspectives, form, several or {})
     with open_models(spec, named, say, spec) as opened:
         judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
         if spec.calibration is not None:
@@ -216,6 +219,7 @@ class _Maker:
     spec: JudgeSpec
     as_perspectives: bool
     form: Format | None = None
+    several: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def combined(self, models: Sequence[StoredModel]) -> Judge:
         """Return one judge of one or several models, each asked once or several times."""
@@ -252,7 +256,8 @@ class _Maker:
             return Formatted(
                 lambda name: PackagedJudge(load_prompt(name).task), self.form, self.task.kind
             )
-        return PackagedJudge(self.task.name, as_perspectives=self.as_perspectives)
+        tasks = self.several or (self.task.name,)
+        return PackagedJudge(*tasks, as_perspectives=self.as_perspectives)
 
     def _student(self, option: str, folder: str) -> StudentJudge:
         from pnyx.students.judge import open_student
@@ -307,7 +312,7 @@ class _Maker:
         from pnyx.judge.llm.judge import Asking, LlmJudge
 
         asking = Asking(
-            prompts={} if prompt is None else {prompt.task: prompt},
+            prompts=self._lists() if prompt is None else {prompt.task: prompt},
             probability=self.spec.probability,
             batch=self.spec.batch,
             sample=sample,
@@ -339,10 +344,27 @@ class _Maker:
             )
         return prompt
 
+    def _lists(self) -> dict[str, Prompt]:
+        """Return the prompts that take several questions, where they are not the tasks' own."""
+        from pnyx.judge.llm.prompting import load_prompt
+
+        named = self.several.items() if self.spec.batch > 1 else ()
+        return {task: load_prompt(name) for task, name in named if name}
+
     def prompts(self) -> list[Prompt]:
         """Return what a language model is asked with."""
         from pnyx.judge.llm.prompting import load_prompt
 
+        if self.several:
+            from pnyx.judge.tasks import TASKS
+
+            asked = [TASKS[name] for name in self.several]
+            batched = (self.several[task.name] or task.many for task in asked)
+            names = [
+                *(task.prompts[0] for task in asked),
+                *(batched if self.spec.batch > 1 else ()),
+            ]
+            return [load_prompt(name) for name in dict.fromkeys(names)]
         own = self._prompt()
         if self.form is not None:
             return self._format_prompts(self.form)
@@ -356,5 +378,5 @@ def check_batch(task: Task, own: Prompt | None) -> None:
     """Check that a task, and a prompt in place of its usual one, takes several questions a call."""
     if not task.many:
         raise InputError(f"--batch: task {task.name} asks one question a call")
-    if own is not None and "statements" not in own.inputs:
+    if own is not None and not own.takes_several:
         raise InputError(f"--batch: prompt {own.label} takes one statement a call")

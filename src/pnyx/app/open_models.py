@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.app.judge_specs import ModelSpec, SpendingSpec
@@ -83,7 +83,7 @@ def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
         key, damage = next(iter(store.damaged.items()))
         are = "reply is damaged and counts" if number == 1 else "replies are damaged and count"
         again = "" if offline else ", so that the question is asked again"
-        place = shorten(str(store.path), 200)
+        place = escaped(str(store.path))
         say(f"warning: {place}: {number} stored {are} as missing{again} ({key[:12]} {damage})")
 
 

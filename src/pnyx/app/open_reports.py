@@ -1,71 +1,124 @@
-"""Writers of reports, and the form of a run, from their specs."""
+"""What the specs of judging reports name: reports, banks, documents, and who judges them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from pnyx.errors import OptionError
+from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.app.report_specs import ReportSpec, SubmissionSpec
-    from pnyx.corpora import TrackRules
-    from pnyx.judge.store.completions import StoredModel
-    from pnyx.write.reports.plan import ReportPlan
-    from pnyx.write.reports.reporting import Reporter
-    from pnyx.write.reports.submission import Form
+    from pnyx.app.judge_specs import JudgeSpec
+    from pnyx.app.open_judge import Opened
+    from pnyx.app.open_models import Say
+    from pnyx.app.report_specs import ReportSpec
+    from pnyx.judge.reports.opened import Material, OpenTopic
+    from pnyx.judge.reports.plan import ReportPlan
+    from pnyx.records import Evidence, NuggetBank, Response
 
-__all__ = ["open_form", "open_reporter", "report_plan", "rules_of"]
+__all__ = ["REPORT_PROMPTS", "ReportInputs", "open_report_judge", "read_report_inputs"]
+
+REPORT_PROMPTS = {
+    "nugget": "nugget-list",
+    "support": "",
+    "negative": "",
+    "needs-citation": "",
+    "unanswerable": "",
+}
+"""The tasks of the tree -> the prompt for several questions, where it is not the task's own: most
+of what is asked are short answers, which a list holds in half the tokens."""
 
 
-def rules_of(spec: SubmissionSpec) -> TrackRules | None:
-    """Return the rules of the track that is named, if one is."""
-    from pnyx.corpora import track_rules
+def open_report_judge(spec: JudgeSpec, say: Say) -> AbstractContextManager[Opened]:
+    """Open the judge that a spec names, for all that the tree asks; see `open_judge`."""
+    from pnyx.app.open_judge import open_judge
+    from pnyx.judge.tasks import TASKS
 
-    return None if spec.track is None else track_rules(spec.track)
+    return open_judge(TASKS["nugget"], spec, say, several=REPORT_PROMPTS)
 
 
-def report_plan(
-    spec: ReportSpec, submission: SubmissionSpec, rules: TrackRules | None
-) -> ReportPlan:
-    """Return how reports are made."""
-    from pnyx.write.reports.plan import ReportPlan
+@dataclass(frozen=True, slots=True)
+class ReportInputs:
+    """What is judged, and by what.
 
-    of_track = None if rules is None else rules.max_citations_per_sentence
-    given = [one for one in (of_track, spec.citations) if one is not None]
-    return ReportPlan(
-        retrieve=spec.retrieve,
-        documents=spec.evidence,
-        lam=spec.lam,
-        questions=spec.questions,
-        per_sentence=min(given) if given else ReportPlan().per_sentence,
-        team=submission.team,
-        run=submission.run_id,
+    Attributes:
+        digest: a hash of all of it.
+        left_out: topics of reports or banks that are not among those asked for.
+    """
+
+    responses: Sequence[Response]
+    banks: Sequence[NuggetBank]
+    material: Material
+    digest: str
+    left_out: int = 0
+
+    def topics(self, plan: ReportPlan) -> Iterator[OpenTopic]:
+        """Return what is to be judged, topic by topic."""
+        from pnyx.judge.reports.judging import opened_topics
+
+        return opened_topics(self.responses, self.banks, plan, self.material)
+
+
+def read_report_inputs(runs: Sequence[str], spec: ReportSpec) -> ReportInputs:
+    """Read reports, banks, qrels and documents.
+
+    InputError: a file is broken, there are no reports, or none of the topics has any.
+    """
+    from pnyx.corpora import read_nugget_banks, read_responses
+    from pnyx.judge.reports.opened import Material
+    from pnyx.runs.pairs import file_hash, questions_by_id
+
+    responses = [one for run in runs for one in read_responses(run)]
+    banks = list(read_nugget_banks(spec.nuggets))
+    every = len({one.topic_id for one in (*responses, *banks)})
+    if spec.topics is not None:
+        wanted = questions_by_id(spec.topics)
+        responses = [one for one in responses if one.topic_id in wanted]
+        banks = [one for one in banks if one.topic_id in wanted]
+    if not responses:
+        of = "" if spec.topics is None else f" on the topics of {shorten(spec.topics, 60)}"
+        raise InputError(f"found no report{of}, expected at least one", path=runs[0])
+    kept = len({one.topic_id for one in (*responses, *banks)})
+    files = (*runs, spec.nuggets, spec.topics, spec.qrels, spec.documents)
+    hashes = [None if one is None else file_hash(one) for one in files]
+    documents, held = _documents(spec, responses)
+    digest = hashlib.sha256(json.dumps([hashes, held]).encode()).hexdigest()
+    return ReportInputs(
+        responses, banks, Material(documents, _grades(spec.qrels)), digest, every - kept
     )
 
 
-def open_reporter(spec: ReportSpec, model: StoredModel | None, plan: ReportPlan) -> Reporter:
-    """Return what writes reports."""
-    kind = spec.writer or ("extractive" if model is None else "llm")
-    if kind == "extractive":
-        from pnyx.write.reports.extractive import ExtractiveReporter
+def _documents(spec: ReportSpec, responses: Sequence[Response]) -> tuple[Any, Any]:
+    """Return what finds documents by their ids, if anything, and what it is known again by."""
+    if spec.index is not None:
+        from pnyx.search.index import Index
 
-        return ExtractiveReporter()
-    if model is None:
-        raise OptionError("--writer llm needs --llm")
-    from pnyx.write.reports.generate import LlmReporter
+        index = Index.open(spec.index)
+        segments = [one["checksums"] for one in index.manifest["segments"]]
+        return lambda doc_id: index.document(doc_id) if doc_id in index else None, segments
+    if spec.documents is None:
+        return None, None
+    from pnyx.corpora import read_evidence
 
-    return LlmReporter(model, context=spec.context, citations=plan.per_sentence)
+    cited = {c.doc_id for one in responses for s in one.sentences for c in s.citations}
+    found: dict[str, Evidence] = {}
+    for document in read_evidence(spec.documents):
+        if document.id in cited:
+            found[document.id] = document
+    return found.get, None
 
 
-def open_form(spec: SubmissionSpec, rules: TrackRules | None, writer: Reporter) -> Form:
-    """Return how a run is written; InputError: the track refuses what was chosen."""
-    from pnyx.write.reports.submission import form_of
+def _grades(qrels: str | None) -> Mapping[str, Mapping[str, int]]:
+    """Return topic -> document -> grade; the highest where a file has several for one."""
+    found: dict[str, dict[str, int]] = {}
+    if qrels is not None:
+        from pnyx.corpora import read_qrels
 
-    return form_of(
-        rules,
-        layout=spec.layout,
-        style=spec.style,
-        metadata=spec.metadata,
-        run=spec.run_id,
-        described=f"pnyx report: {writer.name}",
-    )
+        for one in read_qrels(qrels):
+            grades = found.setdefault(one.topic_id, {})
+            grades[one.doc_id] = max(one.grade, grades.get(one.doc_id, one.grade))
+    return found

@@ -1,85 +1,111 @@
-"""Specs of reports. Light: nothing here loads numpy or a model."""
+"""Specs of judging reports. Light: nothing here loads numpy or a model."""
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import fields
+from typing import TYPE_CHECKING, Literal
 
-from pnyx.app.spec import Spec, opt
-from pnyx.errors import InputError, shorten
-from pnyx.records import CitationStyle
-from pnyx.write.plan import CONTEXT
-from pnyx.write.reports.plan import LIMIT, QUESTIONS, ReportPlan
+from pnyx.app.judge_specs import _LLM, JudgeSpec
+from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.errors import OptionError
 
-__all__ = ["ReportSpec", "SubmissionSpec"]
+if TYPE_CHECKING:
+    from pnyx.judge.reports.plan import ReportPlan, Weights
+
+__all__ = ["ReportJudgeSpec", "ReportSpec", "WeightSpec", "plan_of"]
 
 
-class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"):
-    """In what form reports are written."""
+class ReportSpec(Spec, heading="Reports", rare="min_grade attest"):
+    """What reports are judged by."""
 
-    track: str | None = opt(
-        None,
-        "Track whose layout, citations, metadata and limits hold: rag24, rag25, rag26, ragtime25, "
-        "ragtime26, neuclir, dragun25.",
-        metavar="TRACK",
+    nuggets: str = file_opt(
+        ..., "Nugget banks, in any format; a folder may hold one a topic.", metavar="BANK"
     )
-    team: str = opt(ReportPlan().team, "team_id of the run.")
-    run_id: str = opt(ReportPlan().run, "run_id of the run.")
-    layout: Literal["rag24", "rag25", "ragtime"] | None = opt(
-        None, "Layout of a line.", shown="the track's, else ragtime"
+    topics: str | None = file_opt(None, "Judge these topics only: report requests or questions.")
+    index: str | None = file_opt(
+        None, "Index that holds the documents which the reports do not embed.", metavar="INDEX"
     )
-    style: CitationStyle | None = opt(
-        None,
-        "How citations are written; scores are the probabilities of support, 1 for a quotation.",
-        shown="the track's, else scores",
+    documents: str | None = file_opt(
+        None, "Corpus that holds them, in any format.", metavar="CORPUS"
     )
-    metadata_fields: tuple[str, ...] = opt(
-        (),
-        "Field of the metadata, e.g. type=manual. Repeatable.",
-        "--metadata",
-        metavar="KEY=VALUE",
+    qrels: str | None = file_opt(
+        None, "Which documents are relevant, where the bank does not name them."
     )
-    documents: bool = opt(False, "Embed the cited texts in the run.")
+    min_grade: int = opt(1, "Grade of --qrels from which a document is relevant.", needs="qrels")
+    answers: Literal["judge", "lookup"] = opt(
+        "judge",
+        "Who tells which answers a sentence gives: the judge, or a rule (lookup): it holds the "
+        "answer's words in a row and cites a document that the bank names for it.",
+    )
+    credit: Literal["attested", "cited", "any"] = opt(
+        "attested",
+        "Which sentences can give answers: those that a relevant citation attests, those with "
+        "citations, or any.",
+    )
+    attest: Literal["relevant", "all"] = opt(
+        "relevant",
+        "Of which cited documents it is asked whether they attest the sentence; one that is not "
+        "relevant is a penalty either way.",
+    )
 
-    @property
-    def metadata(self) -> dict[str, str]:
-        """Field -> value; InputError: one is not KEY=VALUE."""
-        found: dict[str, str] = {}
-        for one in self.metadata_fields:
-            key, equals, value = one.partition("=")
-            if not (key.strip() and equals):
-                raise InputError(f"--metadata {shorten(one, 40)}: expected KEY=VALUE")
-            found[key] = value
-        return found
+    def check(self) -> None:
+        """Refuse choices that exclude each other or would change nothing."""
+        if self.index is not None and self.documents is not None:
+            raise OptionError("--index and --documents exclude each other")
+        self.check_needs()
 
 
-class ReportSpec(Spec, heading="Report", rare="retrieve evidence lam questions context writer"):
-    """How a report is written; see `pnyx.write.reports.plan.ReportPlan`."""
+class WeightSpec(
+    Spec,
+    heading="Rewards and penalties",
+    rare="attested answered confirmed irrelevant unattested unconfirmed uncited",
+):
+    """What each outcome of the tree weighs: magnitudes, from 0."""
 
-    limit: int | None = opt(
-        None,
-        "Longest report: in words where --track counts words, else in characters. Never "
-        "loosens the limits of request and track.",
-        low=1,
-        shown=f"the request's and the track's, else {LIMIT} characters",
+    attested: float = opt(
+        1.0, "Reward: a relevant citation attests its sentence.", "--reward-attested", low=0
     )
-    retrieve: int = opt(ReportPlan().retrieve, "Documents to retrieve for each query.", low=1)
-    evidence: int = opt(ReportPlan().documents, "Documents handed to the writer.", low=1)
-    lam: float = opt(
-        ReportPlan().lam,
-        "Weight of relevance beside novelty in choosing documents.",
-        "--lambda",
-        within="[0, 1]",
+    answered: float = opt(1.0, "Reward: an answer is given.", "--reward-answered", low=0)
+    confirmed: float = opt(
+        1.0, "Reward: a negative statement is confirmed.", "--reward-confirmed", low=0
     )
-    citations: int | None = opt(
-        None, "Most citations of a sentence.", low=1, shown="the track's, else 3"
+    irrelevant: float = opt(
+        1.0, "Penalty: a cited document is irrelevant.", "--penalty-irrelevant", low=0
     )
-    questions: int = opt(
-        QUESTIONS, "Sub-questions that a language model names, to be searched for; 0 for none.",
-        within="[0, 20]",
-    )  # fmt: skip
-    writer: Literal["extractive", "llm"] | None = opt(
-        None, "Who writes.", shown="llm with --llm, else extractive"
+    unattested: float = opt(
+        1.0,
+        "Penalty: a relevant citation does not attest its sentence.",
+        "--penalty-unattested",
+        low=0,
     )
-    context: int = opt(
-        CONTEXT, "Tokens of documents shown to the language model for a report.", low=100
+    unconfirmed: float = opt(
+        1.0, "Penalty: a negative statement is not confirmed.", "--penalty-unconfirmed", low=0
+    )
+    uncited: float = opt(1.0, "Penalty: a citation is lacking.", "--penalty-uncited", low=0)
+
+    def weights(self) -> Weights:
+        """Return them for the tree, in which penalties are below 0."""
+        from pnyx.judge.reports.plan import Weights
+
+        signs = {one.name: 1 if one.default > 0 else -1 for one in fields(Weights)}
+        return Weights(**{name: sign * getattr(self, name) + 0.0 for name, sign in signs.items()})
+
+
+class ReportJudgeSpec(JudgeSpec):
+    """Who judges reports, how, and at what cost."""
+
+    batch: int = opt(
+        50,
+        "Sentences, answers or questions about one text in one call.",
+        within="[1, 100]",
+        needs=_LLM,
+    )
+
+
+def plan_of(spec: ReportSpec, weights: WeightSpec, *, every: bool = False) -> ReportPlan:
+    """Return how reports are judged."""
+    from pnyx.judge.reports.plan import ReportPlan
+
+    return ReportPlan(
+        spec.answers, spec.credit, spec.attest, spec.min_grade, weights.weights(), every
     )

@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "build": "Build a benchmark: questions with perspectives, or debates with evidence.",
     "judge": "Ask a judge about each item of a file.",
     "measure": "Measure answers against labels and runs against qrels, with intervals.",
+    "compare": "Compare leaderboards with each other and with people's.",
     "audit": "How far a judge can be trusted: agreement with people, trials, one page on it.",
     "bench": "Compare retrievers: do they show every side?",
     "calibrate": "Recalibrate a judge's probabilities on labels, and find when its "

@@ -28,7 +28,7 @@ from pnyx.cli.measure.perspectives_report import (
     notes,
 )
 from pnyx.cli.measure.runs import compared_legend, draws_legend, mark, shown
-from pnyx.errors import OptionError, shorten
+from pnyx.errors import OptionError, escaped, shorten
 from pnyx.view.tables import Column, Marked, Table, filled
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def _report(found: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:
     if as_json:
         click.echo(row)
         return
-    folder = shorten(str(spec.out), 200)
+    folder = escaped(str(spec.out))
     click.echo(shown(_tables(found, spec.perspectives)))
     click.echo(
         filled(

@@ -16,7 +16,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import print_result, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import shown
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped, shorten
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _identity(path: Path) -> dict[str, str]:
 
     if not path.is_file():
         raise InputError("expected a file, whose hash the calibration records", path=path)
-    return {"file": shorten(path.name, 200), "sha256": str(file_hash(path))}
+    return {"file": escaped(path.name), "sha256": str(file_hash(path))}
 
 
 def _prompts(answers: Path, digest: str) -> tuple[dict[str, Any], ...]:
@@ -280,4 +280,4 @@ def _report(calibration: Recalibration, out: str) -> list[Part]:
     sure = calibration.sure
     cascade = [] if sure is None else [f"cascade at error {sure.error:g}: {sure}"]
     table = Table(columns, rows, title=fitted)
-    return [table, [f"answers: {measured}", *cascade, f"wrote {shorten(out, 200)}"]]
+    return [table, [f"answers: {measured}", *cascade, f"wrote {escaped(out)}"]]

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from pnyx.app.spec import opt
 from pnyx.cli.common.options import ColumnSpec, OutSpec, print_result, warn
 from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped, shorten
 from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pnyx.corpora import Format
     from pnyx.corpora.base import Writer
 
 __all__ = ["command"]
 
 
-class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style"):
+class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored"):
     """From what, to what."""
 
     read: str | None = opt(None, "Format of SRC.", "--from", metavar="FORMAT", shown="recognised")
     to: str = opt(..., "Format to write.", metavar="FORMAT")
     style: CitationStyle | None = opt(
         None, "How responses cite.", shown="rag24 indices, others ids"
+    )
+    unscored: Literal["error", "skip", "zero"] = opt(
+        "error", "What is done with cells of a leaderboard that have no value."
     )
 
 
@@ -44,7 +49,7 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
       pnyx convert docs.csv --column id=docno --to beir -o corpus.jsonl
       pnyx convert run.jsonl --to ragtime --style ids -o report.jsonl
     """
-    from pnyx.corpora import Options, find_format
+    from pnyx.corpora import find_format
     from pnyx.files import atomic_text
 
     out = spec.out
@@ -53,14 +58,26 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
     if spec.read is None:
         source_format = _view(source, source_format, spec.to)
     writer = _writer(source_format, spec.to, spec.style)
-    records = source_format.reader(source, Options(spec.mapping, warn))
+    records = _records(source_format, source, spec)
     counter = itertools.count()
     with atomic_text(out) as stream:
         writer(stream, (record for record, _ in zip(records, counter, strict=False)))
     count = next(counter)
     summary = {"from": source_format.name, "to": spec.to, "records": count, "out": out}
-    line = f"{shorten(out, 200)}: {count} records, {source_format.name} to {spec.to}"
+    line = f"{escaped(out)}: {count} records, {source_format.name} to {spec.to}"
     print_result(summary, line if out != "-" else "", as_json=as_json)
+
+
+def _records(found: Format, source: str, spec: ConvertSpec) -> Iterator[Any]:
+    """Yield what is written."""
+    from pnyx.corpora import Options, settled
+
+    records = found.reader(source, Options(spec.mapping, warn))
+    if found.kind == "leaderboard":
+        return settled(records, spec.unscored)
+    if spec.given("unscored"):
+        raise InputError(f"--unscored is for leaderboards, and {found.name} is not one")
+    return records
 
 
 def _view(source: str, found: Format, to: str) -> Format:

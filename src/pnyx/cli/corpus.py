@@ -13,7 +13,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import EvidenceSpec, OutSpec, print_result, refuse_same_file, say
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.common.progress import counted, reporting
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.records import Evidence, Question
@@ -89,7 +89,7 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> None:
         for passage in split_evidence(records(), spec.words, sentences=spec.sentences):
             write_jsonl(stream, [passage])
             passages += 1
-    line = f"{shorten(spec.out, 200)}: {passages:,} passages of {read:,} documents"
+    line = f"{escaped(spec.out)}: {passages:,} passages of {read:,} documents"
     row = {"documents": read, "passages": passages, "out": spec.out}
     print_result(row, line if spec.out != "-" else "", as_json=as_json)
 
@@ -200,7 +200,7 @@ def _report(made: WebCorpus, as_json: bool) -> None:
         f"{counts['questions']} questions"
     )
     line += f"; {asked - text:,} of {asked:,} pages without text: {why}" if why else ""
-    line = f"{line}; see {shorten(str(made.path), 200)}"
+    line = f"{line}; see {escaped(str(made.path))}"
     print_result(made.manifest, line, as_json=as_json, err=False, ensure_ascii=False)
     if as_json:
         return

@@ -19,7 +19,7 @@ from pnyx.cli import EXIT_INTERRUPTED
 from pnyx.cli.common.options import EvidenceSpec, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import counted
-from pnyx.errors import InputError, OptionError, PnyxError, shorten
+from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
 from pnyx.search.plan import FEATURES
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def command(corpus: tuple[str, ...], spec: CorpusSpec, features: FeatureSpec, as
 
     def tell(line: str) -> None:
         if not as_json:
-            click.echo(f"{shorten(folder, 200)}: {line}", err=True)
+            click.echo(f"{escaped(folder)}: {line}", err=True)
 
     row: dict[str, object] = {"index": folder}
     if spec.update is None:
@@ -133,7 +133,7 @@ def _update(folder: str, features: FeatureSpec, names: Iterable[str]) -> str:
         with contextlib.suppress(OptionError):  # it goes with a feature that is made already
             FeatureSpec.from_row({**flags, field.name: value}).check_needs()
             parts += [features.flag(field.name), shlex.quote(str(value))]
-    place = shorten(folder, 200)
+    place = escaped(folder)
     return f"pnyx index --update {shlex.quote(place)} {' '.join(parts)}"
 
 
@@ -328,7 +328,7 @@ def _warn_of_rest(folder: str) -> None:
         if "quality" in behind:
             flags += _model_of(_manifest(folder)["features"]["quality"])
         what = " and ".join(sorted(behind))
-        place = shorten(folder, 200)
+        place = escaped(folder)
         warn(f"the added documents have no {what} yet: pnyx index --update {place} {flags}")
 
 

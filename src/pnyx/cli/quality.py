@@ -10,7 +10,7 @@ from pnyx.app.spec import file_opt, opt
 from pnyx.cli.common.options import ColumnSpec, print_result
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.common.progress import reporting
-from pnyx.errors import shorten
+from pnyx.errors import escaped
 from pnyx.view.tables import Column, Table, filled
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _report(made: MadeModel, out: str) -> list[str]:
         else f"{counts['arguments']} of them arguments"
     )
     left = "topics" if counts["topics"] else "texts"
-    shown = shorten(out, 200)
+    shown = escaped(out)
     title = (
         f"{counts['texts']} texts{topics}, {arguments}; each predicted with its "
         f"{'topic' if counts['topics'] else 'fold'} left out; 95 % intervals of draws of {left}"

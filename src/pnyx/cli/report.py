@@ -11,11 +11,11 @@ import click
 from pnyx._version import __version__
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.open_models import open_model
-from pnyx.app.open_reports import open_form, open_reporter, report_plan, rules_of
 from pnyx.app.open_search import open_searcher
-from pnyx.app.report_specs import ReportSpec, SubmissionSpec
+from pnyx.app.open_writing import open_form, open_reporter, report_plan, rules_of
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt
+from pnyx.app.writing_specs import ReportSpec, SubmissionSpec
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import (

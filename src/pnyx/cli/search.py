@@ -20,7 +20,7 @@ from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import print_result, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import watched
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
@@ -302,10 +302,7 @@ def _write_run(
             shown = ", ".join(shorten(topic, 40) for topic in topics[:_SHOWN_TOPICS])
             more = ", ..." if len(topics) > _SHOWN_TOPICS else ""
             warn(f"{len(topics)} of {len(questions)} topics {what}: {shown}{more}")
-    say(
-        f"{shorten(str(run.out), 200)}: {written:,} documents for {len(questions):,} topics, "
-        f"tag {tag}"
-    )
+    say(f"{escaped(str(run.out))}: {written:,} documents for {len(questions):,} topics, tag {tag}")
     return EXIT_UNSCORED if unscored else 0
 
 

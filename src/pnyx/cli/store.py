@@ -12,7 +12,7 @@ import click
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli.common.options import print_result, say, warn
 from pnyx.cli.common.params import Group, verb
-from pnyx.errors import OptionError, shorten
+from pnyx.errors import OptionError, escaped, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ def stats(spec: StoreSpec, as_json: bool) -> None:
     from pnyx.judge.store.maintenance import store_stats
 
     found = store_stats(spec.store)
-    place = f"{shorten(found.path, 200)}: {_replies(found.replies)}"
+    place = f"{escaped(found.path)}: {_replies(found.replies)}"
     lines = [f"{place}, {in_units(found.bytes)} on disk"]
     if found.damaged:
         lines.append(f"damaged: {found.damaged:,} (pnyx store gc --damaged deletes them)")
@@ -151,11 +151,12 @@ def gc(spec: ClearSpec, as_json: bool) -> None:
     _print(cleared.as_json(), line, as_json)
 
 
-@verb("export", group=command)
+@verb("export", group=command, restricts=True)
 def export(spec: ExportSpec, as_json: bool) -> None:
     """Write every reply as a line of JSON, with what was asked, sorted by key.
 
-    Equal stores make equal files. With --json and --out FILE, standard output gets a summary.
+    Equal stores make equal files. With --json and --out FILE, standard output gets a summary; with
+    --no-text the lines say neither what was asked nor what was replied, and no store can read them.
 
     \b
     Example:
@@ -167,7 +168,7 @@ def export(spec: ExportSpec, as_json: bool) -> None:
     if as_json and spec.out != "-":
         _print({"out": spec.out, "replies": count}, "", as_json)
     else:
-        place = "" if spec.out == "-" else f" to {shorten(spec.out, 200)}"
+        place = "" if spec.out == "-" else f" to {escaped(spec.out)}"
         say(f"{_replies(count)} exported{place}")
 
 
@@ -191,7 +192,7 @@ def merge(others: tuple[str, ...], spec: StoreSpec, as_json: bool) -> None:
     lines = []
     for source in merged:
         line = (
-            f"{shorten(source.path, 200)}: {_replies(source.replies)}, {source.added:,} added, "
+            f"{escaped(source.path)}: {_replies(source.replies)}, {source.added:,} added, "
             f"{source.present:,} present already"
         )
         if source.conflicts:

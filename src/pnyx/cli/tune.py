@@ -16,7 +16,7 @@ from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import reporting
 from pnyx.cli.measure.runs import PlotSpec, chance, draws_legend, few_warning, listed
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.view.tables import Column, Table, filled, interval, number
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _notes(found: Tuned) -> list[str]:
 
 def _report(found: Tuned, qrels: str) -> list[str]:
     """Return the paragraphs and tables for people; the last can be copied to a command line."""
-    said = f"{len(found.settings)} settings, {found.topics} topics of {shorten(qrels, 200)}"
+    said = f"{len(found.settings)} settings, {found.topics} topics of {escaped(qrels)}"
     return [
         filled(f"tune: {found.tuning.scoring}, {said}"),
         *(_curve(found, name).text() for name in found.tuning.grid),

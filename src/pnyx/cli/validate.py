@@ -13,7 +13,7 @@ from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_BAD_INPUT
 from pnyx.cli.common.options import warn
 from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.errors import InputError, PnyxError, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ class FormatSpec(Spec, rare="strict"):
     strict: bool = opt(False, "Refuse what the track only warns of.", needs="track")
 
 
-@verb("validate")
+@verb("validate", restricts=True)
 @click.argument("file")
 def command(file: str, spec: FormatSpec, as_json: bool) -> int:
     """Check FILE (a corpus, questions, run, qrels, responses, judges' file or index) for faults.
@@ -132,7 +132,7 @@ def _records(count: int) -> str:
 
 
 def _say_ok(file: str, kind: str) -> None:
-    shown = "standard input" if file == "-" else shorten(file, 200)
+    shown = "standard input" if file == "-" else escaped(file)
     click.echo(f"{shown}: ok ({kind})")
 
 

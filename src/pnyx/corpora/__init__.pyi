@@ -13,6 +13,14 @@ from .benchmarks.draft_sources import (
     read_survey,
 )
 from .benchmarks.drafts import read_drafts, write_drafts
+from .benchmarks.leaderboards import (
+    Leaderboard,
+    averaged,
+    read_leaderboard,
+    settled,
+    write_leaderboard,
+)
+from .benchmarks.nuggets import nugget_bank_row, parse_nugget_bank, read_nugget_banks
 from .benchmarks.perspectives import read_perspectives, write_perspectives
 from .benchmarks.rated import RatedText, read_rated
 from .benchmarks.responses import response_row, response_writer, write_responses
@@ -46,6 +54,7 @@ __all__ = [
     "DebateClaim",
     "Finding",
     "Format",
+    "Leaderboard",
     "Options",
     "QuestionResults",
     "RatedText",
@@ -53,6 +62,7 @@ __all__ = [
     "SearchResult",
     "SurveyQuestion",
     "TrackRules",
+    "averaged",
     "check",
     "check_requests",
     "check_run",
@@ -60,6 +70,8 @@ __all__ = [
     "faults",
     "find_format",
     "load_example",
+    "nugget_bank_row",
+    "parse_nugget_bank",
     "read_argument_pairs",
     "read_claims",
     "read_conqret",
@@ -68,6 +80,8 @@ __all__ = [
     "read_drafts",
     "read_evidence",
     "read_items",
+    "read_leaderboard",
+    "read_nugget_banks",
     "read_perspectives",
     "read_qrels",
     "read_questions",
@@ -79,12 +93,14 @@ __all__ = [
     "read_survey",
     "response_row",
     "response_writer",
+    "settled",
     "sniff",
     "split_evidence",
     "track_rules",
     "write_debates",
     "write_drafts",
     "write_jsonl",
+    "write_leaderboard",
     "write_perspectives",
     "write_qrels",
     "write_responses",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import attrgetter
 from typing import IO, Any, Literal, TypeAlias, TypeVar
 
 from pnyx.corpora.fields import rename
 from pnyx.errors import InputError, shorten
-from pnyx.files import json_line, parse_json_object, scan_lines
+from pnyx.files import MAX_LINE_BYTES, json_line, parse_json_object, scan_lines
 
 __all__ = [
     "Format",
@@ -20,6 +21,7 @@ __all__ = [
     "Writer",
     "check_depth",
     "encode",
+    "json_documents",
     "json_lines",
     "json_rows",
     "located",
@@ -37,13 +39,24 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Kind: TypeAlias = Literal[
-    "evidence", "questions", "perspectives", "run", "qrels", "responses", "items", "debates"
+    "evidence",
+    "questions",
+    "perspectives",
+    "run",
+    "qrels",
+    "responses",
+    "items",
+    "debates",
+    "leaderboard",
+    "nuggets",
 ]
 
 _PLURALS: dict[Kind, str] = {
     "evidence": "documents",
     "run": "run entries",
     "qrels": "judgments",
+    "leaderboard": "cells",
+    "nuggets": "nugget banks",
 }
 """What an empty file of a kind "holds no" of, where its name does not say."""
 
@@ -238,6 +251,35 @@ def json_rows(
                 yield located(error, path, error.line or number)
             else:
                 yield number, value
+
+
+def json_documents(source: str, what: str) -> Iterator[Row[dict[str, Any]]]:
+    """Yield the objects of JSON Lines, or the one of a JSON document over many lines."""
+    lines = scan_lines(source)
+    start = next((row for row in lines if isinstance(row[1], InputError) or row[1].strip()), None)
+    if start is None:
+        return
+    if isinstance(start[1], InputError) or start[1].strip() != "{":
+        yield from json_rows(source, chain([start], lines))
+        return
+    yield from _whole(source, chain([start], lines), start[0], what)
+
+
+def _whole(
+    source: str, lines: Iterator[tuple[int, str | InputError]], first: int, what: str
+) -> Iterator[Row[dict[str, Any]]]:
+    parts: list[str] = []
+    size = 0
+    for _, line in lines:
+        if isinstance(line, InputError):
+            yield line
+            return
+        parts.append(line)
+        size += len(line)
+        if size > MAX_LINE_BYTES:
+            yield InputError(f"the {what} is longer than {MAX_LINE_BYTES >> 20} MB", path=source)
+            return
+    yield from json_rows(source, [(first, "\n".join(parts))])
 
 
 def check_depth(value: Any) -> None:

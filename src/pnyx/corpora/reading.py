@@ -13,7 +13,9 @@ from pnyx.corpora.benchmarks import (
     conqret,
     debates,
     items,
+    leaderboards,
     markdown,
+    nuggets,
     perspectives,
     questions,
     responses,
@@ -63,6 +65,8 @@ FORMATS: dict[str, Format] = {
         markdown.DRAFTS,
         *conqret.FORMATS,
         *debates.FORMATS,
+        *leaderboards.FORMATS,
+        *nuggets.FORMATS,
     )
 }
 """A further format is one in its own module, here, and where `sniff` recognises it."""
@@ -78,10 +82,18 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("debates", "debates", "pros cons sources"),
         ("debate-arguments", "evidence", "pros cons sources"),
         ("debate-questions", "questions", "pros cons sources"),
+        ("autojudge-banks", "nuggets", "banks"),
+        ("nuggetbank-v3", "nuggets", "claim_bank"),
+        ("nuggetbank-v3", "nuggets", "nugget_bank query_id"),
+        ("nuggetbank-v3", "nuggets", "nugget_bank title_query"),
+        ("ragtime26-nuggets", "nuggets", "nugget_bank"),
+        ("nuggetizer", "nuggets", "qid query nuggets"),
+        ("rag25-nuggets", "nuggets", "qid nuggets"),
         ("arguments", "evidence", "conclusion"),
         ("arguments", "evidence", "premises"),
         ("ragtime", "responses", "metadata responses"),
         ("rag25", "responses", "metadata answer"),
+        ("leaderboard-jsonl", "leaderboard", "run_id topic_id measure value"),
         ("rag24", "responses", "answer topic_id"),
         ("answers", "items", "id task value judge"),
         ("search-results", "items", "question_id results"),
@@ -132,7 +144,11 @@ _HEADING = re.compile(
 )
 """A Markdown file of questions, and whether the first has a perspective below it."""
 
-_FALLBACK: dict[Kind | None, str] = {"questions": "questions", "responses": "rag25"}
+_FALLBACK: dict[Kind | None, str] = {
+    "questions": "questions",
+    "responses": "rag25",
+    "nuggets": "nuggetbank-v3",
+}
 _PLAIN_FALLBACK: dict[Kind | None, str] = {
     "run": "run",
     "qrels": "qrels",
@@ -142,6 +158,9 @@ _PLAIN_FALLBACK: dict[Kind | None, str] = {
 
 _ARGUED = re.compile(rb'"(?:pros|cons)"\s*:\s*\[\s*\{')
 """A debate page with an argument; ConQRet's published pages have none."""
+
+_MAPPED = re.compile(rb'"nugget_bank"\s*:\s*\{')
+"""A nugget bank that is keyed by the nuggets' text."""
 
 _HEADERS: tuple[tuple[str, Kind, str], ...] = (
     (BEIR_HEADER, "qrels", "beir-qrels"),
@@ -162,9 +181,9 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
     if source.startswith(PREFIX):
         return "ir_datasets"
     if source != "-" and Path(source).is_dir():
-        return _folder(source)
+        return _folder(source, kind)
     if source != "-" and Path(source).suffix.lower() in SUFFIXES and kind in (None, "evidence"):
-        name = _columns(_head(source), (), None) if source.endswith(".txt") else None
+        name = _plain(_head(source), source, (), None) if source.endswith(".txt") else None
         return "folder" if name is None or kind == "evidence" else name
     return _by_content(_head(source), source, kind, columns)
 
@@ -176,6 +195,8 @@ def _head(source: str) -> bytes:
 def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str, ...]) -> str:
     if not head.strip():
         raise InputError("is empty", path=source)
+    if kind == "leaderboard":
+        return leaderboards.sniff_leaderboard(source).name
     opening = head.lstrip()[:1]
     if opening in b"{[":
         name = _json(head, kind, source)
@@ -184,7 +205,7 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
     elif opening == b"<":
         name = "touche-topics" if b"<topic" in head else None
     else:
-        name = _columns(head, columns, kind)
+        name = _plain(head, source, columns, kind)
         if name is None and Path(source.removesuffix(".gz")).suffix in (".csv", ".tsv"):
             name = Path(source.removesuffix(".gz")).suffix[1:]
         name = name or _PLAIN_FALLBACK.get(kind)
@@ -196,13 +217,17 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
     return name
 
 
-def _folder(source: str) -> str:
+def _folder(source: str, kind: Kind | None) -> str:
     folder = Path(source)
     manifest = folder / "manifest.json"
     if manifest.is_file() and b'"pnyx-index"' in manifest.read_bytes()[:_HEAD_BYTES]:
         raise InputError("is an index, expected a corpus", path=source)
     if (folder / "corpus.jsonl").is_file() or (folder / "corpus.jsonl.gz").is_file():
         return "beir"
+    if kind in (None, "nuggets") and (found := nuggets.bank_files(source)):
+        name = _json(_head(found[0]), "nuggets", found[0])
+        if name in FORMATS and FORMATS[name].kind == "nuggets":
+            return name
     return "folder"
 
 
@@ -220,6 +245,8 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
                 return "beir-queries"
             if name == "debate-arguments" and not _ARGUED.search(head):
                 return "debate-sources"
+            if name == "ragtime26-nuggets" and _MAPPED.search(head):
+                return "nuggetbank-v3"
             return name
     first = head.lstrip().partition(b"\n")[0].strip()
     if first in (b"{", b"[", b"[{"):
@@ -230,6 +257,22 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     except (ValueError, RecursionError):
         return _FALLBACK.get(kind, "jsonl")
     return None if kind is None else _FALLBACK.get(kind, "jsonl")
+
+
+def _plain(head: bytes, source: str, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
+    found = _leaderboard(head, source) if kind is None else None
+    return found or _columns(head, mapped, kind)
+
+
+def _leaderboard(head: bytes, source: str) -> str | None:
+    """Return the format of a leaderboard, of which a large one is read further to be sure."""
+    size = _HEAD_BYTES
+    try:
+        return leaderboards.recognised(head, source, sure=False, size=size)
+    except InputError:
+        if len(head) < size:
+            raise
+    return leaderboards.sniff_leaderboard(source).name
 
 
 def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:

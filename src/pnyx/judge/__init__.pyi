@@ -16,6 +16,8 @@ from .llm.judge import Asking, LlmJudge
 from .lookup import HumanLabels, Lookup
 from .perspectives import ask_perspectives
 from .questions import Preference, Ranking, Rating, Support
+from .reports.reading import read_judged_reports
+from .reports.records import JudgedReport
 from .store.completions import StoredModel
 from .store.store import Store
 from .tasks import read_items
@@ -29,6 +31,7 @@ __all__ = [
     "HumanLabels",
     "Judge",
     "Judged",
+    "JudgedReport",
     "LlmJudge",
     "Lookup",
     "Panel",
@@ -52,6 +55,7 @@ __all__ = [
     "read_annotations",
     "read_calibration",
     "read_items",
+    "read_judged_reports",
     "self_agreement",
     "write_calibration",
 ]

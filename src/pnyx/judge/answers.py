@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pnyx.restricted import hides_text, reason_word, textless
+
 if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
 
@@ -51,7 +53,8 @@ NOTES: dict[str, str] = {
     "spread": "standard deviation of the scored votes' numbers (of the population)",
     "stage": "of a cascade: which judge's answer counts, cheap or strong",
     "contradiction": "true: the reply says yes with a probability below 0.5, or no with one above",
-    "partial": "of people's labels: true: most who said yes said only partially",
+    "partial": "true: of people's labels, most who said yes said only partially; of a nugget, the "
+    "text gives it only in part, which is a no",
     "windows": "of a long ranking: how many windows of it were asked about",
     "kept": "of a long ranking: how many windows got no answer and kept their order",
     "uncalibrated": "the probability before recalibration",
@@ -139,12 +142,14 @@ class Missing(str):
 def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]:
     """Return the lines of `answers.jsonl` for one answer: one for each dimension of a rating.
 
-    Unknown fields of the item come first, so that they never shadow a field of the answer.
+    Unknown fields of the item come first, so that they never shadow a field of the answer. In
+    restricted mode all texts are empty.
     """
     base = {**question.extra, "id": question.id, "task": question.task, "group": question.group}
-    return [
+    rows = [
         {**base, "dimension": dimension, **fields} for dimension, fields in question.lines(answer)
     ]
+    return textless(rows) if hides_text() else rows
 
 
 def verdict_fields(answer: Answer) -> dict[str, Any]:
@@ -183,7 +188,7 @@ def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     for row in rows:
         asked += 1
         if row["unscored"] is not None:
-            reasons[row["unscored"].partition(":")[0]] += 1
+            reasons[reason_word(row["unscored"])] += 1
     return {
         "asked": asked,
         "scored": asked - reasons.total(),

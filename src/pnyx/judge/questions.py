@@ -162,7 +162,8 @@ class Support(_Kind):
 
     @property
     def shared(self) -> object:  # noqa: D102
-        return self.guideline, self.question
+        # A list of nuggets shows each with its own question.
+        return self.guideline, "" if self.task == "nugget" else self.question
 
     def value_of(self, value: Any) -> Any:
         """Read yes and no, which may also be 1 and 0, or words in any case ("partially" is yes)."""

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 from pnyx.corpora.base import Options, scanned, strict
 from pnyx.corpora.fields import Fields
 from pnyx.corpora.reading import FORMATS
 from pnyx.errors import InputError, OptionError, shorten
-from pnyx.judge.claims import claims
-from pnyx.judge.dimensions import Scale, definition, dimensions_of, scales_of
+from pnyx.judge.dimensions import Scale, scales_of
 from pnyx.judge.formats import Format, by_dimension, joined_ratings
+from pnyx.judge.item_questions import (
+    ask_claims,
+    ask_relevance,
+    ask_stance,
+    make_preference,
+    make_quality,
+    make_rag,
+    make_ranking,
+    make_relevance,
+    make_sides,
+    make_stance,
+    make_support,
+    supported_as,
+)
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
-from pnyx.judge.rag import RAG_FORMATS, dimensions_for
-from pnyx.records import SIDES, Side
+from pnyx.judge.rag import RAG_FORMATS
 
 __all__ = [
     "TASKS",
@@ -74,195 +86,9 @@ class Task:
         return [question for _, question in strict(found, path, "items")]
 
 
-def ask_relevance(
-    item_id: str,
-    question: str,
-    document: str,
-    *,
-    definition: str = "",
-    stance: Side | None = None,
-    group: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> Support:
-    """Ask whether a document helps to answer `question`, or to argue one side (`stance`) of it."""
-    return Support(
-        id=item_id,
-        text=document,
-        statement=question if stance is None else claims(question)[SIDES.index(stance)],
-        task="relevance",
-        question=question,
-        guideline=definition,
-        group=group,
-        extra=extra or {},
-    )
-
-
-def ask_stance(
-    item_id: str,
-    question: str,
-    text: str,
-    side: Side,
-    *,
-    guideline: str = "",
-    group: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> Support:
-    """Make the question whether a text argues for one side of `question`; see `ask_relevance`."""
-    asked = ask_relevance(
-        item_id, question, text, definition=guideline, stance=side, group=group, extra=extra
-    )
-    return replace(asked, task="stance")
-
-
-def ask_claims(
-    item_id: str,
-    question: str,
-    text: str,
-    *,
-    definition: str = "",
-    group: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> Preference:
-    """Ask which of the claims of both sides a text argues for: `a` is pro's, `b` is con's."""
-    pro, con = claims(question)
-    return Preference(
-        id=item_id,
-        a=pro,
-        b=con,
-        question=question,
-        task="sides",
-        criterion=definition,
-        documents=(text,),
-        group=group,
-        extra=extra or {},
-    )
-
-
 def question_of(row: Mapping[str, Any]) -> Support:
     """Make the question of a line of relevance items that the format has checked."""
-    return _relevance(Fields(row))
-
-
-def _support(fields: Fields) -> Support:
-    return Support(
-        id=fields.identifier("id"),
-        text=fields.required("text"),
-        statement=fields.required("statement"),
-        question=fields.text("question"),
-        guideline=fields.text("guideline"),
-        **_shared(fields),
-    )
-
-
-def _relevance(fields: Fields) -> Support:
-    identifier, question = fields.identifier("id"), fields.required("question")
-    stance = cast("Side | None", fields.choice("stance", SIDES))
-    return ask_relevance(
-        identifier,
-        question,
-        fields.required("document"),
-        definition=fields.text("definition"),
-        stance=stance,
-        **_shared(fields, stance=stance or ""),
-    )
-
-
-def _stance(fields: Fields) -> Support:
-    identifier, question = fields.identifier("id"), fields.required("question")
-    stance = cast("Side | None", fields.choice("stance", SIDES))
-    if stance is None:
-        raise InputError("stance is empty, expected pro or con")
-    return ask_stance(
-        identifier,
-        question,
-        fields.required("text"),
-        stance,
-        guideline=fields.text("guideline"),
-        **_shared(fields, stance=stance),
-    )
-
-
-def _quality(fields: Fields) -> Rating:
-    identifier = fields.identifier("id")
-    dimensions = _texts(fields, "dimensions") or tuple(dimensions_of("quality"))
-    for name in dimensions:
-        definition("quality", name)
-    return Rating(
-        id=identifier,
-        text=fields.required("text"),
-        dimensions=tuple(dict.fromkeys(dimensions)),
-        scale=next(iter(scales_of("quality").values())).bounds,
-        question=fields.text("topic"),
-        stance=fields.text("stance"),
-        documents=_texts(fields, "documents"),
-        **_shared(fields),
-    )
-
-
-def _preference(fields: Fields) -> Preference:
-    return Preference(
-        id=fields.identifier("id"),
-        a=fields.text("a"),
-        b=fields.text("b"),
-        question=fields.required("question"),
-        criterion=fields.text("criterion"),
-        documents=_texts(fields, "documents"),
-        **_shared(fields),
-    )
-
-
-def _sides(fields: Fields) -> Preference:
-    identifier, question = fields.identifier("id"), fields.required("question")
-    text, criterion = fields.required("text"), fields.text("guideline")
-    return ask_claims(identifier, question, text, definition=criterion, **_shared(fields))
-
-
-def _ranking(fields: Fields) -> Ranking:
-    return Ranking(
-        id=fields.identifier("id"),
-        query=fields.required("query"),
-        texts=_texts(fields, "documents"),
-        criterion=fields.text("criterion"),
-        **_shared(fields),
-    )
-
-
-def _rag(fields: Fields) -> Rating:
-    identifier, query = fields.identifier("id"), fields.required("query")
-    text, other = fields.text("argument"), fields.text("argument_2")
-    dimensions = _texts(fields, "dimensions") or dimensions_for(text, other)
-    for name in dimensions:
-        definition("rag", name)
-    rows = fields.rest.get("documents") or ()
-    ids = [row.get("id") if isinstance(row, dict) else None for row in rows]
-    known: dict[str, Any] = {} if None in ids else {"doc_ids": list(map(str, ids))}
-    shared = _shared(fields)
-    return Rating(
-        id=identifier,
-        text=text,
-        dimensions=tuple(dict.fromkeys(dimensions)),
-        scale=(0, 1),
-        task="rag",
-        question=query,
-        stance=fields.text("stance"),
-        documents=_texts(fields, "documents"),
-        other=other,
-        group=shared["group"],
-        extra={**known, **fields.rest},
-    )
-
-
-def _shared(fields: Fields, **known: str) -> dict[str, Any]:
-    """Return the group (a number counts as its digits) and what the answers carry along."""
-    stated = fields.rest.get("group") not in (None, "")
-    group = fields.identifier("group") if stated else fields.text("group")
-    carried = {name: value for name, value in known.items() if value}
-    return {"group": group, "extra": {**carried, **fields.rest}}
-
-
-def _texts(fields: Fields, name: str) -> tuple[str, ...]:
-    value = fields.rest.pop(name, None) or ()
-    return tuple(item["text"] if isinstance(item, dict) else item for item in value)
+    return make_relevance(Fields(row))
 
 
 _ALL = (
@@ -278,8 +104,20 @@ _ALL = (
         ),
         "support-items",
         '{"id": "1", "text": "Fares fell and ridership rose.", "statement": "Buses got cheaper."}',
-        _support,
+        make_support,
         many="support-many",
+    ),
+    # Auto-ARGUE, Fig. 1; nuggetizer's three grades.
+    Task(
+        "nugget",
+        Support,
+        "does the text give this answer, or claim?",
+        ("nugget", "nugget-list"),
+        "nugget-items",
+        '{"id": "1", "text": "Fares fell, so ridership rose.", "question": "Why did ridership '
+        'rise?", "statement": "Buses got cheaper."}',
+        supported_as("nugget"),
+        many="nugget-many",
     ),
     # DIRAS, under a definition of relevance; with a stance as in ConQRet.
     Task(
@@ -293,7 +131,7 @@ _ALL = (
         ),
         "relevance-items",
         '{"id": "1", "question": "Should buses be free?", "document": "Fares cost cities little."}',
-        _relevance,
+        make_relevance,
     ),
     # ConQRet, BERDS.
     Task(
@@ -304,7 +142,7 @@ _ALL = (
         "stance-items",
         '{"id": "1", "text": "Free buses fill up.", "question": "Should buses be free?",'
         ' "stance": "pro"}',
-        _stance,
+        make_stance,
     ),
     # 15 dimensions: ConQRet, Table 11; Wachsmuth et al. 2017b.
     Task(
@@ -314,7 +152,7 @@ _ALL = (
         ("quality", "quality-pointwise"),
         "rating-items",
         '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", "topic": "tea"}',
-        _quality,
+        make_quality,
         formats=(
             Format("listwise", "all dimensions in one call", ("quality",)),
             Format(
@@ -334,7 +172,7 @@ _ALL = (
         ("preference", "preference-points"),
         "preference-items",
         '{"id": "1", "question": "Is tea healthy?", "a": "Yes.", "b": "It depends on the cup."}',
-        _preference,
+        make_preference,
     ),
     Task(
         "sides",
@@ -343,7 +181,7 @@ _ALL = (
         ("sides",),
         "sides-items",
         '{"id": "1", "text": "Free buses fill up.", "question": "Should buses be free?"}',
-        _sides,
+        make_sides,
     ),
     # ConQRet, Table 3 and Appendix D.
     Task(
@@ -357,7 +195,7 @@ _ALL = (
         "rag-items",
         '{"id": "1", "query": "Is tea healthy?", "stance": "pro", "argument": "Tea calms [1].",'
         ' "documents": ["Tea calms nerves.", "Tea is brewed."]}',
-        _rag,
+        make_rag,
         formats=RAG_FORMATS,
     ),
     # Listwise: ConQRet, Table 9; DIRAS, 4.1.
@@ -369,7 +207,38 @@ _ALL = (
         "ranking-items",
         '{"id": "1", "query": "Is tea healthy?", "documents": ["Tea is brewed.", '
         '"Tea calms nerves."]}',
-        _ranking,
+        make_ranking,
+    ),
+    # Auto-ARGUE, Fig. 1: what is asked of sentences without citations.
+    Task(
+        "negative",
+        Support,
+        "does the sentence of the report say that something is not known?",
+        ("negative",),
+        "support-items",
+        '{"id": "1", "text": "Fares fell. Why is not known.", "statement": "Why is not known."}',
+        supported_as("negative"),
+        many="negative",
+    ),
+    Task(
+        "needs-citation",
+        Support,
+        "does the sentence of the report need a source?",
+        ("needs-citation",),
+        "support-items",
+        '{"id": "1", "text": "Fares fell. More later.", "statement": "Fares fell."}',
+        supported_as("needs-citation"),
+        many="needs-citation",
+    ),
+    Task(
+        "unanswerable",
+        Support,
+        "does the negative statement say that the question has no answer?",
+        ("unanswerable",),
+        "support-items",
+        '{"id": "1", "text": "Why fares fell is not known.", "statement": "Why did fares fall?"}',
+        supported_as("unanswerable"),
+        many="unanswerable",
     ),
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}

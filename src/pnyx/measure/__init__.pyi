@@ -6,16 +6,29 @@ from .answers.binary import ReliabilityBin, reliability
 from .answers.correlation import kendall_tau_b
 from .answers.raters import RaterAgreement, measure_raters
 from .answers.reviewed import Reviewed, measure_review
-from .answers.sentences import citation_precision, sentence_precision
 from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
 from .answers.trials import Decline, measure_decline
 from .core.base import Bootstrap, Measured
 from .core.ground_truth import Joined, join_labels, truth_of_labels, truth_of_qrels
+from .core.ppi import PredictionPowered, prediction_powered
+from .leaderboards.agreement import (
+    LeaderboardAgreement,
+    LeaderboardsCompared,
+    compare_leaderboards,
+)
+from .leaderboards.corrected import (
+    CorrectedLeaderboard,
+    correct_leaderboard,
+    system_differences,
+)
 from .perspectives.coverage import by_question, measure_perspectives, perspective_qrels
 from .perspectives.leaning import Leaning, measure_leaning, side_questions
 from .perspectives.mrecall import MRecall
 from .perspectives.results import PerspectiveCoverage
 from .perspectives.verdicts import Verdicts, read_verdicts
+from .reports.measuring import MeasuredReports, Reports, measure_reports
+from .reports.registry import measure_report
+from .reports.responses import citation_precision, sentence_precision
 from .runs.correlation import RetrieverCorrelation, measure_correlation
 from .runs.ranked import ndcg, ranking_average_precision
 from .runs.retrieval import Retrieval, measure_retrieval
@@ -24,14 +37,20 @@ __all__ = [
     "Agreement",
     "Amount",
     "Bootstrap",
+    "CorrectedLeaderboard",
     "Decline",
     "Joined",
+    "LeaderboardAgreement",
+    "LeaderboardsCompared",
     "Leaning",
     "MRecall",
     "Measured",
+    "MeasuredReports",
     "PerspectiveCoverage",
+    "PredictionPowered",
     "RaterAgreement",
     "ReliabilityBin",
+    "Reports",
     "Retrieval",
     "RetrieverCorrelation",
     "Reviewed",
@@ -39,6 +58,8 @@ __all__ = [
     "Verdicts",
     "by_question",
     "citation_precision",
+    "compare_leaderboards",
+    "correct_leaderboard",
     "join_labels",
     "kendall_tau_b",
     "krippendorff_alpha",
@@ -49,16 +70,20 @@ __all__ = [
     "measure_leaning",
     "measure_perspectives",
     "measure_raters",
+    "measure_report",
+    "measure_reports",
     "measure_retrieval",
     "measure_review",
     "measure_thresholds",
     "ndcg",
     "perspective_qrels",
+    "prediction_powered",
     "ranking_average_precision",
     "read_verdicts",
     "reliability",
     "sentence_precision",
     "side_questions",
+    "system_differences",
     "truth_of_labels",
     "truth_of_qrels",
 ]

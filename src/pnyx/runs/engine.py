@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from pnyx.errors import InputError, ModelError, PnyxError, shorten
+from pnyx.errors import InputError, ModelError, PnyxError, escaped, shorten
 from pnyx.files import atomic_text, json_line, make_folder
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, answer_once, run_blocking
@@ -51,8 +51,12 @@ def answer_items(
     row_of: RowOf,
     *,
     block: int = BLOCK,
+    first: int | None = None,
 ) -> int:
     """Ask a judge about the items that the journal does not know; return how many there are.
+
+    `first` is the position of the first of them, where they are a part of what the journal is to
+    hold; None: they are all of it.
 
     InputError where the journal is of other items; ModelError where the judge cannot go on.
     """
@@ -60,7 +64,7 @@ def answer_items(
 
     def unknown() -> Iterator[Item]:
         nonlocal count
-        for position, item in enumerate(items):
+        for position, item in enumerate(items, first or 0):
             count += 1
             if not journal.has(position, item):
                 yield position, item
@@ -69,14 +73,15 @@ def answer_items(
         journal.add(*asked, row_of(asked[1], answer))
 
     blocks = _blocks(unknown(), block)
-    first = next(blocks, None)  # read here, where Ctrl-C gets through, past all that is known
-    if first is not None:
+    begun = next(blocks, None)  # read here, where Ctrl-C gets through, past all that is known
+    if begun is not None:
         try:
-            run_blocking(lambda: _slide(judge, chain([first], blocks), block, receive))
+            run_blocking(lambda: _slide(judge, chain([begun], blocks), block, receive))
         except ModelError as error:
             note = f"; {len(journal)} answers are kept for the next run" if len(journal) else ""
             raise ModelError(f"{error}{note}") from error
-    journal.check_count(count)
+    if first is None:
+        journal.check_count(count)
     return count
 
 
@@ -280,11 +285,11 @@ class Journal:
         self._place(position, self._end, key)
         self._end += len(line)
 
-    def rows(self) -> Iterator[Any]:
-        """Yield what is written of each answer, in the order of the items."""
+    def rows(self, first: int = 0) -> Iterator[Any]:
+        """Yield what is written of each answer, in the order of the items, from a position on."""
         with (self.folder / _ANSWERS).open("rb") as stream:
-            for offset in self._offsets:
-                stream.seek(offset)
+            for place in range(first, len(self._offsets)):
+                stream.seek(self._offsets[place])
                 line = stream.readline()
                 if line != _sealed(line[_HEAD:]):
                     raise InputError(_DAMAGED, path=self.folder)
@@ -299,7 +304,7 @@ class Journal:
         try:
             yield
         except OSError as error:
-            place = shorten(str(self.folder), 200)
+            place = escaped(str(self.folder))
             raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
 
 

@@ -15,12 +15,13 @@ from typing import Any, TypeAlias
 
 from pnyx._version import __version__
 from pnyx.corpora.documents.tables import require_parquet, write_parquet
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.errors import InputError, PnyxError, escaped
 from pnyx.files import atomic_text, json_line, read_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answer_rows, tally
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.store.schema import now
+from pnyx.restricted import hides_text
 from pnyx.runs.engine import BLOCK, Journal, answer_items, item_bytes, partial_of, read_json
 from pnyx.runs.pairs import PairSource
 
@@ -28,8 +29,12 @@ __all__ = [
     "SUFFIXES",
     "Applied",
     "apply_judge",
+    "check_folder",
     "judge_into",
     "manifest_path",
+    "results_manifest",
+    "same_results",
+    "write_answers",
     "write_manifest",
 ]
 
@@ -73,19 +78,17 @@ def judge_into(
         digest.update(item_bytes(item))
         count += 1
     run = {"task": task, "judge": judge.name, "items_sha256": digest.hexdigest()}
-    about = {"format": _FORMAT, **run, "settings": json.loads(json.dumps(settings or {}))}
+    about, same = same_results(run, settings or {}, from_rows=from_rows)
     existed = os.path.lexists(folder)
-    _check_folder(folder, run)
-
-    def same(found: Mapping[str, Any]) -> bool:
-        return from_rows and found == about
-
+    check_folder(folder, run)
     try:
         with Journal(folder / ANSWERS, about, same, lasting=from_rows) as journal:
             if on_start is not None:
                 on_start(count, journal.kept)
             answer_items(judge, items, journal, answer_rows)
-            manifest = _finish(folder, run, journal, facts(count), started)
+            counts, answers = write_answers(folder, journal)
+            manifest = results_manifest(run, counts, facts(count), started, answers)
+            write_manifest(folder / MANIFEST, manifest)
             if also is not None:
                 also(journal.rows())
             journal.remove()
@@ -96,9 +99,17 @@ def judge_into(
     return manifest
 
 
-def _finish(
-    folder: Path, run: Mapping[str, Any], journal: Journal, facts: Mapping[str, Any], started: str
-) -> dict[str, Any]:
+def same_results(
+    run: Mapping[str, Any], settings: Mapping[str, Any], *, from_rows: bool
+) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]], bool]]:
+    """Return what a journal says it is about, and what tells whether an earlier one counts."""
+    about = {"format": _FORMAT, **run, "settings": json.loads(json.dumps(settings))}
+    about |= {"no_text": True} if hides_text() else {}  # its rows lack what others have
+    return about, lambda found: from_rows and found == about
+
+
+def write_answers(folder: Path, journal: Journal) -> tuple[dict[str, Any], str]:
+    """Write answers.jsonl of what a journal holds; return its counts and its SHA-256."""
     digest = hashlib.sha256()
     with atomic_text(folder / ANSWERS) as stream:
 
@@ -110,7 +121,18 @@ def _finish(
                 yield row
 
         counts = tally(written())
-    manifest = {
+    return counts, digest.hexdigest()
+
+
+def results_manifest(
+    run: Mapping[str, Any],
+    counts: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    started: str,
+    answers: str,
+) -> dict[str, Any]:
+    """Return what the manifest of a finished run says."""
+    return {
         "format": _FORMAT,
         "format_version": _FORMAT_VERSION,
         "pnyx": __version__,
@@ -118,15 +140,15 @@ def _finish(
         **run,
         "counts": counts,
         **facts,
+        **({"no_text": True} if hides_text() else {}),
         "started": started,
         "finished": now(),
-        "answers_sha256": digest.hexdigest(),
+        "answers_sha256": answers,
     }
-    write_manifest(folder / MANIFEST, manifest)
-    return manifest
 
 
-def _check_folder(folder: Path, run: Mapping[str, Any]) -> None:
+def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
+    """InputError where a folder holds anything but the results of this run."""
     try:
         if not os.path.lexists(folder):
             return
@@ -134,7 +156,7 @@ def _check_folder(folder: Path, run: Mapping[str, Any]) -> None:
             raise InputError("found a file, expected a folder for the results", path=folder)
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
-        place = shorten(str(folder), 200)
+        place = escaped(str(folder))
         raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
     if not names:
         return

@@ -23,10 +23,13 @@ from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.claims import NO_OPPOSITE, opposite
 from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import JudgeQuestion, Support, blank
+from pnyx.judge.reports.related import RelatedJudge
+from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
 from pnyx.students.files import Student, read_student
 
 if TYPE_CHECKING:
     from pnyx.judge.encoder import EncoderJudge
+    from pnyx.students.assignment import AssignmentJudge
     from pnyx.students.quality.judge import QualityJudge
 
 __all__ = [
@@ -198,6 +201,10 @@ _SIDES_CARD = (
 )
 
 
+_PACKAGED = ("support", "nugget", "relevance", "stance", "quality", *RULE_TASKS, "unanswerable")
+"""The tasks that something packaged answers."""
+
+
 class PackagedJudge:
     """Answers Support questions of every task, and ratings of overall quality.
 
@@ -213,11 +220,7 @@ class PackagedJudge:
 
     def __init__(self, *tasks: str, as_perspectives: bool = False) -> None:
         self._as_perspectives = as_perspectives
-        self._models = {
-            name: self._model(name)
-            for name in ("support", "relevance", "stance", "quality")
-            if name in tasks or not tasks
-        }
+        self._models = {name: self._model(name) for name in _PACKAGED if name in tasks or not tasks}
         if not self._models:
             raise InputError(
                 f"task {shorten(', '.join(tasks), 40)} needs a language model (--llm) or --labels: "
@@ -230,6 +233,12 @@ class PackagedJudge:
             return _quality_judge()
         if task == "stance":
             return _side_judge()
+        if task == "nugget":
+            return _assignment_judge()
+        if task in RULE_TASKS:
+            return RuleJudge()
+        if task == "unanswerable":
+            return RelatedJudge(_encoder_judge())
         if task == "support" and self._as_perspectives:
             return load_perspective_student()
         return _encoder_judge()
@@ -367,6 +376,13 @@ def _quality_judge() -> QualityJudge:
     from pnyx.students.quality.judge import QualityJudge
 
     return QualityJudge()
+
+
+@functools.cache
+def _assignment_judge() -> AssignmentJudge:
+    from pnyx.students.assignment import AssignmentJudge
+
+    return AssignmentJudge(_encoder_judge())
 
 
 @functools.cache

@@ -153,9 +153,9 @@ def _state(verdicts: Iterable[VerdictView]) -> State:
     if states == {"quoted"}:
         return "quoted"
     states = {"yes" if state == "quoted" else state for state in states}
-    if "yes" in states:
-        return "yes" if len(states) == 1 else "mixed"
-    return "unscored" if "unscored" in states else "no"
+    if "no" in states:
+        return "mixed" if "yes" in states else "no"
+    return "unscored" if "unscored" in states else "yes"
 
 
 def _side(

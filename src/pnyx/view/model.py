@@ -64,13 +64,14 @@ STATES: dict[State, StateWording] = {
     "mixed": StateWording(
         "◐",
         "mixed",
-        "at least one cited passage supports the sentence, another does not or is unscored",
+        "at least one cited passage supports the sentence and another does not; it counts as not "
+        "supported",
     ),
     "unscored": StateWording(
         "?",
         "unscored",
-        "no cited passage is known to support it, and for at least one the judge gave no verdict; "
-        "this counts neither for nor against",
+        "no cited passage is known not to support it, and for at least one the judge gave no "
+        "verdict; this counts neither for nor against",
     ),
     "uncited": StateWording(
         "–", "no citation", "the sentence cites nothing; it counts as not supported"
@@ -122,14 +123,15 @@ MEASURES: dict[str, MeasureWording] = {
     ),
     "sentence_precision": MeasureWording(
         "Sentence precision",
-        "Of the sentences that were scored, the share that at least one passage they cite "
-        "supports (signs ✓ and ◐). 1 means that every scored sentence is backed by its sources; "
-        "it does not mean that the sources are right.",
+        "Of the sentences that were scored, the share that each passage they cite supports (signs "
+        "✓ and ”). 1 means that every scored sentence is backed by all its sources; it does not "
+        "mean that the sources are right.",
     ),
     "citation_precision": MeasureWording(
         "Citation precision",
         "Of the citations that were scored, the share whose passage supports the sentence that "
-        "cites it. Lower than sentence precision where sentences cite too much.",
+        "cites it. Higher than sentence precision where only some of a sentence's passages support "
+        "it.",
     ),
 }
 

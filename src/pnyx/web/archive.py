@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.corpora.benchmarks.search_results import SearchResult, result_row
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.web.fetched import TEXT, Fetched
 
 __all__ = ["PAGE_FIELDS", "Archive"]
@@ -197,7 +197,7 @@ class Archive:
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        place = shorten(str(self.path), 200)
+        place = escaped(str(self.path))
         try:
             yield
         except sqlite3.OperationalError as error:

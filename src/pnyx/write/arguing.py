@@ -11,8 +11,8 @@ import numpy as np
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, run_blocking
 from pnyx.judge.questions import Preference
-from pnyx.measure.answers.sentences import citation_precision, sentence_precision
 from pnyx.measure.core.base import Measured
+from pnyx.measure.reports.responses import citation_precision, sentence_precision
 from pnyx.models.http.flow import run_all
 from pnyx.records import Document, Evidence, Question, Response, Side
 from pnyx.search.engine import Engine, Hit

@@ -24,7 +24,7 @@ from pnyx.cli.common.options import (
 )
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import reporting, watched
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _report(found: Distilled, out: str) -> str:
         f"from {student.threshold:.3f}"
     )
     rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in found.figures.items()]
-    use = f"wrote {shorten(out, 200)}: use it by --student {shorten(out, 200)}"
+    use = f"wrote {escaped(out)}: use it by --student {escaped(out)}"
     return Table(columns, rows, notes=(use,), title=head).text()
 
 
@@ -321,7 +321,7 @@ def _report_applied(applied: Applied, output: OutputSpec, as_json: bool) -> None
                 output.qrels, read_annotations(applied.path), output.thresholds, output.unscored
             )
         except InputError as error:
-            raise InputError(f"{error} ({shorten(str(applied.path), 200)} is complete)") from error
+            raise InputError(f"{error} ({escaped(str(applied.path))} is complete)") from error
     judge = applied.manifest["judge"]["name"]
     say_judge(judge, applied.manifest["card"])
     if as_json:
@@ -336,4 +336,4 @@ def _report_applied(applied: Applied, output: OutputSpec, as_json: bool) -> None
         line += "; qrels: " + ", ".join(f"{n} of grade {g}" for g, n in grades.items())
         without = counts["asked"] - sum(grades.values())
         line += f", {without} without a line" if without else ""
-    click.echo(f"{line}; see {shorten(str(applied.path), 200)}", err=output.qrels == "-")
+    click.echo(f"{line}; see {escaped(str(applied.path))}", err=output.qrels == "-")

@@ -11,7 +11,7 @@ from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.spec import file_opt
 from pnyx.cli.common.options import print_result, refuse_two_outputs
 from pnyx.cli.common.params import verb
-from pnyx.errors import OptionError, shorten
+from pnyx.errors import OptionError, escaped, shorten
 
 __all__ = ["card"]
 
@@ -62,6 +62,6 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> int:
             stream.write(json.dumps(made, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     against = len(made["not_for"])
     reasons = f"{against} reason{'' if against == 1 else 's'} against a use"
-    line = f"{shorten(made['judge'], 80)}: {reasons}; see {shorten(spec.out, 200)}"
+    line = f"{shorten(made['judge'], 80)}: {reasons}; see {escaped(spec.out)}"
     print_result(made, line if spec.out != "-" else "", as_json=as_json, ensure_ascii=False)
     return 0

@@ -20,7 +20,7 @@ from pnyx.cli.common.options import say, warn_first
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import watched
 from pnyx.cli.measure.runs import draws_legend, shown
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.tasks import TASKS
 from pnyx.view.trials import trial_lines, trial_tables
 
@@ -165,7 +165,7 @@ def stress(trial: str, items: str, own: StressSpec, spec: JudgeSpec, as_json: bo
         click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
     else:
         drawn = f"{row['interval']['clusters']} {row['interval']['clustered_by']}s"
-        head = [*trial_lines(row), f"see {shorten(str(own.out), 200)}"]
+        head = [*trial_lines(row), f"see {escaped(str(own.out))}"]
         click.echo(shown([head, *trial_tables(row), draws_legend(drawn, own.bootstrap)]))
     return EXIT_UNSCORED if row["counts"]["unscored"] else 0
 

@@ -11,7 +11,7 @@ from pnyx.cli.build.drafting import DraftsSpec, draft, filter_
 from pnyx.cli.build.measuring import pairs, stats
 from pnyx.cli.common.options import print_result, refuse_same_file
 from pnyx.cli.common.params import Group, verb
-from pnyx.errors import OptionError, shorten
+from pnyx.errors import OptionError, escaped
 
 __all__ = ["command"]
 
@@ -83,7 +83,7 @@ def import_(source: str, spec: ImportSpec, as_json: bool) -> int:
         rows = [with_sides(row) for row in rows]
     write_drafts(out, rows)
     count = sum(len(row["perspectives"]) for row in rows)
-    line = f"{len(rows)} drafts with {count} perspectives; see {shorten(out, 200)}"
+    line = f"{len(rows)} drafts with {count} perspectives; see {escaped(out)}"
     row = {"drafts": len(rows), "perspectives": count}
     print_result(row, line, as_json=as_json, ensure_ascii=False)
     return 0

@@ -14,7 +14,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import reporting
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped
 
 if TYPE_CHECKING:
     from pnyx.drafts.debates.building import BuiltDebates, DebatesPlan
@@ -171,7 +171,7 @@ def _report(built: BuiltDebates, *, as_json: bool) -> None:
     pairs = ", ".join(f"{one['pairs']:,} of {one['topics']} {name}" for name, one in splits.items())
     line = (
         f"{counts['documents']:,} documents of {counts['sources']:,} sources; judged pairs: "
-        f"{pairs} topics; see {shorten(str(built.path), 200)}"
+        f"{pairs} topics; see {escaped(str(built.path))}"
     )
     print_result(built.manifest, line, as_json=as_json, err=False, ensure_ascii=False)
     if as_json:

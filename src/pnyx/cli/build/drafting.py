@@ -26,7 +26,7 @@ from pnyx.cli.common.options import (
 )
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import reporting
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.drafts.drafting import Drafted
@@ -221,7 +221,7 @@ def _write_drafts(
     line = f"{len(kept)} drafts of {len(drafted)} {what}" + (f" ({made})" if made else "")
     line += f"; {len(without) - failed} unfit" if len(without) > failed else ""
     line += f"; {failed} {lack}" if failed else ""
-    print_result(summary, f"{line}; see {shorten(out, 200)}", as_json=as_json, ensure_ascii=False)
+    print_result(summary, f"{line}; see {escaped(out)}", as_json=as_json, ensure_ascii=False)
     return EXIT_UNSCORED if failed else 0
 
 
@@ -326,7 +326,7 @@ def _write_kept(found: Filtered, asked: int, out: str, dropped: str, *, as_json:
     }
     reasons = ", ".join(f"{count} {reason}" for reason, count in found.counts.items())
     line = f"{len(found.kept)} of {asked} kept" + (f"; dropped: {reasons}" if reasons else "")
-    print_result(summary, f"{line}; see {shorten(out, 200)}", as_json=as_json, ensure_ascii=False)
+    print_result(summary, f"{line}; see {escaped(out)}", as_json=as_json, ensure_ascii=False)
     return EXIT_UNSCORED if found.counts.get("undecided") else 0
 
 

@@ -11,7 +11,7 @@ import click
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli.common.options import print_result, refuse_same_file, warn
 from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.corpora.benchmarks.conqret import Split
@@ -84,7 +84,7 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
         shown = ", ".join(shorten(one, 40) for one in missing[:3])
         warn(f"{len(missing)} judged documents are not in the corpus: {shown}")
     relevant = sum(item["value"] for item in items)
-    line = f"{len(items):,} pairs, {relevant:,} relevant; see {shorten(spec.out, 200)}"
+    line = f"{len(items):,} pairs, {relevant:,} relevant; see {escaped(spec.out)}"
     result = {"pairs": len(items), "relevant": relevant, "missing": len(missing)}
     print_result(result, line if spec.out != "-" else "", as_json=as_json)
     return 0

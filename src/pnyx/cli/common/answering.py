@@ -14,7 +14,7 @@ from pnyx.app.spec import Spec, file_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.progress import watched
-from pnyx.errors import OptionError, shorten
+from pnyx.errors import OptionError, escaped
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -115,21 +115,21 @@ def answer_into(
             )
     say_judge(manifest["judge"], manifest["card"])
     line = counts_line(manifest["counts"], "scored", manifest["judge"])
-    line = f"{line}; see {shorten(str(out), 200)}"
+    line = f"{line}; see {escaped(str(out))}"
     print_result(manifest, line, as_json=as_json, err=False, ensure_ascii=False)
     return EXIT_UNSCORED if manifest["counts"]["unscored"] else 0
 
 
 def say_judge(name: str, card: str) -> None:
     """Name the judge and its figures."""
-    click.echo(f"judge {shorten(name)}: {shorten(card, 400)}", err=True)
+    click.echo(f"judge {escaped(name)}: {escaped(card, 400)}", err=True)
 
 
 def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
     """Return how many are done of all, by whom, and why the others are not."""
-    line = f"{counts['scored']} of {counts['asked']} {done} by {shorten(judge)}"
+    line = f"{counts['scored']} of {counts['asked']} {done} by {escaped(judge)}"
     if counts["unscored"]:
-        reasons = ", ".join(f"{n} {shorten(reason, 40)}" for reason, n in counts["reasons"].items())
+        reasons = ", ".join(f"{n} {escaped(reason, 40)}" for reason, n in counts["reasons"].items())
         line += f"; {counts['unscored']} unscored: {reasons}"
     return line
 
@@ -148,7 +148,7 @@ def plan_items(
     questions = list(items)
     planned = plan_run(opened.judge, opened.models, questions, by_model)
     head = {"judge": opened.judge.name, "questions": len(questions)}
-    line = f"{len(questions)} questions for {shorten(opened.judge.name)}"
+    line = f"{len(questions)} questions for {escaped(opened.judge.name)}"
     print_planned(line, head, planned, as_json=as_json)
     return 0
 
@@ -209,7 +209,7 @@ def _planned_lines(model: PlannedModel) -> str:
         cost = estimate.cost_usd
         price = f"${cost[0]:.4f} to ${cost[1]:.4f}" if cost else "not known; --prices gives it"
         facts["price"] = price
-    return "\n".join([shorten(model.model), *(f"  {n:<17}  {fact}" for n, fact in facts.items())])
+    return "\n".join([escaped(model.model), *(f"  {n:<17}  {fact}" for n, fact in facts.items())])
 
 
 def _range(tokens: tuple[int, int]) -> str:

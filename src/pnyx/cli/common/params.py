@@ -18,9 +18,11 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
+from click.exceptions import Exit
 
 from pnyx.app.spec import Opt, Spec, flags_of, opts_of
-from pnyx.errors import OptionError, shorten
+from pnyx.errors import OptionError, PnyxError, escaped
+from pnyx.restricted import hides_text, no_text
 
 __all__ = ["Command", "Group", "Number", "NumberRange", "Raw", "SpecOption", "Text", "verb"]
 
@@ -42,16 +44,41 @@ class SpecOption(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help shows options under headings, the rare ones last."""
+    """A command whose help shows options under headings, the rare ones last.
 
-    def __init__(self, *args: Any, resumes: bool = False, **more: Any) -> None:
-        self.resumes = resumes
+    `words` are first arguments that other commands answer, with options of their own.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        resumes: bool = False,
+        words: Mapping[str, click.Command] | None = None,
+        **more: Any,
+    ) -> None:
+        self.resumes, self.words = resumes, words or {}
         super().__init__(*args, **more)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the arguments, or have the command of the first word read them."""
+        taken = self.words.get(args[0]) if args else None
+        if taken is None:
+            return super().make_context(info_name, args, parent, **extra)
+        return taken.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; choices that do not go together are bad usage of it."""
         try:
-            return super().invoke(ctx)
+            if not (ctx.meta.get(_RESTRICTED) or hides_text()):
+                return super().invoke(ctx)
+            with no_text(PnyxError, OSError, click.ClickException, click.Abort, Exit):
+                return super().invoke(ctx)
         except OptionError as error:
             raise click.UsageError(str(error), ctx) from error
         except KeyboardInterrupt:
@@ -90,7 +117,7 @@ class Group(click.Group):
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             near = difflib.get_close_matches(name, self.list_commands(ctx), 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"No such command {shorten(name, 40)!r}.{hint}", ctx)
+            raise click.UsageError(f"No such command {escaped(name, 40)!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -98,6 +125,7 @@ def verb(
     name: str,
     *,
     group: click.Group | None = None,
+    restricts: bool = False,
     without: Mapping[str, str] | None = None,
     rare: Mapping[str, str] | None = None,
     **more: Any,
@@ -107,16 +135,18 @@ def verb(
     Args:
         name: of the command.
         group: to which it is added.
+        restricts: offers --no-text: neither what it prints nor what it writes down of answers holds
+            a text.
         without: parameter -> fields of its spec that keep their defaults.
         rare: parameter -> fields that this command shows under "More options".
         more: as for click; `resumes` says that the command, interrupted, goes on when it is given
-            again.
+            again, `words` are as for `Command`.
     """
 
     def make(function: Callable[..., Any]) -> Command:
         for parameter, hint in reversed(typing.get_type_hints(function).items()):
             if parameter == "as_json":
-                function = _JSON(function)
+                function = _JSON(_NO_TEXT(function) if restricts else function)
             elif isinstance(hint, type) and issubclass(hint, Spec):
                 left, hidden = ((by or {}).get(parameter, "").split() for by in (without, rare))
                 function = _takes(parameter, hint, left, hidden)(function)
@@ -128,7 +158,21 @@ def verb(
     return make
 
 
+def _restrict(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    ctx.meta[_RESTRICTED] = value
+
+
 _JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+_RESTRICTED = "pnyx.restricted"
+_NO_TEXT = click.option(
+    "--no-text",
+    cls=SpecOption,
+    heading=_MORE,
+    is_flag=True,
+    expose_value=False,
+    callback=_restrict,
+    help="Show and write down no text of documents or responses: neither reasons nor quotations.",
+)
 
 
 def _takes(
@@ -239,7 +283,7 @@ class Number(click.types.FloatParamType):
         """Read a number."""
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):
-            self.fail(f"{shorten(value, 40)!r} is not a finite number.", param, ctx)
+            self.fail(f"{escaped(value, 40)!r} is not a finite number.", param, ctx)
         return number
 
 
@@ -258,5 +302,5 @@ class Text(click.types.StringParamType):
         """Read a text."""
         text = super().convert(value, param, ctx)
         if isinstance(text, str) and any("\ud800" <= c <= "\udfff" for c in text):
-            self.fail(f"found {shorten(text, 60)!r}, expected text in UTF-8.", param, ctx)
+            self.fail(f"found {escaped(text, 60)!r}, expected text in UTF-8.", param, ctx)
         return text

@@ -13,9 +13,10 @@ from pnyx.app.spec import file_opt
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.measure.annotations import amount, review, thresholds
 from pnyx.cli.measure.perspectives import perspectives
+from pnyx.cli.measure.report import report
 from pnyx.cli.measure.retrieval import correlation, retrieval
 from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning, finish
-from pnyx.errors import OptionError, shorten
+from pnyx.errors import OptionError, escaped
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def command() -> None:
       pnyx measure perspectives my.run --perspectives views.jsonl \\
         --verdicts results
       pnyx measure correlation bm25.run dense.run --annotations results
+      pnyx measure report judged
     """
 
 
@@ -88,6 +90,7 @@ def _answers_command(task: str) -> None:
     @verb(
         task,
         group=command,
+        restricts=True,
         short_help=f"{what[0].upper()}{what[1:]}.",
         help=_HELP.format(what=what, more=more, task=task),
         without={"spec": "plot" if task == "quality" else ""},
@@ -125,7 +128,7 @@ def _notes(found: Agreement) -> list[str]:
     counts = found.counts
     notes = []
     if counts["unscored"]:
-        reasons = ", ".join(f"{n} {shorten(reason, 40)}" for reason, n in counts["reasons"].items())
+        reasons = ", ".join(f"{n} {escaped(reason, 40)}" for reason, n in counts["reasons"].items())
         notes.append(f"{counts['unscored']} of {counts['asked']} answers are unscored: {reasons}")
     for count, what in (
         (counts["without_probability"], "answers have no probability"),
@@ -144,7 +147,7 @@ def _notes(found: Agreement) -> list[str]:
 def _report(found: Agreement) -> list[Part]:
     """Return the tables for people."""
     parts: list[Part] = [
-        [f"{found.joined.task}: {shorten(found.joined.judge)}, {_counts(found)}"],
+        [f"{found.joined.task}: {escaped(found.joined.judge)}, {_counts(found)}"],
         _measures(found),
     ]
     if "avg" in found.summary:
@@ -192,7 +195,7 @@ def _grid(title: str, part: Mapping[str, Mapping[str, Measured]], names: Sequenc
     columns = [Column(title), *(Column(name, "figure") for name in names)]
     columns.append(Column("answers", "counts"))
     rows: list[Sequence[Any]] = [
-        (shorten(key, 40), *(measures[name] for name in names), measures[names[0]])
+        (escaped(key, 40), *(measures[name] for name in names), measures[names[0]])
         for key, measures in part.items()
     ]
     return Table(columns, rows)
@@ -200,5 +203,5 @@ def _grid(title: str, part: Mapping[str, Mapping[str, Measured]], names: Sequenc
 
 for _task in _TASKS:
     _answers_command(_task)
-for _command in (retrieval, perspectives, correlation, thresholds, amount, review):
+for _command in (retrieval, perspectives, correlation, thresholds, amount, review, report):
     command.add_command(_command)

@@ -12,7 +12,7 @@ from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli.common.options import warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning, finish
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped
 from pnyx.view.tables import Column, Table, interval, number
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ThresholdsSpec(BootstrapSpec, _ShownSpec, TruthSpec):
     """What annotations are held against, and what of that is shown."""
 
 
-@verb("thresholds", short_help="F1 by threshold on the probability, and by k.")
+@verb("thresholds", restricts=True, short_help="F1 by threshold on the probability, and by k.")
 @click.argument("annotations")
 def thresholds(annotations: str, spec: ThresholdsSpec, as_json: bool) -> int:
     """Measure F1, precision and recall of ANNOTATIONS by threshold, and by number of documents.
@@ -105,7 +105,7 @@ def _notes(found: Thresholds) -> list[str]:
 def _report(found: Thresholds, at: Sequence[float]) -> list[Part]:
     ks = [k for k in found.cutoffs.at if k in _SHOWN_K]
     return [
-        [f"{shorten(found.judge) or 'annotations'}: which documents to take"],
+        [f"{escaped(found.judge) or 'annotations'}: which documents to take"],
         _curve("from", found.thresholds, at, found.best_threshold.at),
         _curve("first", found.cutoffs, ks, found.best_cutoff.at),
         [*_notes(found), *draws_legend("the questions", found.bootstrap)],
@@ -143,7 +143,7 @@ class AmountSpec(PlotSpec, JudgedSpec, heading="Shown"):
     plot: str | None = file_opt(None, "Draw a bar for each question.", metavar="FILE.svg")
 
 
-@verb("amount", short_help="How much relevant information there is, by question.")
+@verb("amount", restricts=True, short_help="How much relevant information there is, by question.")
 @click.argument("annotations")
 def amount(annotations: str, spec: AmountSpec, as_json: bool) -> int:
     """Estimate how much relevant information ANNOTATIONS hold on each question, without labels.
@@ -191,7 +191,7 @@ def _amounts(found: Mapping[str, Amount], names: dict[str, str], at: Sequence[fl
             for count in one.reaching.values()
         ]
         expected = None if one.mean is None else f"{one.expected:.1f}"
-        name = shorten(names.get(question) or question, 60) or "-"
+        name = escaped(names.get(question) or question, 60) or "-"
         rows.append((name, one.documents, one.unscored, expected, one.mean, *counted))
     return Table(columns, rows)
 
@@ -208,7 +208,7 @@ class CheckedSpec(Spec, heading="Measure"):
     seed: int = opt(0, "Random seed of the intervals.", low=0)
 
 
-@verb("review", short_help="Who is right where a judge and labels disagree.")
+@verb("review", restricts=True, short_help="Who is right where a judge and labels disagree.")
 @click.argument("file", metavar="REVIEW")
 def review(file: str, own: CheckedSpec, as_json: bool) -> int:
     """Measure how often the judge is right where it disagrees with the labels, as people see it.
@@ -254,7 +254,7 @@ def _reviewed(found: Reviewed, judge: str) -> list[Part]:
             rows.append((name if i == 0 else "", of, m, *counts))
     estimate = found.estimate
     table = Table(
-        _COLUMNS, rows, title=f"disagreements of {shorten(judge) or 'the judge'} with labels{share}"
+        _COLUMNS, rows, title=f"disagreements of {escaped(judge) or 'the judge'} with labels{share}"
     )
     left = f"nothing is said of {estimate.left_out} in strata without an answer"
     below = Table(

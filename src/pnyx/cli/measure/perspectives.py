@@ -13,7 +13,7 @@ from pnyx.cli.common.options import refuse_same_file, warn
 from pnyx.cli.common.params import Raw, SpecOption, verb
 from pnyx.cli.measure.perspectives_report import notes, report
 from pnyx.cli.measure.runs import finish, named_runs, run_names
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +76,12 @@ class PerspectivesSpec(ComparingSpec, CorrectionSpec, SidesSpec, CoverageSpec):
 Asked: TypeAlias = tuple[tuple[str, str, str], ...]
 
 
-@verb("perspectives", short_help="TREC runs on perspectives (BERDS).", rare={"spec": "sides"})
+@verb(
+    "perspectives",
+    restricts=True,
+    short_help="TREC runs on perspectives (BERDS).",
+    rare={"spec": "sides"},
+)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "--leaning",
@@ -232,7 +237,7 @@ def _warn_lost(qrels: Sequence[Qrel], known: Mapping[str, Sequence[Perspective]]
         if topic in topics and (topic, one.id) not in written
     ]
     if lost:
-        shown = ", ".join(shorten(name, 40) for name in lost[:3])
+        shown = ", ".join(escaped(name, 40) for name in lost[:3])
         warn(
             f"{len(lost)} perspectives have no scored pair and no line in the qrels, which "
             f"therefore do not know them ({shown})"

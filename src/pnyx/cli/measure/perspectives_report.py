@@ -14,7 +14,7 @@ from pnyx.cli.measure.runs import (
     runs_table,
     untested_note,
 )
-from pnyx.errors import shorten
+from pnyx.errors import escaped
 from pnyx.measure.core.base import Measured
 from pnyx.view.tables import Column, Table, interval, number
 
@@ -38,7 +38,7 @@ def notes(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
     lines = []
     for run in found.runs:
         pairs = run.pairs
-        reasons = ", ".join(f"{n} {shorten(why, 40)}" for why, n in pairs["reasons"].items())
+        reasons = ", ".join(f"{n} {escaped(why, 40)}" for why, n in pairs["reasons"].items())
         unscored = f"{pairs['unscored']} of {pairs['asked']} pairs are unscored: {reasons}"
         absent = f"{listed(run.absent, 'question')} absent, counted as empty rankings"
         without = f"{listed(run.without_perspectives)} without perspectives, not measured"
@@ -50,7 +50,7 @@ def notes(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
         lines += run_notes(run.name, known, len(run.rearranged))
     for one in leaning:
         if one.unscored:
-            lines.append(f"{shorten(one.name, 40)}: {one.unscored} pairs of --leaning are unscored")
+            lines.append(f"{escaped(one.name, 40)}: {one.unscored} pairs of --leaning are unscored")
     lines += untested_note(found.comparisons, "questions")
     lines += _correction_notes(found)
     fewest = min(len(run.per_topic) for run in found.runs)
@@ -121,9 +121,9 @@ def report(
     runs = f"{len(found.runs)} run{'s' if len(found.runs) > 1 else ''}"
     of = (
         f"perspectives: {runs} on {found.perspectives} perspectives on {found.questions} "
-        f"questions of {shorten(source, 200)}"
+        f"questions of {escaped(source, 200)}"
     )
-    parts: list[Part] = [[of, f"verdicts: {shorten(found.judge, 100)}"], _means(found)]
+    parts: list[Part] = [[of, f"verdicts: {escaped(found.judge, 100)}"], _means(found)]
     parts += [] if found.union is None else [_union(found.union)]
     parts += [leaning_table(leaning)] if leaning else []
     parts += map(_topics, found.runs if per_topic else ())
@@ -182,7 +182,7 @@ def leaning_table(leaning: Sequence[Leaning]) -> Table:
     rows: list[Sequence[Any]] = []
     for one in leaning:
         for place, (asked, of) in enumerate(one.by.items()):
-            name = "" if place else shorten(one.name, 40)
+            name = "" if place else escaped(one.name, 40)
             shift = one.shifts.get((asked, "question"), "")
             rows.append((name, _ASKED[asked], of.delta, of.p, of.n, of.delta, shift))
     return Table(columns, rows)
@@ -191,10 +191,10 @@ def leaning_table(leaning: Sequence[Leaning]) -> Table:
 def _topics(run: MeasuredCoverage) -> Table:
     columns = (Column("question"), *(Column(name, "number") for name in run.measures))
     rows = [
-        (shorten(topic, 40), *(_topic_cell(values.get(name)) for name in run.measures))
+        (escaped(topic, 40), *(_topic_cell(values.get(name)) for name in run.measures))
         for topic, values in run.per_topic.items()
     ]
-    return Table(columns, rows, title=shorten(run.name))
+    return Table(columns, rows, title=escaped(run.name))
 
 
 def _topic_cell(value: Bounded | None) -> str:

@@ -25,7 +25,7 @@ from pnyx.cli.measure.runs import (
     test_legend,
     untested_note,
 )
-from pnyx.errors import shorten
+from pnyx.errors import escaped
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class RetrievalSpec(ComparingSpec, _RankingSpec):
     )
 
 
-@verb("retrieval", short_help="TREC runs on qrels.")
+@verb("retrieval", restricts=True, short_help="TREC runs on qrels.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 def retrieval(runs: tuple[str, ...], spec: RetrievalSpec, as_json: bool) -> int:
     """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
@@ -126,7 +126,7 @@ def _notes(found: Retrieval) -> list[str]:
         notes += run_notes(run.name, known, len(run.rearranged))
         if not run.judged_documents:
             foreign = "warning: none of its documents is in the qrels; are the ids the same?"
-            notes.append(f"{shorten(run.name, 40)}: {foreign}")
+            notes.append(f"{escaped(run.name, 40)}: {foreign}")
     if found.without_relevant:
         shown = listed(found.without_relevant)
         have = "have" if len(found.without_relevant) > 1 else "has"
@@ -143,7 +143,7 @@ def _report(found: Retrieval, spec: RetrievalSpec) -> list[Part]:
     sizes = sorted({len(run.per_topic) for run in found.runs})
     topics = " to ".join(map(str, sizes if len(sizes) < 3 else (sizes[0], sizes[-1])))
     runs = f"{len(found.runs)} run{'s' if len(found.runs) > 1 else ''}"
-    title = f"retrieval: {runs} on {topics} topics of {shorten(spec.qrels, 200)}"
+    title = f"retrieval: {runs} on {topics} topics of {escaped(spec.qrels)}"
     means = runs_table(found, "topics", lambda run, name: run.measures[name], title=title)
     effect = ["d: mean difference in standard deviations of the topics' differences"]
     legend = [*effect * bool(found.comparisons), *_legend(found)]
@@ -153,10 +153,10 @@ def _report(found: Retrieval, spec: RetrievalSpec) -> list[Part]:
 def _topics(run: MeasuredRun) -> Table:
     columns = [Column("topic"), *(Column(name, "number") for name in run.measures)]
     rows = [
-        (shorten(topic, 40), *(values[name] for name in run.measures))
+        (escaped(topic, 40), *(values[name] for name in run.measures))
         for topic, values in run.per_topic.items()
     ]
-    return Table(columns, rows, title=shorten(run.name))
+    return Table(columns, rows, title=escaped(run.name))
 
 
 def _legend(found: Retrieval) -> list[str]:
@@ -200,7 +200,7 @@ class CorrelationSpec(ComparingSpec, _AnnotatedSpec):
     """All that is chosen."""
 
 
-@verb("correlation", short_help="TREC runs against annotations (Kendall's tau).")
+@verb("correlation", restricts=True, short_help="TREC runs against annotations (Kendall's tau).")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 def correlation(runs: tuple[str, ...], spec: CorrelationSpec, as_json: bool) -> int:
     """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
@@ -253,7 +253,7 @@ def _correlation_notes(found: RetrieverCorrelation) -> list[str]:
         total = found.unscored + found.annotated
         notes.append(f"{found.unscored} of {total} annotations are unscored and left out")
     for run in found.runs:
-        name = shorten(run.name, 40)
+        name = escaped(run.name, 40)
         if run.absent:
             notes.append(f"{name}: {listed(run.absent, 'question')} absent, without a value")
         if run.unannotated:
@@ -272,7 +272,7 @@ def _correlations(found: RetrieverCorrelation, spec: CorrelationSpec) -> list[Pa
     """Return the tables for people."""
     title = (
         f"correlation: {len(found.runs)} runs on {found.annotated} annotated pairs, "
-        f"{found.questions} questions of {shorten(spec.annotations, 200)}"
+        f"{found.questions} questions of {escaped(spec.annotations, 200)}"
     )
     columns = (
         Column("run"),
@@ -281,7 +281,7 @@ def _correlations(found: RetrieverCorrelation, spec: CorrelationSpec) -> list[Pa
         Column("documents", "counts"),
     )
     rows = [
-        (shorten(run.name, 40), run.tau, run.tau, (run.compared, found.annotated))
+        (escaped(run.name, 40), run.tau, run.tau, (run.compared, found.annotated))
         for run in found.runs
     ]
     parts: list[Part] = [Table(columns, rows, title=title)]
@@ -295,16 +295,16 @@ def _compared(found: RetrieverCorrelation) -> Table:
     for c in found.comparisons:
         *cells, corrected, effect = difference_cells(c)
         mark = " *" if c.significant else ""
-        rows.append([shorten(c.run, 40), shorten(c.other, 40), *cells, corrected + mark, effect])
+        rows.append([escaped(c.run, 40), escaped(c.other, 40), *cells, corrected + mark, effect])
     tested = test_legend(found.test, found.comparisons)
     legend = f"*: {tested}; d: mean difference in standard deviations"
     return Table([Column("run"), Column("less"), *DIFFERENCE], rows, legend=[legend])
 
 
 def _questions(found: RetrieverCorrelation) -> Table:
-    columns = [Column(shorten(run.name, 40), "number") for run in found.runs]
+    columns = [Column(escaped(run.name, 40), "number") for run in found.runs]
     rows = [
-        (shorten(question, 40), *(run.per_question[question].value for run in found.runs))
+        (escaped(question, 40), *(run.per_question[question].value for run in found.runs))
         for question in found.runs[0].per_question
     ]
     return Table([Column("question"), *columns], rows)

@@ -12,7 +12,7 @@ import click
 from pnyx.app.spec import Spec, file_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import say
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped
 from pnyx.view.tables import Column, Marked, Table, filled
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class PlotSpec(Spec):
     def check_plot(self) -> None:
         """Refuse a name that is not that of an SVG picture."""
         if self.plot is not None and not self.plot.endswith(".svg"):
-            raise OptionError(f"--plot {shorten(self.plot)}: expected a name that ends in .svg")
+            raise OptionError(f"--plot {escaped(self.plot)}: expected a name that ends in .svg")
 
     def draw(self, picture: Callable[[], str]) -> None:
         """Write the picture, if one is asked for."""
@@ -105,9 +105,9 @@ def named_runs(
     names = dict(zip(run_names(runs), runs, strict=True))
     if baseline is not None and baseline not in names and baseline not in runs:
         if not Path(baseline).exists():
-            known = shorten(", ".join(runs), 200)
+            known = escaped(", ".join(runs), 200)
             raise InputError(
-                f"--baseline {shorten(baseline)}: is neither a file nor one of {known}"
+                f"--baseline {escaped(baseline)}: is neither a file nor one of {known}"
             )
         runs = [baseline, *runs]
         names = dict(zip(run_names(runs), runs, strict=True))
@@ -131,7 +131,7 @@ def run_names(paths: Sequence[str]) -> list[str]:
 
 def listed(topics: Sequence[str], what: str = "topic") -> str:
     """Return how many topics these are, and the first of them."""
-    shown = ", ".join(shorten(topic, 30) for topic in topics[:_LISTED])
+    shown = ", ".join(escaped(topic, 30) for topic in topics[:_LISTED])
     more = f" and {len(topics) - _LISTED} more" if len(topics) > _LISTED else ""
     return f"{len(topics)} {what}{'s' if len(topics) > 1 else ''} ({shown}{more})"
 
@@ -170,7 +170,7 @@ def runs_table(
         for place, run in enumerate(found.runs):
             m = measured(run, name)
             marked = Marked(m, mark(compared.get((run.name, name)))) if compared else m
-            cells = ["" if place else name, shorten(run.name, 40), marked, m]
+            cells = ["" if place else name, escaped(run.name, 40), marked, m]
             rows.append([*cells, *(cell for _, of in parts for cell in of(run, name))])
     columns = [Column("measure"), Column("run"), Column("mean, 95 % interval", "figure")]
     columns += [Column(what, "counts"), *(column for some, _ in parts for column in some)]
@@ -183,7 +183,7 @@ def compared_legend(found: Any) -> list[str]:
         return []
     from pnyx.measure.core.significance import ONE_SIDED
 
-    marks = f"{_BETTER} {_WORSE} higher, lower than {shorten(found.baseline, 40)}: "
+    marks = f"{_BETTER} {_WORSE} higher, lower than {escaped(found.baseline, 40)}: "
     lines = [marks + test_legend(found.test, found.comparisons)]
     margin = next((c.against.margin for c in found.comparisons if c.against), None)
     if margin is not None:
@@ -210,7 +210,7 @@ def run_notes(name: str, notes: Sequence[tuple[object, str]], rearranged: int) -
             f"{have} another order by rank than by score; the score counts, equal ones by document "
             "id, last first (trec_eval)"
         )
-    return [f"{shorten(name, 40)}: {line}" for line in lines]
+    return [f"{escaped(name, 40)}: {line}" for line in lines]
 
 
 DIFFERENCE = (

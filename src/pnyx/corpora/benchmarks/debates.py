@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Any, TypeAlias
 
 from pnyx.corpora.base import (
@@ -16,7 +15,7 @@ from pnyx.corpora.base import (
     Kind,
     Options,
     Row,
-    json_rows,
+    json_documents,
     row_writer,
     scanned,
     unique,
@@ -25,7 +24,6 @@ from pnyx.corpora.base import (
 from pnyx.corpora.fields import Fields, a_list, an_object, merged, string, within
 from pnyx.corpora.text.pages import slug_of
 from pnyx.errors import InputError, shorten
-from pnyx.files import MAX_LINE_BYTES, scan_lines
 from pnyx.records import SIDES, Argument, Debate, DebatePoint, Document, Premise, Question, Source
 
 __all__ = ["FORMATS", "bare_title", "debate_arguments", "read_debates", "write_debates"]
@@ -175,35 +173,8 @@ def _is_number(text: str) -> bool:
 write_debates = row_writer(_row)
 
 
-def _rows(source: str) -> Iterator[Row[dict[str, Any]]]:
-    """Yield the pages of JSON Lines, or the one of a JSON document over many lines."""
-    lines = scan_lines(source)
-    start = next((row for row in lines if isinstance(row[1], InputError) or row[1].strip()), None)
-    if start is None:
-        return
-    if isinstance(start[1], InputError) or start[1].strip() != "{":
-        yield from json_rows(source, chain([start], lines))
-        return
-    yield from _whole(source, chain([start], lines))
-
-
-def _whole(source: str, lines: Iterator[tuple[int, str | InputError]]) -> Iterator[Row[Any]]:
-    parts: list[str] = []
-    size = 0
-    for _, line in lines:
-        if isinstance(line, InputError):
-            yield line
-            return
-        parts.append(line)
-        size += len(line)
-        if size > MAX_LINE_BYTES:
-            yield InputError(f"the page is longer than {MAX_LINE_BYTES >> 20} MB", path=source)
-            return
-    yield from json_rows(source, [(1, "\n".join(parts))])
-
-
 def _scan(source: str) -> Iterator[Row[Debate]]:
-    return scanned(source, _parse, rows=_rows(source))
+    return scanned(source, _parse, rows=json_documents(source, "page"))
 
 
 def read_debates(path: str) -> Iterator[Debate]:

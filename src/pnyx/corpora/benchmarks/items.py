@@ -258,6 +258,14 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "question guideline group text_id question_id doc_id perspective_id",
         ),
         _items(
+            "nugget-items",
+            "items for `pnyx judge nugget`: does the text give this answer, or claim?",
+            '{"id": "1", "text": "Built about 1450.", "statement": "In the 15th century.", '
+            '"question": "When was it built?"}',
+            "text statement",
+            "question guideline group text_id doc_id",
+        ),
+        _items(
             "relevance-items",
             "items for `pnyx judge relevance`: does the document help to answer the question?",
             '{"id": "1", "question": "Is tea healthy?", "document": "Tea holds antioxidants."}',

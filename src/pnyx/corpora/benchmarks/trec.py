@@ -15,7 +15,15 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import scan_lines
 from pnyx.records import Qrel, RunEntry
 
-__all__ = ["BEIR_HEADER", "FORMATS", "as_ranked", "write_qrels", "write_run"]
+__all__ = [
+    "BEIR_HEADER",
+    "FORMATS",
+    "a_token",
+    "as_ranked",
+    "parse_float",
+    "write_qrels",
+    "write_run",
+]
 
 BEIR_HEADER = "query-id\tcorpus-id\tscore"
 _INT = re.compile(r"[+-]?[0-9]{1,18}")
@@ -35,7 +43,7 @@ def _parse_int(text: str, name: str) -> int:
     return int(text)
 
 
-def _parse_float(text: str, name: str) -> float:
+def parse_float(text: str, name: str) -> float:
     """Read a finite number in ASCII digits."""
     value = float(text) if _FLOAT.fullmatch(text) else math.nan
     if not math.isfinite(value):
@@ -53,7 +61,7 @@ def _split(line: str, names: str, separator: re.Pattern[str] = _COLUMNS) -> list
 
 def _run_entry(line: str) -> RunEntry:
     topic, _, doc, rank, score, tag = _split(line, "topic Q0 document rank score tag")
-    return RunEntry(topic, doc, _parse_int(rank, "rank"), _parse_float(score, "score"), tag)
+    return RunEntry(topic, doc, _parse_int(rank, "rank"), parse_float(score, "score"), tag)
 
 
 def as_ranked(entries: Iterable[RunEntry]) -> Iterator[RunEntry]:
@@ -84,11 +92,11 @@ def write_run(stream: IO[str], entries: Iterable[RunEntry]) -> None:
     for e in entries:
         if not math.isfinite(e.score):
             raise InputError(f"topic {shorten(e.topic_id)}: score {e.score!r} is not finite")
-        ids = _token(e.topic_id, "topic"), _token(e.doc_id, "document"), _token(e.tag, "tag")
+        ids = a_token(e.topic_id, "topic"), a_token(e.doc_id, "document"), a_token(e.tag, "tag")
         stream.write(f"{ids[0]} Q0 {ids[1]} {e.rank} {float(e.score)!r} {ids[2]}\n")
 
 
-def _token(text: str, what: str) -> str:
+def a_token(text: str, what: str) -> str:
     """Return a text that fits into one column, or refuse it."""
     if not text or re.search(r"[ \t\r\n\0]", text) or text.startswith("\ufeff"):
         raise InputError(f"{what} {shorten(text)!r} is empty or holds white space")
@@ -116,8 +124,8 @@ def _scan_qrels(
 def write_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
     """Write TREC qrels, the subtopic second; InputError for an id with white space."""
     for q in qrels:
-        topic, subtopic = _token(q.topic_id, "topic"), _token(q.subtopic, "subtopic")
-        stream.write(f"{topic} {subtopic} {_token(q.doc_id, 'document')} {q.grade}\n")
+        topic, subtopic = a_token(q.topic_id, "topic"), a_token(q.subtopic, "subtopic")
+        stream.write(f"{topic} {subtopic} {a_token(q.doc_id, 'document')} {q.grade}\n")
 
 
 def _beir_qrel(line: str) -> Qrel:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pnyx.errors import shorten
 from pnyx.judge.forms.base import Form, Reading
-from pnyx.judge.forms.kinds import ChoiceForm, PreferenceForm, RankingForm, RatingForm, SupportForm
+from pnyx.judge.forms.kinds import ChoiceForm, PreferenceForm, RankingForm, RatingForm
 from pnyx.judge.forms.rag import (
     ByDocumentForm,
     EvidenceForm,
@@ -16,6 +16,7 @@ from pnyx.judge.forms.rag import (
     TriadForm,
     TriadPointsForm,
 )
+from pnyx.judge.forms.support import NuggetForm, SupportForm
 from pnyx.judge.llm.prompting import Prompt
 
 __all__ = ["FORMS", "Form", "Reading", "form_of"]
@@ -27,6 +28,8 @@ FORMS: dict[str, Form] = {
     "probability": SupportForm("reason", "evidence", "answer", "probability"),
     "probability-brief": SupportForm("reason", "answer", "probability"),
     "probability-direct": SupportForm("answer", "probability"),
+    "assignment": NuggetForm("reason", "answer", "confidence"),
+    "assignment-direct": NuggetForm("answer", "confidence"),
     "scores": RatingForm(),
     "preference": PreferenceForm(),
     "choice": ChoiceForm(),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped
 from pnyx.judge.answers import Value
 from pnyx.judge.llm.prompting import Prompt
 from pnyx.judge.llm.reading import UnreadableReply, schema_of
@@ -30,7 +30,8 @@ class Reading:
         stated: P(yes) by the reply's own words; None where it states none.
         span: where the answer word stands; None where a probability by token makes no sense.
         quote: what the reply says decided, in its own copy.
-        words: where words have probabilities that are kept: word -> the value that it stands for.
+        words: where words other than yes and no have probabilities: word -> the value that it
+            stands for.
     """
 
     value: Value
@@ -38,7 +39,7 @@ class Reading:
     span: tuple[int, int] | None = None
     explanation: str = ""
     quote: str = ""
-    words: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, Any] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -116,7 +117,7 @@ def by_name(given: Mapping[str, T]) -> dict[str, T]:
     for name, entry in given.items():
         name = name.strip()
         if name in found:
-            raise UnreadableReply(f"{shorten(name, 40)!r} comes twice")
+            raise UnreadableReply(f"{escaped(name, 40)!r} comes twice")
         found[name] = entry
     return found
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, refuse_other_kinds
 from pnyx.judge.forms import Reading, form_of
@@ -55,7 +55,7 @@ class LlmJudge:
         """What is known of this judge before it is measured: of a local model, its notice."""
         notice = getattr(self.model.endpoint, "notice", "")
         return notice or (
-            f"no measured card for {shorten(self.name)}: "
+            f"no measured card for {escaped(self.name)}: "
             "run pnyx measure against labels before trusting it"
         )
 
@@ -192,7 +192,12 @@ class LlmJudge:
     ) -> Answer:
         notes = {**notes, **reading.notes}
         probability, method = None, provenance.method
-        if reading.words and reading.span is not None and self.asking.probability != "ask":
+        if (
+            reading.words
+            and not question.yes_no
+            and reading.span is not None
+            and self.asking.probability != "ask"
+        ):
             chances = chances_of_words(reply, reading.span, reading.words)
             notes |= {"chances": [chances]} if chances else {}
         if question.yes_no:
@@ -216,7 +221,7 @@ class LlmJudge:
     def _token(self, reply: Reply, reading: Reading) -> float | None:
         if self.asking.probability == "ask" or reading.span is None:
             return None
-        return probability_of_yes(reply, reading.span)
+        return probability_of_yes(reply, reading.span, reading.words)
 
     def _failed(
         self, questions: Sequence[Any], request: ChatRequest, outcome: Reply | CallFailed
@@ -333,7 +338,7 @@ class Asking:
         """Return the prompt that questions of one call get."""
         task = TASKS[questions[0].task]
         own = self.prompts.get(task.name)
-        if len(questions) > 1 and not (own and "statements" in own.inputs):
+        if len(questions) > 1 and not (own and own.takes_several):
             return load_prompt(task.many)
         return own or load_prompt(task.prompts[0])
 

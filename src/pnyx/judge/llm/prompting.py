@@ -68,6 +68,11 @@ class Prompt:
         """Name and version, as in `support@1`."""
         return f"{self.name}@{self.version}"
 
+    @property
+    def takes_several(self) -> bool:
+        """Whether it asks several yes/no questions about one text in one call."""
+        return "statements" in self.inputs or "listing" in self.inputs
+
     def render(self, **inputs: str | Sequence[str]) -> tuple[Message, ...]:
         """Return the messages; TypeError for other inputs, InputError where they do not fit."""
         if set(inputs) != set(self.inputs):

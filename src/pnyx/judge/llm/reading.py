@@ -11,7 +11,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped, shorten
 from pnyx.files import clean_text, clean_value
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.models.chat.types import (
@@ -99,7 +99,7 @@ def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
         first = error.errors(include_url=False, include_input=False)[0]
         parts = [name, *map(str, first["loc"])] if name else list(map(str, first["loc"]))
         place = ".".join(parts) or "the reply"
-        raise UnreadableReply(shorten(f"{place}: {first['msg']}", 120)) from error
+        raise UnreadableReply(escaped(f"{place}: {first['msg']}", 120)) from error
 
 
 _OPENING = re.compile(r"```(?:json)?[ \t]*\n", re.IGNORECASE)
@@ -117,7 +117,7 @@ def one_object(text: str) -> dict[str, Any]:
     try:
         value = _decoded(text)
     except (ValueError, RecursionError) as error:
-        shown = repr(shorten(text, 60)) if text else "nothing"
+        shown = repr(escaped(text, 60)) if text else "nothing"
         raise UnreadableReply(f"found {shown}, expected one JSON object") from error
     if not isinstance(value, dict):
         raise UnreadableReply("found another JSON value, expected an object")
@@ -212,15 +212,25 @@ _LEAST = 1e-6
 """Answers are kept to 6 decimals."""
 
 
-def probability_of_yes(reply: Reply, span: tuple[int, int]) -> float | None:
+_YES_NO = {"yes": True, "no": False}
+
+
+def probability_of_yes(
+    reply: Reply, span: tuple[int, int], words: Mapping[str, bool] | None = None
+) -> float | None:
     """Return P(yes) / (P(yes) + P(no)) where the answer's word begins, summed over spellings.
+
+    `words` are others than yes and no: word -> whether it means yes.
 
     Where only one of the two is among the alternatives, the other gets the most that it can have.
     From 1e-6 to 1 - 1e-6; None where tokens are missing or do not spell the text, or neither word
     is there. Source: DIRAS (Ni, Schimanski et al.), section 3, calibration by token probability.
     """
-    chances = chances_of_words(reply, span, {"yes": "yes", "no": "no"})
-    return None if chances is None else min(max(chances["yes"], _LEAST), 1.0 - _LEAST)
+    words = words or _YES_NO
+    chances = chances_of_words(reply, span, {word: word for word in words})
+    if chances is None:
+        return None
+    return min(max(sum(chances[word] for word in words if words[word]), _LEAST), 1.0 - _LEAST)
 
 
 def chances_of_words(

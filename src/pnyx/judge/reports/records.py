@@ -9,8 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
+from pnyx.restricted import hides_text, textless
+
 __all__ = [
     "NODES",
+    "NO_TEXT",
     "OUTCOMES",
     "Finding",
     "JudgedAnswer",
@@ -25,6 +28,10 @@ __all__ = [
     "any_of",
     "report_of_row",
 ]
+_NAMED = frozenset(
+    "relevant answers unscored_answers by path outcome about importance aggregator".split()
+)
+"""Fields that hold names or choices."""
 
 Node: TypeAlias = Literal[
     "relevant", "attests", "answers", "negative", "unanswerable", "needs_citation", "said_before"
@@ -42,6 +49,9 @@ Outcome: TypeAlias = Literal["reward", "penalty", "neutral", "unscored"]
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
+NO_TEXT = "no_text"
+"""Note of a report whose texts were left out (`--no-text`): its words cannot be counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -52,7 +62,8 @@ class Finding:
         by: who told it: the judge's name, `lookup` for the nugget bank, `rule` for a stated rule.
         why: the reason given, or the reason why it is unscored.
         probability: of yes, in [0, 1]; None where there is none.
-        id: of the lines in `answers.jsonl` that it rests on; empty where no judge was asked.
+        id: of the lines in `answers.jsonl` that it rests on: theirs, or what theirs begin with, up
+            to a slash; empty where no judge was asked.
     """
 
     value: bool | None
@@ -95,6 +106,7 @@ class JudgedSentence:
         findings: node -> what was found out of the sentence itself; only nodes that were passed.
         answers: (nugget id, position of the answer) pairs that it gives.
         steps: every way through the tree, citations first.
+        unscored_answers: such pairs of which it is open whether it gives them.
     """
 
     text: str
@@ -102,6 +114,7 @@ class JudgedSentence:
     findings: Mapping[str, Finding] = field(default_factory=dict, hash=False)
     answers: tuple[tuple[str, int], ...] = ()
     steps: tuple[Step, ...] = ()
+    unscored_answers: tuple[tuple[str, int], ...] = ()
 
     @property
     def attested(self) -> bool | None:
@@ -165,8 +178,9 @@ class JudgedReport:
     notes: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
-        """Return it as an object of JSON."""
-        return asdict(self)
+        """Return it as an object of JSON; in restricted mode, with the note `no_text`, no texts."""
+        row = asdict(self)
+        return {**textless(row, _NAMED), "notes": [NO_TEXT]} if hides_text() else row
 
 
 def all_of(values: Iterable[bool | None]) -> bool | None:
@@ -205,6 +219,7 @@ def _sentence(row: Mapping[str, Any]) -> JudgedSentence:
         {node: Finding(**one) for node, one in row["findings"].items()},
         tuple((nugget, place) for nugget, place in row["answers"]),
         tuple(Step(**{**one, "path": tuple(one["path"])}) for one in row["steps"]),
+        tuple((nugget, place) for nugget, place in row["unscored_answers"]),
     )
 
 

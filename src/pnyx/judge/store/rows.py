@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pnyx.errors import InputError, shorten
 from pnyx.files import json_line, parse_json_object
 from pnyx.models.chat.types import ChatRequest, Message, Reply, Token, printable
+from pnyx.restricted import hides_text
 
 if TYPE_CHECKING:
     import pydantic
@@ -90,7 +91,12 @@ class StoredRow:
         )
 
     def line(self) -> str:
-        """Return the row as one line of JSON, without its end; `row_from_object` reads it."""
+        """Return the row as one line of JSON, without its end; `row_from_object` reads it.
+
+        In restricted mode it says neither what was asked nor what was replied, and is not read.
+        """
+        if hides_text():
+            return json_line(self._without_text())
         reply = self.reply
         value = {
             "key": self.key,
@@ -104,6 +110,11 @@ class StoredRow:
         text = json_line(value)
         # Tokens may be parts of a character, which only an escape can carry.
         return text if _is_whole(text) else json.dumps(value, allow_nan=False)
+
+    def _without_text(self) -> dict[str, Any]:
+        reply = {name: getattr(self.reply, name) for name in _REPLY if name != "text"}
+        head = {"key": self.key, "model": self.model, "reply": reply}
+        return {**head, "created_at": self.created_at, "pnyx_version": self.pnyx_version}
 
     def check_key(self) -> None:
         """Raise ValueError where the key is not the address of the request: another was asked."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx._version import __version__
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.errors import InputError, PnyxError, escaped
 from pnyx.files import make_folder
 from pnyx.judge.store.rows import COLUMNS
 
@@ -75,7 +75,7 @@ def open_read_only(path: Path) -> tuple[sqlite3.Connection, bool]:
         log = log.with_name(log.name + "-wal")
         if log.exists() and log.stat().st_size:
             raise PnyxError(
-                f"{shorten(str(path), 200)}: its last replies are in {shorten(log.name, 100)}, "
+                f"{escaped(str(path))}: its last replies are in {escaped(log.name)}, "
                 "which cannot be read in a folder that cannot be written: copy both elsewhere"
             ) from error
         # Without a log nobody is writing now.

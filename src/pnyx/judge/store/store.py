@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pnyx._version import __version__
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.judge.store.rows import (
     COLUMNS,
     StoredRow,
@@ -343,7 +343,7 @@ class Store:
             raise PnyxError(self._problem(str(detail))) from error
 
     def _problem(self, detail: str) -> str:
-        place = shorten(str(self.path), 200)
+        place = escaped(str(self.path))
         return f"{place}: the judgement store cannot be used: {shorten(detail)}"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pnyx.errors import InputError, MissingExtra, ModelError, shorten
+from pnyx.errors import InputError, MissingExtra, ModelError, escaped, shorten
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
 from pnyx.models.http.flow import PerLoop
@@ -237,7 +237,7 @@ class LocalModel:
                     )
                     self._running = _LlamaEndpoint(worker, self._retry)
                 except (ModelError, OSError) as error:
-                    self._hopeless = f"{shorten(str(self.path), 200)}: {error}"
+                    self._hopeless = f"{escaped(str(self.path))}: {error}"
                     raise ModelError(self._hopeless) from error
             return self._running
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.placing import try_lock
 from pnyx.search.features.access import Feature, put_feature
@@ -215,7 +215,7 @@ class _Partial:
         self._stream: IO[bytes] = os.fdopen(handle, "r+b")
         if not try_lock(handle):
             self._stream.close()
-            name = shorten(str(self._path.parent), 200)
+            name = escaped(str(self._path.parent))
             raise PnyxError(f"{name}: another process is embedding this index")
         return self
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from pnyx._version import __version__
-from pnyx.errors import IndexFolderError, InputError, PnyxError, shorten
+from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
 from pnyx.placing import recover_folder, try_lock
 
 __all__ = [
@@ -201,7 +201,7 @@ def locked(folder: Path, what: str = "this index") -> Iterator[None]:
         raise InputError(f"cannot be opened: {error.strerror}", path=folder) from error
     try:
         if not try_lock(handle):
-            found = f"{shorten(str(folder), 200)}: another process is writing to {what}"
+            found = f"{escaped(str(folder))}: another process is writing to {what}"
             raise PnyxError(f"{found}, try again when it has finished")
         yield
     finally:
@@ -214,7 +214,7 @@ def writing(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        found = f"{shorten(str(path), 200)}: cannot be written"
+        found = f"{escaped(str(path))}: cannot be written"
         raise PnyxError(f"{found}: {error.strerror}") from error
 
 

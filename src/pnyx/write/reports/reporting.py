@@ -13,8 +13,8 @@ from pnyx.corpora import ReportRequest
 from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Judge, run_blocking
 from pnyx.judge.store.completions import StoredModel
-from pnyx.measure.answers.sentences import citation_precision, sentence_precision
 from pnyx.measure.core.base import Measured
+from pnyx.measure.reports.responses import citation_precision, sentence_precision
 from pnyx.models.http.flow import run_all
 from pnyx.records import Document, Evidence, Response
 from pnyx.search.pipeline import Searcher

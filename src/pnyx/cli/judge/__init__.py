@@ -13,6 +13,7 @@ from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
+from pnyx.cli.judge.report import command as report
 from pnyx.errors import OptionError
 from pnyx.judge.questions import Rating
 from pnyx.judge.tasks import TASKS
@@ -96,7 +97,7 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
         return TASKS["rag"].read(items)
 
 
-@verb("judge", resumes=True)
+@verb("judge", resumes=True, restricts=True, words={"report": report})
 @click.argument("task", type=click.Choice(list(TASKS)), metavar="TASK")
 @click.argument("items", required=False)
 def command(
@@ -112,6 +113,7 @@ def command(
 
     \b
     support     does the text support it?   id, text, statement
+    nugget      does it give the answer?    id, text, statement; question
     relevance   does it help to answer?     id, question, document
     stance      does it argue for a side?   id, text, question, stance
     quality     how good, on 15 dimensions? id, text
@@ -119,6 +121,11 @@ def command(
     preference  which of two is better?     id, a, b, question
     sides       for which side is it?       id, text, question
     ranking     which order suits best?     id, query, documents
+
+    \b
+    report      reports with citations, sentence by sentence: pnyx judge report --help
+    negative, needs-citation, unanswerable
+                sentences without citations id, text, statement
 
     RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
     model is kept in the judgement store: running the command again, even after a crash, asks only

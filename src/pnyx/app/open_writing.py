@@ -1,0 +1,71 @@
+"""Writers of reports, and the form of a run, from their specs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pnyx.errors import OptionError
+
+if TYPE_CHECKING:
+    from pnyx.app.writing_specs import ReportSpec, SubmissionSpec
+    from pnyx.corpora import TrackRules
+    from pnyx.judge.store.completions import StoredModel
+    from pnyx.write.reports.plan import ReportPlan
+    from pnyx.write.reports.reporting import Reporter
+    from pnyx.write.reports.submission import Form
+
+__all__ = ["open_form", "open_reporter", "report_plan", "rules_of"]
+
+
+def rules_of(spec: SubmissionSpec) -> TrackRules | None:
+    """Return the rules of the track that is named, if one is."""
+    from pnyx.corpora import track_rules
+
+    return None if spec.track is None else track_rules(spec.track)
+
+
+def report_plan(
+    spec: ReportSpec, submission: SubmissionSpec, rules: TrackRules | None
+) -> ReportPlan:
+    """Return how reports are made."""
+    from pnyx.write.reports.plan import ReportPlan
+
+    of_track = None if rules is None else rules.max_citations_per_sentence
+    given = [one for one in (of_track, spec.citations) if one is not None]
+    return ReportPlan(
+        retrieve=spec.retrieve,
+        documents=spec.evidence,
+        lam=spec.lam,
+        questions=spec.questions,
+        per_sentence=min(given) if given else ReportPlan().per_sentence,
+        team=submission.team,
+        run=submission.run_id,
+    )
+
+
+def open_reporter(spec: ReportSpec, model: StoredModel | None, plan: ReportPlan) -> Reporter:
+    """Return what writes reports."""
+    kind = spec.writer or ("extractive" if model is None else "llm")
+    if kind == "extractive":
+        from pnyx.write.reports.extractive import ExtractiveReporter
+
+        return ExtractiveReporter()
+    if model is None:
+        raise OptionError("--writer llm needs --llm")
+    from pnyx.write.reports.generate import LlmReporter
+
+    return LlmReporter(model, context=spec.context, citations=plan.per_sentence)
+
+
+def open_form(spec: SubmissionSpec, rules: TrackRules | None, writer: Reporter) -> Form:
+    """Return how a run is written; InputError: the track refuses what was chosen."""
+    from pnyx.write.reports.submission import form_of
+
+    return form_of(
+        rules,
+        layout=spec.layout,
+        style=spec.style,
+        metadata=spec.metadata,
+        run=spec.run_id,
+        described=f"pnyx report: {writer.name}",
+    )

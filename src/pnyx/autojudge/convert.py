@@ -1,0 +1,110 @@
+"""autojudge-base's objects as Pnyx's records and back, through rows of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pnyx.corpora.benchmarks.questions import parse_question
+from pnyx.corpora.benchmarks.responses import parse_response
+from pnyx.errors import InputError
+from pnyx.records import Qrel, Question, Response
+
+if TYPE_CHECKING:
+    from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
+
+    from pnyx.measure.reports.measuring import Reports
+    from pnyx.records import NuggetBank
+
+__all__ = [
+    "banks_of",
+    "leaderboard_of",
+    "nugget_banks_of",
+    "qrels_of",
+    "question_of",
+    "response_of",
+]
+
+
+def response_of(report: Report) -> Response:
+    """Return a report as a record; InputError names the file that the runner read it from."""
+    row = report.model_dump(mode="json", exclude_none=True)
+    row.pop("answer", None)  # the same sentences once more
+    row.pop("is_ragtime", None)
+    try:
+        return parse_response(_with_ids(row), "ragtime")
+    except InputError as error:
+        raise InputError(error.problem, path=report.path) from error
+
+
+def _with_ids(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row in which a document is listed once; indices into the list become its ids.
+
+    Reports are read permissively: one run whose list repeats a document shall not stop a campaign.
+    """
+    references = row.get("references") or []
+    if len(set(references)) == len(references):
+        return row
+    for sentence in row["responses"]:
+        cited = sentence.get("citations")
+        if isinstance(cited, list) and cited and all(type(one) is int for one in cited):
+            if not all(0 <= one < len(references) for one in cited):
+                return row  # the reader says what is wrong
+            sentence["citations"] = list(dict.fromkeys(references[one] for one in cited))
+    return {**row, "references": list(dict.fromkeys(references))}
+
+
+def question_of(request: Request) -> Question:
+    """Return a topic as a record: title, problem statement and background."""
+    return parse_question(request.model_dump(mode="json", exclude_none=True))
+
+
+def nugget_banks_of(banks: Iterable[NuggetBank], kind: type[NuggetBanks]) -> NuggetBanks:
+    """Return banks as autojudge-base's; NuggetBank v3 holds all that they have."""
+    from pnyx.corpora import nugget_bank_row
+
+    model = kind.get_bank_model()
+    rows = [nugget_bank_row(bank, "nuggetbank-v3") for bank in banks]
+    return kind.from_banks_list([model.model_validate(row) for row in rows])
+
+
+def banks_of(banks: Any) -> list[NuggetBank]:
+    """Return the banks of any of autojudge-base's containers, by topic."""
+    from pnyx.corpora import parse_nugget_bank
+
+    found = (bank.model_dump(mode="json", exclude_none=True) for bank in banks.banks.values())
+    return sorted((parse_nugget_bank(row) for row in found), key=lambda bank: bank.topic_id)
+
+
+def qrels_of(qrels: Qrels | None) -> dict[str, dict[str, int]]:
+    """Return topic -> document -> grade."""
+    found: dict[str, dict[str, int]] = {}
+    for row in qrels.rows if qrels is not None else ():
+        found.setdefault(row.topic_id, {})[row.doc_id] = row.grade
+    return found
+
+
+def leaderboard_of(measured: Reports, described: Mapping[str, str]) -> Leaderboard:
+    """Return a leaderboard of the measures `described`; what has no value has no cell.
+
+    The rows `all` are the means over the topics that have a value.
+    """
+    from autojudge_base import Leaderboard, LeaderboardEntry, LeaderboardSpec, MeasureSpec
+
+    spec = LeaderboardSpec(
+        tuple(MeasureSpec(name, float, text) for name, text in described.items())
+    )
+    entries = []
+    for run in measured.runs:
+        for topic, values in {**run.per_topic, spec.all_topic_id: run.measures}.items():
+            found = {name: values[name].value for name in described}
+            cells = {name: value for name, value in found.items() if value is not None}
+            entries.append(LeaderboardEntry(run.name, topic, cells))
+    return Leaderboard(spec.names, spec, tuple(entries), spec.all_topic_id)
+
+
+def autojudge_qrels(qrels: Iterable[Qrel], kind: type[Qrels]) -> Qrels:
+    """Return qrels as autojudge-base's."""
+    from autojudge_base import QrelRow
+
+    return kind([QrelRow(one.topic_id, one.doc_id, one.grade) for one in qrels])

@@ -1,0 +1,275 @@
+"""The class that `auto-judge run` is given: leaderboard, qrels and nuggets by Pnyx."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pnyx.autojudge.asking import asked, phase, say
+from pnyx.autojudge.convert import (
+    autojudge_qrels,
+    banks_of,
+    leaderboard_of,
+    nugget_banks_of,
+    qrels_of,
+)
+from pnyx.autojudge.material import Material, material_of
+from pnyx.autojudge.settings import Settings
+from pnyx.errors import InputError, MissingExtra, escaped
+
+if TYPE_CHECKING:
+    from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
+
+    from pnyx.autojudge.asking import Answerer
+    from pnyx.judge.reports.records import JudgedReport
+    from pnyx.measure.reports.measuring import Missing, Reports
+    from pnyx.records import NuggetBank, Qrel
+
+__all__ = ["PnyxJudge"]
+
+_SHOWN = 5
+
+
+class _BanksType:
+    """The class of nugget banks, imported only where it is asked for."""
+
+    def __get__(self, instance: object, owner: type) -> type[NuggetBanks]:
+        return _kinds()[0]
+
+
+class PnyxJudge:
+    """A judge for workflow.yml, in all three roles of autojudge-base.
+
+    What it takes beside the protocols' arguments are the keys of `Settings`. Errors made on purpose
+    are raised as `click.ClickException`, one line.
+    """
+
+    nugget_banks_type = _BanksType()
+
+    def create_nuggets(
+        self,
+        rag_responses: Iterable[Report] | None,
+        rag_topics: Sequence[Request],
+        llm_config: Any,
+        nugget_banks: Any = None,
+        corpus: str | None = None,
+        **settings: Any,
+    ) -> NuggetBanks | None:
+        """Create a bank for each topic from the relevant documents that the reports cite.
+
+        Banks that are given, or named by the setting `nuggets`, are returned as they are. None:
+        nothing could be created.
+        """
+        chosen = _chosen(settings)
+        with phase(chosen):
+            given = _banks(nugget_banks, chosen)
+            if given is not None:
+                return nugget_banks_of(given, _kinds()[0])
+            from pnyx.autojudge.nuggets import created
+
+            material = material_of(rag_responses, rag_topics, corpus)
+
+            def work(answerer: Answerer) -> list[NuggetBank]:
+                return created(material, answerer, chosen.most_nuggets)
+
+            inputs = ["nuggets", *material.rows, repr(chosen)]
+            banks = asked(chosen, llm_config, inputs, work)
+            return nugget_banks_of(banks, _kinds()[0]) if banks else None
+
+    def create_qrels(
+        self,
+        rag_responses: Iterable[Report],
+        rag_topics: Sequence[Request],
+        llm_config: Any,
+        nugget_banks: Any = None,
+        corpus: str | None = None,
+        **settings: Any,
+    ) -> Qrels | None:
+        """Judge how relevant each cited document is to its topic.
+
+        A document without a text gets no line; without any text at all there are no qrels (None).
+        """
+        del nugget_banks  # a document is judged by the topic
+        chosen = _chosen(settings)
+        with phase(chosen):
+            from pnyx.autojudge.relevance import graded
+
+            material = material_of(rag_responses, rag_topics, corpus)
+
+            def work(answerer: Answerer) -> list[Qrel]:
+                return graded(material, answerer, chosen.thresholds)
+
+            inputs = ["qrels", *material.rows, repr(chosen)]
+            found = asked(chosen, llm_config, inputs, work)
+            return autojudge_qrels(found, _kinds()[1]) if found else None
+
+    def judge(
+        self,
+        rag_responses: Iterable[Report],
+        rag_topics: Sequence[Request],
+        llm_config: Any,
+        nugget_banks: Any = None,
+        qrels: Qrels | None = None,
+        corpus: str | None = None,
+        filebase: str | None = None,
+        **settings: Any,
+    ) -> Leaderboard:
+        """Judge each sentence by the tree of ARGUE and return the measures by run and topic.
+
+        Beside the leaderboard, `FILEBASE.pnyx.json` says what each mean rests on, with intervals.
+        """
+        chosen = _chosen(settings)
+        with phase(chosen):
+            material = material_of(rag_responses, rag_topics, corpus)
+            banks = _banks(nugget_banks, chosen) or []
+
+            def work(answerer: Answerer) -> list[JudgedReport]:
+                return _judged(material, banks, qrels, answerer, chosen)
+
+            inputs = ["judge", *material.rows, repr(banks), repr(qrels), repr(chosen)]
+            judged = asked(chosen, llm_config, inputs, work)
+            measured = _measured(judged, material, chosen)
+            if filebase:
+                _write_counts(f"{filebase}.pnyx.json", measured, chosen)
+            return leaderboard_of(measured, _described(chosen, nuggets=bool(banks)))
+
+
+def _chosen(settings: dict[str, Any]) -> Settings:
+    import click
+
+    try:
+        return Settings.of(settings)
+    except InputError as error:
+        raise click.ClickException(str(error)) from None
+
+
+@cache
+def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
+    """Return the containers of nuggets and qrels: the runner's, that warn where a topic has none.
+
+    Its own end the run instead, although what could be judged is judged and paid for.
+    """
+    try:
+        from autojudge_base import NuggetBanks, Qrels, QrelsVerificationError
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "autojudge_base":
+            raise
+        raise MissingExtra("pnyx.autojudge", "autojudge") from error
+
+    class Banks(NuggetBanks):  # type: ignore[misc]
+        """Nugget banks by topic."""
+
+        def verify(self, expected_topic_ids: Sequence[str], warn: bool = True) -> None:
+            """Warn of topics without a bank, or with an empty one."""
+            super().verify(expected_topic_ids, warn=warn)
+
+    class Judgements(Qrels):  # type: ignore[misc]
+        """Qrels."""
+
+        def verify(
+            self, expected_topic_ids: Sequence[str] | None, warn: bool | None = True
+        ) -> None:
+            """Warn of topics without a judged document."""
+            try:
+                super().verify(expected_topic_ids, warn=warn)
+            except QrelsVerificationError as error:
+                say(f"warning: {error}")
+
+    return Banks, Judgements
+
+
+def _banks(given: Any, chosen: Settings) -> list[NuggetBank] | None:
+    """Return the banks that there are, None where none are given."""
+    if given is not None:
+        return banks_of(given)
+    if chosen.nuggets is None:
+        return None
+    from pnyx.corpora import read_nugget_banks
+
+    return sorted(read_nugget_banks(chosen.nuggets), key=lambda bank: bank.topic_id)
+
+
+def _judged(
+    material: Material,
+    banks: Sequence[NuggetBank],
+    qrels: Qrels | None,
+    answerer: Answerer,
+    chosen: Settings,
+) -> list[JudgedReport]:
+    from pnyx.app.open_reports import open_report_judge
+    from pnyx.app.report_specs import ReportJudgeSpec
+    from pnyx.judge.reports.judging import judge_reports
+    from pnyx.judge.reports.plan import ReportPlan
+
+    names = ("answers", "credit", "attest", "min_grade")
+    with open_report_judge(answerer.spec(ReportJudgeSpec), say) as opened:
+        return judge_reports(
+            material.responses,
+            [bank for bank in banks if bank.topic_id in material.questions],
+            opened.judge,
+            plan=ReportPlan(**{name: getattr(chosen, name) for name in names}),
+            documents=material.documents.get,
+            qrels=qrels_of(qrels),
+        )
+
+
+def _measured(judged: list[JudgedReport], material: Material, chosen: Settings) -> Reports:
+    """Measure reports on every topic, and say what is missing and unscored."""
+    from pnyx.measure.reports.measuring import measure_reports
+
+    topics = list(material.questions)
+    missing: Missing = "zero" if chosen.on_missing == "zero" else "skip"
+    measured = measure_reports(judged, topics=topics, missing=missing)
+    for run in measured.runs:
+        if run.missing:
+            _say_missing(run.name, run.missing, len(topics), chosen.on_missing)
+    lacking, asked_of = Counter[str](), Counter[str]()
+    for kind, (count, of) in (pair for run in measured.runs for pair in run.unscored.items()):
+        lacking[kind] += count
+        asked_of[kind] += of
+    if lacking:
+        counted = ", ".join(f"{n} of {asked_of[kind]} {kind}" for kind, n in lacking.items())
+        say(f"unscored: {counted}; FILEBASE.pnyx.json counts them by measure")
+    return measured
+
+
+def _say_missing(run: str, missing: Sequence[str], topics: int, on_missing: str) -> None:
+    named = ", ".join(escaped(one, 40) for one in missing[:_SHOWN])
+    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    line = f"{escaped(run, 60)} has no report on {len(missing)} of {topics} topics: {named}{more}"
+    if on_missing == "error":
+        raise InputError(f"{line}; the setting on_missing says what that counts as")
+    counts = "as 0" if on_missing == "zero" else "not at all: its means are over the others"
+    say(f"{line}; they count {counts} (on_missing: {on_missing})")
+
+
+def _described(chosen: Settings, *, nuggets: bool) -> dict[str, str]:
+    """Return the measures of the leaderboard with what they are, as in docs/measures.md.
+
+    Without nuggets there are none of those that rest on them.
+    """
+    from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES
+
+    rule = {
+        "skip": "Mean over the topics with a value.",
+        "zero": "A missing report counts as 0.",
+        "error": "No report is missing.",
+    }[chosen.on_missing]
+    kept = [one for one in MAIN if nuggets or "nuggets" not in REPORT_MEASURES[one].items]
+    docs = {name: (REPORT_MEASURES[name].of.__doc__ or "").strip() for name in kept}
+    return {
+        name: f"{text.splitlines()[0].removeprefix('Return ')} {rule}"
+        for name, text in docs.items()
+    }
+
+
+def _write_counts(path: str, measured: Reports, chosen: Settings) -> None:
+    from pnyx.files import atomic_text
+
+    row = {**measured.row(), "on_missing": chosen.on_missing}
+    with atomic_text(Path(path)) as stream:
+        stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

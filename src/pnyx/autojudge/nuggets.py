@@ -1,0 +1,65 @@
+"""Nugget banks of what the cited, relevant documents say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pnyx.autojudge.asking import say
+from pnyx.autojudge.relevance import graded
+from pnyx.errors import escaped, shorten
+
+if TYPE_CHECKING:
+    from pnyx.autojudge.asking import Answerer
+    from pnyx.autojudge.material import Material
+    from pnyx.drafts.nuggets.creating import DraftedBank, NuggetSource
+    from pnyx.records import NuggetBank
+
+__all__ = ["created"]
+
+
+def created(material: Material, answerer: Answerer, most: int) -> list[NuggetBank]:
+    """Return a bank for each topic with nuggets, by topic; the others are named on stderr.
+
+    A language model makes questions with answers; without one, sentences are quoted as claims.
+    """
+    drafted = _drafted(_sources(material, answerer), answerer, most)
+    for one in drafted:
+        topic = escaped(one.bank.topic_id, 40)
+        if one.failed:
+            say(f"nuggets of {topic}: {one.failed} of {one.asked} replies could not be read")
+        for problem in one.problems:
+            say(f"nuggets of {topic}: {shorten(problem, 120)}")
+    banks = [one.bank for one in drafted if one.bank.nuggets]
+    count = sum(len(bank.nuggets) for bank in banks)
+    say(f"{count} nuggets are created for {len(banks)} of {len(drafted)} topics")
+    return banks
+
+
+def _sources(material: Material, answerer: Answerer) -> list[NuggetSource]:
+    from pnyx.drafts.nuggets.creating import NuggetSource
+
+    relevant = {(one.topic_id, one.doc_id) for one in graded(material, answerer, ()) if one.grade}
+    return [
+        NuggetSource(
+            material.questions[topic],
+            tuple(
+                document
+                for doc_id, document in material.cited(topic).items()
+                if document is not None and (topic, doc_id) in relevant
+            ),
+        )
+        for topic in sorted(material.questions)
+    ]
+
+
+def _drafted(sources: list[NuggetSource], answerer: Answerer, most: int) -> list[DraftedBank]:
+    from pnyx.app.judge_specs import JudgeSpec
+    from pnyx.app.open_models import open_model
+    from pnyx.drafts.nuggets.creating import create_banks
+    from pnyx.drafts.nuggets.extracting import extract_banks
+
+    spec = answerer.spec(JudgeSpec)
+    with open_model(spec, say, spec) as model:
+        if model is None:
+            return extract_banks(sources, most=most)
+        return create_banks(sources, model, most=most)

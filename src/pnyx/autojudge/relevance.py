@@ -1,0 +1,68 @@
+"""Qrels of the documents that reports cite, by the judge of relevance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pnyx.autojudge.asking import say
+from pnyx.judge.answers import Judged
+from pnyx.judge.base import ask
+from pnyx.judge.tasks import TASKS, ask_relevance
+from pnyx.records import Qrel, Question, judged_text
+
+if TYPE_CHECKING:
+    from pnyx.autojudge.asking import Answerer
+    from pnyx.autojudge.material import Material
+
+__all__ = ["graded"]
+
+
+def graded(material: Material, answerer: Answerer, thresholds: Sequence[float]) -> list[Qrel]:
+    """Return a line for each cited document that has a text and could be judged, by topic and id.
+
+    The grade is the verdict, 1 or 0; with thresholds, how many of them the probability reaches.
+    """
+    from pnyx.app.judge_specs import JudgeSpec
+    from pnyx.app.open_judge import open_judge
+
+    pairs = [
+        (topic, doc_id, document)
+        for topic in sorted(material.questions)
+        for doc_id, document in material.cited(topic).items()
+    ]
+    known = [(topic, found) for topic, _, found in pairs if found is not None]
+    questions = [
+        ask_relevance(
+            f"{topic}/{document.id}",
+            _asked(material.questions[topic]),
+            judged_text(document),
+            group=topic,
+        )
+        for topic, document in known
+    ]
+    with open_judge(TASKS["relevance"], answerer.spec(JudgeSpec), say) as opened:
+        answers = ask(opened.judge, questions) if questions else []
+    found = [
+        Qrel(topic, document.id, _grade(answer, thresholds))
+        for (topic, document), answer in zip(known, answers, strict=True)
+        if isinstance(answer, Judged)
+    ]
+    if len(found) < len(pairs):
+        textless, unscored = len(pairs) - len(known), len(known) - len(found)
+        say(
+            f"qrels: {len(found)} of {len(pairs)} cited documents are judged; {textless} have no "
+            f"text, {unscored} are unscored"
+        )
+    return found
+
+
+def _asked(topic: Question) -> str:
+    """Return what a document is to help with: the topic's title and its problem statement."""
+    return "\n".join(filter(None, (topic.text.strip(), topic.description.strip())))
+
+
+def _grade(answer: Judged, thresholds: Sequence[float]) -> int:
+    if not thresholds or answer.probability is None:
+        return int(bool(answer.value))
+    return sum(answer.probability >= one for one in thresholds)

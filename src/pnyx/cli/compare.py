@@ -1,0 +1,217 @@
+"""`pnyx compare`: leaderboards against each other and against people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from pnyx.app.measure_specs import BootstrapSpec
+from pnyx.app.spec import file_opt, opt
+from pnyx.cli.common.options import refuse_same_file
+from pnyx.cli.common.params import verb
+from pnyx.cli.compare_report import notes_on, report_on
+from pnyx.cli.measure.runs import finish
+from pnyx.errors import InputError, OptionError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.corpora import Leaderboard
+    from pnyx.measure.leaderboards.agreement import LeaderboardsCompared
+    from pnyx.measure.leaderboards.corrected import CorrectedLeaderboard
+
+__all__ = ["CompareSpec", "command"]
+
+_PICTURES = (".svg", ".html")
+
+
+class CompareSpec(BootstrapSpec, heading="Comparison"):
+    """What is compared, and how."""
+
+    measures: tuple[str, ...] = opt(
+        (), "Measure that both have. Repeatable.", "--measure", metavar="M", shown="all they share"
+    )
+    measure_a: tuple[str, ...] = opt(
+        (), "Measure of the leaderboards, with --measure-b. Repeatable.", metavar="M"
+    )
+    measure_b: tuple[str, ...] = opt(
+        (), "Measure of the reference that --measure-a is compared with.", metavar="M"
+    )
+    people: str | None = file_opt(
+        None,
+        "People's labels of some topics: the reference, and what corrects the leaderboards.",
+        metavar="LEADERBOARD",
+    )
+    format: tuple[str, ...] = opt(
+        (),
+        "Format of the leaderboards; repeated, of each in turn.",
+        metavar="NAME",
+        shown="recognised",
+    )
+    differences: bool = opt(False, "Test the differences between the runs of each leaderboard.")
+    baseline: str | None = opt(
+        None,
+        "Run that the others are compared with.",
+        metavar="NAME",
+        shown="each with each",
+        needs=("--differences or --people", lambda spec: spec.differences or spec.people),
+    )
+    test: Literal["t", "randomisation"] = opt(
+        "randomisation", "Paired test of --differences.", needs="differences"
+    )
+    plot: str | None = file_opt(
+        None, "Draw each comparison, a point for each run.", metavar="FILE.svg|FILE.html"
+    )
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """A measure of the leaderboards and one of the reference; OptionError: one is alone."""
+        if len(self.measure_a) != len(self.measure_b):
+            raise OptionError("--measure-a and --measure-b go together, one of each")
+        return list(zip(self.measure_a, self.measure_b, strict=True))
+
+    def check(self) -> None:
+        """Refuse choices that do not go together."""
+        self.check_needs()
+        if self.plot is not None and not self.plot.endswith(_PICTURES):
+            raise OptionError(f"--plot {shorten(self.plot)}: expected a name in .svg or .html")
+
+
+@verb("compare")
+@click.argument("leaderboards", nargs=-1, required=True, metavar="LEADERBOARD...")
+def command(leaderboards: tuple[str, ...], spec: CompareSpec, as_json: bool) -> int:
+    """Compare LEADERBOARDs with the last of them, or with --people: do they rank runs alike?
+
+    Rank correlations of the runs (Kendall's tau-b, tau_AP and tau_GAP, in which errors at the top
+    count more, Spearman, Pearson), by means over the topics that both have, with 95 % intervals for
+    other topics, for other runs, and for both. Accuracy: the share of pairs of runs of which both
+    leaderboards conclude the same (better, worse, no difference: Wilcoxon's test over topics,
+    p < .05), as in the meta-evaluation of Auto-ARGUE.
+
+    With --people, people's labels of a random part of the topics correct each leaderboard
+    (prediction-powered inference): what the mean of people's labels would be over all topics, with
+    an interval that holds however wrong the judge is.
+
+    A leaderboard is a file of trec_eval, ir_measures or a track (docs/formats.md), or a folder of
+    such files. docs/measures.md defines all of this. Exit status 3: a figure is not defined, or a
+    cell is missing.
+
+    \b
+    Example:
+      pnyx compare judge.txt people.txt
+      pnyx compare a.txt b.txt --measure-a F1 --measure-b nugget_recall --plot ab.svg
+      pnyx compare judge.txt --people labels.txt --differences
+    """
+    spec.check()
+    pairs = spec.pairs
+    paths = [*leaderboards, *filter(None, (spec.people,))]
+    _check_paths(paths, spec)
+    boards = _read(paths, spec.format)
+    reference, judges = boards[-1], boards[:-1]
+    from pnyx.measure.leaderboards.agreement import compare_leaderboards
+    from pnyx.measure.leaderboards.corrected import system_differences
+
+    found = compare_leaderboards(
+        judges, reference, spec.measures, pairs=pairs, bootstrap=spec.bootstrap
+    )
+    corrected = _corrected(found, boards, spec) if spec.people is not None else []
+    differences = {}
+    for side, board in enumerate(boards if spec.differences else ()):
+        used = _used(found, board, last=side == len(boards) - 1)
+        differences[board.name] = system_differences(
+            board, used, baseline=spec.baseline, test=spec.test, bootstrap=spec.bootstrap
+        )
+    if spec.plot is not None:
+        _draw(found, spec.plot)
+    row: dict[str, Any] = found.row()
+    if spec.people is not None:
+        row["corrected"] = [one.row() for one in corrected]
+    if spec.differences:
+        row["differences"] = {
+            name: [c.row("other") | {"measure": c.measure} for c in of]
+            for name, of in differences.items()
+        }
+    return finish(
+        row,
+        notes_on(found, boards, corrected),
+        lambda: report_on(found, corrected, differences, spec.test),
+        as_json,
+        unscored=any(one.undefined for one in found.comparisons)
+        or any(one.unscored or one.absent for one in corrected),
+    )
+
+
+def _check_paths(paths: Sequence[str], spec: CompareSpec) -> None:
+    if len(paths) < 2:
+        raise OptionError("give two leaderboards or more, or one and --people")
+    if paths.count("-") > 1:
+        raise OptionError("only one file can be standard input")
+    if len(spec.format) > 1 and len(spec.format) != len(paths):
+        raise OptionError(
+            f"--format is given {len(spec.format)} times, expected once or {len(paths)} times"
+        )
+    refuse_same_file("--plot", spec.plot, **{f"file {n}": p for n, p in enumerate(paths, 1)})
+
+
+def _read(paths: Sequence[str], formats: Sequence[str]) -> list[Leaderboard]:
+    """Read all; one whose columns cannot be told is read by what the others hold."""
+    from pnyx.corpora import read_leaderboard
+
+    named = list(formats) * (len(paths) if len(formats) == 1 else 1) or [None] * len(paths)
+    found: dict[int, Leaderboard] = {}
+    refused: dict[int, InputError] = {}
+    for place, (path, name) in enumerate(zip(paths, named, strict=True)):
+        try:
+            found[place] = read_leaderboard(path, name)
+        except InputError as error:
+            if name is not None or not error.problem.endswith("name the format"):
+                raise
+            refused[place] = error
+    for place, error in refused.items():
+        if not found:
+            raise error
+        like = found[min(found)]
+        try:
+            found[place] = read_leaderboard(paths[place], like=like)
+        except InputError:
+            raise error from None
+    return [found[place] for place in range(len(paths))]
+
+
+def _corrected(
+    found: LeaderboardsCompared, boards: Sequence[Leaderboard], spec: CompareSpec
+) -> list[CorrectedLeaderboard]:
+    from pnyx.measure.leaderboards.corrected import correct_leaderboard
+
+    named = {board.name: board for board in boards[:-1]}
+    return [
+        correct_leaderboard(
+            named[one.leaderboard],
+            boards[-1],
+            one.measure,
+            one.reference_measure,
+            baseline=spec.baseline,
+            bootstrap=spec.bootstrap,
+        )
+        for one in found.comparisons
+    ]
+
+
+def _used(found: LeaderboardsCompared, board: Leaderboard, *, last: bool) -> list[str]:
+    """Return the measures by which a leaderboard was compared."""
+    if last:
+        return list(dict.fromkeys(one.reference_measure for one in found.comparisons))
+    own = (one for one in found.comparisons if one.leaderboard == board.name)
+    return list(dict.fromkeys(one.measure for one in own))
+
+
+def _draw(found: LeaderboardsCompared, out: str) -> None:
+    from pnyx.cli.compare_report import panels_of
+    from pnyx.files import atomic_text
+    from pnyx.view.scatter import scatter_html, scatter_plot
+
+    notes = ["A point is a run: its means over the topics that both leaderboards have. Dashed: the "
+             "same value in both. τ: Kendall's tau-b."]  # fmt: skip
+    picture = scatter_plot(panels_of(found), notes)
+    with atomic_text(out) as stream:
+        stream.write(scatter_html(picture, "leaderboards") if out.endswith(".html") else picture)

@@ -1,0 +1,264 @@
+"""What `pnyx compare` shows: notes, tables, and the panels of its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pnyx.cli.measure.runs import (
+    DIFFERENCE,
+    chance,
+    difference_cells,
+    draws_legend,
+    few_warning,
+    listed,
+    run_names,
+    test_legend,
+)
+from pnyx.errors import shorten
+from pnyx.view.tables import Column, Table
+
+if TYPE_CHECKING:
+    from pnyx.cli.measure.runs import Part
+    from pnyx.corpora import Leaderboard
+    from pnyx.measure.core.significance import Comparison
+    from pnyx.measure.leaderboards.agreement import LeaderboardAgreement, LeaderboardsCompared
+    from pnyx.measure.leaderboards.corrected import CorrectedLeaderboard
+    from pnyx.view.scatter import Scatter
+
+__all__ = ["notes_on", "panels_of", "report_on"]
+
+_NAMES = {
+    "kendall_tau_b": "Kendall's tau-b",
+    "tau_ap": "tau_AP",
+    "tau_ap_b": "tau_AP,b",
+    "tau_gap": "tau_GAP",
+    "spearman": "Spearman's rho",
+    "pearson": "Pearson's r",
+}
+_APART = 0.00051
+"""Means stated with four digits may differ by so much from what is computed."""
+
+
+# Notes -------------------------------------------------------------------------------------------
+
+
+def notes_on(
+    found: LeaderboardsCompared,
+    boards: Sequence[Leaderboard],
+    corrected: Sequence[CorrectedLeaderboard],
+) -> list[str]:
+    """Return what a reader of the numbers must know, a line each."""
+    from pnyx.measure.leaderboards.agreement import LEAST_RUNS
+
+    notes = [line for board in boards for line in _misstated(board)]
+    for one in found.comparisons:
+        notes += [f"{_what(one)}: {line}" for line in _left_out(one)]
+    for few in corrected:
+        if few.absent:
+            where = f"{shorten(few.leaderboard, 60)}, {shorten(few.measure, 40)}"
+            notes.append(f"{where}: {listed(few.absent, 'run')} without labels, not corrected")
+    topics = [len(one.shared.topics) for one in found.comparisons if one.shared.topics]
+    notes += few_warning(found.bootstrap, min(topics), "topic") if topics else []
+    runs = [len(one.shared.runs) for one in found.comparisons]
+    runs = [count for count in runs if count >= LEAST_RUNS]
+    notes += few_warning(found.bootstrap, min(runs), "run") if runs else []
+    return list(dict.fromkeys(notes))
+
+
+def _misstated(board: Leaderboard) -> Iterator[str]:
+    """Say where values over all topics are no means of the topics' values."""
+    sums: dict[tuple[str, str], list[float]] = {}
+    for cell in board.cells:
+        if cell.value is not None:
+            sums.setdefault((cell.run_id, cell.measure), []).append(cell.value)
+    apart = 0
+    for cell in board.stated:
+        values = sums.get((cell.run_id, cell.measure))
+        if values and cell.value is not None:
+            mean = sum(values) / len(values)
+            apart += abs(mean - cell.value) > _APART * max(1.0, abs(mean))
+    if apart:
+        name = shorten(board.name, 60)
+        yield f"{name}: {apart} values over all topics are no means of its topics; means are used"
+
+
+def _what(one: LeaderboardAgreement) -> str:
+    measure = one.measure
+    if measure != one.reference_measure:
+        measure = f"{measure} with {one.reference_measure}"
+    return f"{shorten(one.leaderboard, 60)}, {shorten(measure, 60)}"
+
+
+def _left_out(one: LeaderboardAgreement) -> Iterator[str]:
+    shared = one.shared
+    for kind, apart in (("run", shared.runs_apart), ("topic", shared.topics_apart)):
+        here, there = (list(names) for names in apart)
+        if here and (kind == "run" or shared.topics):
+            yield f"{listed(here, kind)} only there, left out"
+        if there and (kind == "run" or shared.topics):
+            yield f"{listed(there, kind)} only in {shorten(one.reference, 60)}, left out"
+    compared, size = shared.cells
+    if compared < size:
+        yield (
+            f"{size - compared} of {size} cells have no value ({shared.unscored[0]} there, "
+            f"{shared.unscored[1]} in {shorten(one.reference, 60)}), left out on both sides"
+        )
+    if shared.runs and not shared.topics:
+        yield "a side has values over all topics only, which are compared"
+    if one.conclusions.why:
+        yield f"no accuracy: {one.conclusions.why}"
+    for why, names in _undefined(one).items():
+        yield f"no {', '.join(names)}: {why}"
+
+
+def _undefined(one: LeaderboardAgreement) -> dict[str, list[str]]:
+    reasons: dict[str, list[str]] = {}
+    for name, found in one.coefficients.items():
+        if found.value is None:
+            reasons.setdefault(found.why, []).append(_NAMES[name])
+    return reasons
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def report_on(
+    found: LeaderboardsCompared,
+    corrected: Sequence[CorrectedLeaderboard],
+    differences: Mapping[str, Sequence[Comparison]],
+    test: str,
+) -> list[Part]:
+    """Return the tables for people."""
+    parts: list[Part] = [_agreement(one) for one in found.comparisons]
+    for few in corrected:
+        parts += [_corrected(few), _corrected_differences(few)]
+    for name, compared in differences.items():
+        parts.append(_differences(name, compared, test))
+    legend = [
+        "other topics, other runs, both: 95 % intervals for other topics and the same runs, for "
+        "other runs and the same topics, and for both",
+        "tau_AP: of the first as an estimate of the reference, errors at its top count more; "
+        "tau_AP,b: mean of both directions; tau_GAP: larger reference gaps count more",
+        "accuracy: share of pairs of which Wilcoxon's test over topics says the same (p < .05)",
+        *draws_legend("topics and runs", found.bootstrap),
+    ]
+    return [*parts, legend]
+
+
+def _agreement(one: LeaderboardAgreement) -> Table:
+    columns = [Column("figure"), Column("value", "number")]
+    columns += [Column(name, "interval") for name in ("other topics", "other runs", "both")]
+    rows: list[Sequence[Any]] = []
+    for name, figure in one.coefficients.items():
+        bounds = (figure.over_topics, figure.over_runs, figure.over_both)
+        rows.append([_NAMES[name], figure.value, *bounds])
+    accuracy = one.conclusions.accuracy
+    over = None if accuracy.low is None else (accuracy.low, accuracy.high)
+    rows.append(["accuracy", accuracy.value, None, over, None])
+    sides = f"{shorten(one.leaderboard, 60)} against {shorten(one.reference, 60)}"
+    sizes = f"{len(one.shared.runs)} runs, {len(one.shared.topics)} topics"
+    return Table(columns, rows, title=f"{_measures(one)}: {sides}, {sizes}", notes=_counts(one))
+
+
+def _measures(one: LeaderboardAgreement) -> str:
+    names = [shorten(name, 60) for name in dict.fromkeys((one.measure, one.reference_measure))]
+    return " against ".join(names)
+
+
+def _counts(one: LeaderboardAgreement) -> list[str]:
+    """Say how many pairs of runs have which conclusion."""
+    tested = one.conclusions
+    if not tested.pairs:
+        return []
+    counts = tested.row()["pairs"]
+    inverted = f", {counts['inversions']} of them inverted" if counts["differ_in_both"] else ""
+    return [
+        f"{counts['agree']} of {counts['tested']} pairs have the same conclusion. Different in "
+        f"both: {counts['differ_in_both']}{inverted}; only in the first: "
+        f"{counts['differ_only_here']}; only in the second: {counts['differ_only_in_reference']}; "
+        f"in neither: {counts['differ_in_neither']}"
+    ]
+
+
+def _corrected(few: CorrectedLeaderboard) -> Table:
+    columns = (
+        Column("run"),
+        Column("judge", "number"),
+        Column("people, 95 % interval", "figure"),
+        Column("corrected, 95 % interval", "figure"),
+        Column("labelled topics", "counts"),
+        Column("lambda", "number"),
+        Column("worth labels", "number"),
+    )
+    rows = [
+        [
+            shorten(run, 40), one.judge, one.people, one.corrected, one.corrected, one.trust,
+            None if one.worth is None else f"{one.worth:.1f}",
+        ]
+        for run, one in few.runs.items()
+    ]  # fmt: skip
+    measure = few.measure
+    if few.people_measure != measure:
+        measure = f"{measure} by {few.people_measure}"
+    legend = [
+        "corrected: what people's mean would be over all topics (PPI++), from their labels and "
+        "lambda times what the judge says of the other topics; the labelled topics must be a "
+        "random sample. worth labels: so many labels alone would be as precise"
+    ]
+    title = f"{shorten(few.leaderboard, 60)} corrected by {shorten(few.people, 60)}: {measure}"
+    return Table(columns, rows, title=title, legend=legend)
+
+
+def _corrected_differences(few: CorrectedLeaderboard) -> Table | list[str]:
+    columns = (
+        Column("run"),
+        Column("less"),
+        Column("corrected difference", "figure"),
+        Column("p", "number"),
+        Column("(Holm)", "number"),
+    )
+    rows = []
+    for one in few.differences:
+        mark = " *" if one.significant else ""
+        ends = (chance(one.found.p), chance(one.p_holm) + mark)
+        rows.append([shorten(one.run, 40), shorten(one.other, 40), one.found.corrected, *ends])
+    tested = sum(one.p_holm is not None for one in few.differences)
+    legend = f"*: p < .05 in a two-sided t-test, Holm-Bonferroni over {tested} comparisons"
+    return Table(columns, rows, legend=[legend]) if rows else []
+
+
+def _differences(name: str, compared: Sequence[Comparison], test: str) -> Table:
+    rows = []
+    for c in compared:
+        *cells, corrected, effect = difference_cells(c)
+        mark = " *" if c.significant else ""
+        named = [shorten(text, 40) for text in (c.measure, c.run, c.other)]
+        rows.append([*named, *cells, corrected + mark, effect])
+    legend = f"*: {test_legend(test, compared)}; d: mean difference in standard deviations"
+    columns = [Column("measure"), Column("run"), Column("less"), *DIFFERENCE]
+    title = f"differences in {shorten(name, 100)}"
+    return Table(columns, rows, title=title, legend=[legend])
+
+
+# Picture -----------------------------------------------------------------------------------------
+
+
+def panels_of(found: LeaderboardsCompared) -> list[Scatter]:
+    """Return a panel for each comparison."""
+    from pnyx.view.scatter import Scatter
+
+    paths = [*dict.fromkeys(one.leaderboard for one in found.comparisons)]
+    paths.append(found.comparisons[0].reference)
+    short = dict(zip(paths, run_names(paths), strict=True))
+    panels = []
+    for one in found.comparisons:
+        tau, accuracy = one.coefficients["kendall_tau_b"].value, one.conclusions.accuracy.value
+        corner = [
+            f"τ = {'–' if tau is None else f'{tau:.2f}'}",
+            f"accuracy = {'–' if accuracy is None else f'{accuracy:.2f}'}",
+        ]
+        here, there = short[one.leaderboard], short[one.reference]
+        across, up = (f"{here}: {one.measure}", f"{there}: {one.reference_measure}")
+        panels.append(Scatter(_measures(one), across, up, one.points, corner))
+    return panels

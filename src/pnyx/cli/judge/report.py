@@ -1,0 +1,161 @@
+"""`pnyx judge report`: reports judged sentence by sentence, by the tree of ARGUE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.app.open_judge import Opened, deciding_settings, manifest_facts
+from pnyx.app.open_models import prices_of
+from pnyx.app.open_reports import ReportInputs, open_report_judge, read_report_inputs
+from pnyx.app.report_specs import ReportJudgeSpec, ReportSpec, WeightSpec, plan_of
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.common.answering import ResultsSpec, needs_out, print_planned, say_judge
+from pnyx.cli.common.options import print_result, say, warn_first
+from pnyx.cli.common.params import Raw, verb
+from pnyx.cli.common.progress import watched
+from pnyx.errors import shorten
+
+if TYPE_CHECKING:
+    from pnyx.judge.reports.plan import ReportPlan
+
+__all__ = ["command"]
+
+
+@verb(
+    "report",
+    resumes=True,
+    restricts=True,
+    without={"spec": "student calibration cascade cheap prompt"},
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
+def command(
+    runs: tuple[str, ...],
+    results: ResultsSpec,
+    report: ReportSpec,
+    weights: WeightSpec,
+    spec: ReportJudgeSpec,
+    as_json: bool,
+) -> int:
+    """Judge reports with citations sentence by sentence, by the tree of ARGUE.
+
+    \b
+    with citations     is each document relevant? does it attest the sentence?
+                       which nugget answers does the sentence give?
+    without citations  does it say that something is not known, and does a
+                       nugget without answers confirm that? else: does it need
+                       a citation, and was it said and cited before?
+
+    RUN holds reports in any track's layout; a document's text comes with them, from --index or from
+    --documents. Without --llm relevance is looked up in the bank, words are told by stated rules,
+    and the rest by the packaged judge. What cannot be told, as a document has no text, is unscored.
+
+    RESULTS gets reports.jsonl (every finding, each sentence's way through the tree and each nugget,
+    for pnyx measure report), answers.jsonl (what a judge was asked) and manifest.json. Running the
+    command again, even after a crash, asks only what is missing. Exit status 3: finished, but some
+    findings are unscored.
+
+    \b
+    Example:
+      pnyx judge report run.jsonl --nuggets bank.jsonl --out judged
+      pnyx judge report run.jsonl --nuggets bank.jsonl --answers lookup --out looked-up
+      pnyx judge report a.jsonl b.jsonl --nuggets banks/ --index my.index \\
+        --llm http://127.0.0.1:8000/v1#my-model --plan
+    """
+    needs_out(results.out, spec)
+    report.check()
+    inputs = read_report_inputs(runs, report)
+    if inputs.left_out:
+        say(f"{inputs.left_out} topics are not in {shorten(str(report.topics), 60)}: left out")
+    plan = plan_of(report, weights, every=spec.plan)
+    with open_report_judge(spec, say) as opened:
+        if spec.plan:
+            return _plan(opened, inputs, plan, spec, as_json)
+        manifest = _judge(str(results.out), runs, opened, inputs, plan, spec)
+    _warn(manifest["reports"])
+    say_judge(manifest["judge"], manifest["card"])
+    line = f"{_line(manifest)}; see {shorten(str(results.out), 200)}"
+    print_result(manifest, line, as_json=as_json, err=False, ensure_ascii=False)
+    nodes = manifest["reports"]["nodes"].values()
+    return EXIT_UNSCORED if any(one["scored"] < one["asked"] for one in nodes) else 0
+
+
+def _judge(
+    out: str,
+    runs: Sequence[str],
+    opened: Opened,
+    inputs: ReportInputs,
+    plan: ReportPlan,
+    spec: ReportJudgeSpec,
+) -> dict[str, Any]:
+    from pnyx.runs.reports import judge_reports_into
+
+    def started(kept: int) -> None:
+        if kept:
+            say(f"{kept} questions are answered already, going on")
+
+    with watched(opened.judge, opened.models) as judge:
+        return judge_reports_into(
+            out,
+            judge,
+            partial(inputs.topics, plan),
+            inputs.digest,
+            plan,
+            lambda: manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
+            settings=deciding_settings(opened, spec),
+            from_rows=not opened.models,
+            on_start=started,
+        )
+
+
+def _plan(
+    opened: Opened, inputs: ReportInputs, plan: ReportPlan, spec: ReportJudgeSpec, as_json: bool
+) -> int:
+    """Print what judging would cost at most, and return the exit status."""
+    from pnyx.judge.llm.plan import planned_models
+    from pnyx.runs.reports import plan_reports
+
+    count = plan_reports(opened.judge, inputs.topics(plan))
+    prices = prices_of(spec)
+    planned = planned_models(opened.models, {m.name: prices(m.name) for m in opened.models})
+    head = {"judge": opened.judge.name, "reports": len(inputs.responses), "questions": count}
+    line = (
+        f"{len(inputs.responses)} reports for {shorten(opened.judge.name)}: at most {count:,} "
+        "questions, of which some follow on answers that are not known yet"
+    )
+    print_planned(line, head, planned, as_json=as_json)
+    return 0
+
+
+def _warn(counts: Mapping[str, Any]) -> None:
+    """Warn of topics without a report, and of what the reports' notes say."""
+    missing = [
+        f"run {shorten(run, 40)} has no report on {len(topics)} of the topics: "
+        f"{', '.join(shorten(topic, 30) for topic in topics[:5])}"
+        f"{', ...' if len(topics) > 5 else ''}"
+        for run, topics in counts["missing"].items()
+    ]
+    warn_first(missing, "runs lack topics")
+    warn_first([f"{number} reports: {note}" for note, number in counts["notes"].items()], "notes")
+
+
+def _line(manifest: Mapping[str, Any]) -> str:
+    """Return what was judged, and what came of it."""
+    counts = manifest["reports"]
+    outcomes = ", ".join(f"{number:,} {name}" for name, number in counts["outcomes"].items())
+    lines = [
+        f"{counts['reports']:,} reports of {counts['runs']} runs on {counts['topics']} topics: "
+        f"{counts['sentences']:,} sentences, {counts['citations']:,} citations; {outcomes}"
+    ]
+    for node, one in counts["nodes"].items():
+        reasons = ", ".join(f"{n:,} {shorten(why, 40)}" for why, n in one["reasons"].items())
+        by = ", ".join(f"{n:,} {shorten(who, 40)}" for who, n in one["by"].items())
+        left = f"; unscored: {reasons}" if reasons else ""
+        lines.append(
+            f"  {node:<14}  {one['yes']:,} yes, {one['scored']:,} of {one['asked']:,} scored "
+            f"(by {by}){left}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,415 @@
+"""Leaderboards: what each run has by each measure, on each topic and over all of them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from operator import attrgetter
+from pathlib import Path
+from typing import IO, Any, Final, Literal, TypeAlias
+
+from pnyx.corpora.base import (
+    Format,
+    Row,
+    json_lines,
+    parse_rows,
+    row_writer,
+    scan_text_lines,
+    scanned,
+    with_options,
+)
+from pnyx.corpora.benchmarks.leaderboard_signs import (
+    ALL,
+    LAYOUTS,
+    columns_of,
+    header_of,
+    told_apart,
+)
+from pnyx.corpora.benchmarks.trec import a_token, parse_float
+from pnyx.corpora.fields import Fields, merged, number
+from pnyx.errors import InputError, shorten
+from pnyx.files import read_head
+from pnyx.records import LeaderboardCell
+
+__all__ = [
+    "FORMATS",
+    "Leaderboard",
+    "UnscoredCells",
+    "averaged",
+    "read_leaderboard",
+    "recognised",
+    "settled",
+    "sniff_leaderboard",
+    "write_leaderboard",
+]
+
+UnscoredCells: TypeAlias = Literal["error", "skip", "zero"]
+"""What is done with cells that have no value when others are to read them."""
+
+_HEAD_BYTES: Final = 1 << 26
+"""Rows over all topics often come last, and a leaderboard is seldom larger."""
+_UNSCORED: Final = ("nan", "none", "null")
+_SUFFIXES: Final = (".gz", ".txt", ".tsv", ".eval", ".trec_eval")
+_KEY: Final = attrgetter("run_id", "topic_id", "measure")
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Cells on topics, and apart from them those over all topics, as the file states them."""
+
+    name: str
+    cells: tuple[LeaderboardCell, ...]
+    stated: tuple[LeaderboardCell, ...] = ()
+
+    @cached_property
+    def values(self) -> Mapping[tuple[str, str, str], float | None]:
+        """(measure, run, topic) -> value, of topics only."""
+        return {(c.measure, c.run_id, c.topic_id): c.value for c in self.cells}
+
+    @property
+    def runs(self) -> list[str]:
+        """Names of all runs, in the order of the file."""
+        return self._distinct("run_id", *self.cells, *self.stated)
+
+    @property
+    def topics(self) -> list[str]:
+        """Names of the topics, in the order of the file."""
+        return self._distinct("topic_id", *self.cells)
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of the measures, in the order of the file."""
+        return self._distinct("measure", *self.cells, *self.stated)
+
+    @staticmethod
+    def _distinct(name: str, *cells: LeaderboardCell) -> list[str]:
+        return list(dict.fromkeys(map(attrgetter(name), cells)))
+
+
+def read_leaderboard(
+    path: str | Path,
+    format: str | None = None,  # noqa: A002 - as on the command line
+    like: Leaderboard | None = None,
+) -> Leaderboard:
+    """Read a leaderboard: a file, or a folder of files (one for each run, as of trec_eval).
+
+    Args:
+        path: the file or folder.
+        format: a name in `FORMATS`, or `jsonl`; recognised where None.
+        like: one with the same runs, topics or measures, to tell columns of the same shape apart.
+
+    Raises:
+        InputError: at the first fault; a cell comes twice; the columns cannot be told apart.
+    """
+    source = str(path)
+    if source != "-" and Path(source).is_dir():
+        if Path(source, "manifest.json").is_file():
+            told = "make a leaderboard of it with pnyx measure report R --leaderboard OUT"
+            raise InputError(f"is a results folder: {told}", path=source)
+        files = sorted(str(p) for p in Path(source).iterdir() if not p.name.startswith("."))
+        files = [name for name in files if Path(name).is_file()]
+        if not files:
+            raise InputError("is a folder without files, expected leaderboards", path=source)
+    else:
+        files = [source]
+    found: dict[tuple[str, str, str], tuple[LeaderboardCell, str]] = {}
+    for name in files:
+        chosen = _named(format, source) if format else sniff_leaderboard(name, like)
+        for cell in chosen.reader(name):
+            before = found.setdefault(_KEY(cell), (cell, name))
+            if before[0] is not cell:
+                shown = shorten(" ".join(_KEY(cell)))
+                raise InputError(f"duplicate cell {shown!r}, also in {before[1]}", path=name)
+    cells = [cell for cell, _ in found.values()]
+    over = [c.over_all for c in cells]
+    split = (tuple(c for c, o in zip(cells, over, strict=True) if o is w) for w in (False, True))
+    return Leaderboard(source, *split)
+
+
+def _named(name: str, path: str) -> Format:
+    known = {form.name: form for form in FORMATS} | {"jsonl": FORMATS[-1]}
+    if name not in known:
+        shown = f"no format {shorten(name, 40)!r} of leaderboards, expected one of"
+        raise InputError(f"{shown} {', '.join(known)}", path=path)
+    return known[name]
+
+
+def sniff_leaderboard(path: str, like: Leaderboard | None = None) -> Format:
+    """Return the format of what is known to be a leaderboard; InputError: it cannot be told."""
+    head = read_head(path, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+    if not head.strip():
+        raise InputError("is empty", path=path)
+    if head.lstrip()[:1] == b"{":
+        return FORMATS[-1]
+    known = {"run": like.runs, "topic": like.topics, "measure": like.measures} if like else {}
+    name = recognised(head, path, sure=True, known=known)
+    if name is None:
+        shown = shorten(head[:60].decode("utf-8", "replace"), 50)
+        raise InputError(f"the format cannot be told from {shown!r}: name it", path=path)
+    return _named(name, path)
+
+
+def recognised(
+    head: bytes,
+    path: str,
+    *,
+    sure: bool,
+    known: Mapping[str, Sequence[str]] | None = None,
+    size: int = _HEAD_BYTES,
+) -> str | None:
+    """Return the layout of a file by its first `size` bytes, None where it is no leaderboard."""
+    lines = head.decode("utf-8", "replace").split("\n")
+    whole = lines if len(head) < size or len(lines) == 1 else lines[:-1]
+    try:
+        return told_apart([line for line in whole if line.strip()], sure=sure, known=known)
+    except InputError as error:
+        raise InputError(error.problem, path=path) from None
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def _scan(layout: str, source: str) -> Iterator[Row[LeaderboardCell]]:
+    rows = _body(layout, source)
+    parse = partial(_cell, layout)
+    if layout in ("trec_eval", "ir_measures"):
+        rows, run = _run_named(rows, _file_run(source))
+        parse = partial(_cell, layout, run=run)
+    yield from scanned(source, parse, _KEY, rows=rows, what="run, topic and measure")
+
+
+def _body(layout: str, source: str) -> Iterator[Row[list[str]]]:
+    """Yield the cells of each line below a header; one of another order is a fault."""
+    wide = (3, 4) if layout == "ir_measures" else (len(LAYOUTS[layout]),)
+    first = True
+    for row in parse_rows(scan_text_lines(source), lambda line: columns_of(line, wide), source):
+        if first and not isinstance(row, InputError) and (header := header_of(row[1])):
+            if header != LAYOUTS[layout]:
+                shown = shorten(" ".join(row[1]), 60)
+                problem = f"found the header {shown!r}, expected {' '.join(LAYOUTS[layout])}"
+                yield InputError(problem, path=source, line=row[0])
+        else:
+            yield row
+        first = False
+
+
+def _run_named(rows: Iterable[Row[list[str]]], name: str) -> tuple[Iterator[Row[list[str]]], str]:
+    """Return the rows without those of `runid`, and the run that trec_eval names there."""
+    kept: list[Row[list[str]]] = []
+    for row in rows:
+        if isinstance(row, InputError) or len(row[1]) != 3 or row[1][0] != "runid":
+            kept.append(row)
+        else:
+            name = row[1][2]
+    return iter(kept), name
+
+
+def _file_run(source: str) -> str:
+    """Return the run that a file's name stands for."""
+    name = "stdin" if source == "-" else Path(source).name
+    while Path(name).suffix.lower() in _SUFFIXES and Path(name).stem:
+        name = Path(name).stem
+    return name
+
+
+def _cell(layout: str, cells: Sequence[str], run: str = "") -> LeaderboardCell:
+    roles = LAYOUTS[layout]
+    if layout == "ir_measures" and len(cells) == 3:
+        roles = roles[1:]
+    if len(cells) != len(roles):
+        names = " ".join(roles)
+        raise InputError(f"found {len(cells)} columns, expected {len(roles)} ({names})")
+    found = dict(zip(roles, cells, strict=True))
+    for role, text in found.items():
+        if not text:
+            raise InputError(f"the {role} is empty")
+    value = found["value"]
+    return LeaderboardCell(
+        found.get("run", run),
+        found["topic"],
+        found["measure"],
+        None if value.lower() in _UNSCORED else parse_float(value, "value"),
+    )
+
+
+def _json_cell(row: Mapping[str, Any]) -> LeaderboardCell:
+    fields = Fields(row)
+    names = (fields.identifier("run_id"), fields.identifier("topic_id"), fields.required("measure"))
+    if "value" not in row:
+        raise InputError("no value (null where nothing was scored)")
+    value = fields.take("value")
+    return LeaderboardCell(
+        *names, None if value is None else float(number(value, "value")), fields.rest
+    )
+
+
+# Writing -----------------------------------------------------------------------------------------
+
+
+def settled(
+    cells: Iterable[LeaderboardCell], unscored: UnscoredCells = "error"
+) -> Iterator[LeaderboardCell]:
+    """Yield the cells that have a value; without one they are refused, left out or 0."""
+    for cell in cells:
+        if cell.value is not None:
+            yield cell
+        elif unscored == "zero":
+            yield replace(cell, value=0.0)
+        elif unscored == "error":
+            shown = shorten(f"{cell.run_id}, topic {cell.topic_id}: {cell.measure}")
+            raise InputError(f"{shown} is unscored: say whether to skip it or to write 0")
+
+
+def averaged(cells: Iterable[LeaderboardCell]) -> Iterator[LeaderboardCell]:
+    """Yield the cells on topics, then each run's mean by each measure over its scored topics."""
+    means: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for cell in cells:
+        yield cell
+        has = means[cell.run_id, cell.measure]
+        if cell.value is not None:
+            has.append(cell.value)
+    for (run, measure), values in means.items():
+        mean = math.fsum(values) / len(values) if values else None
+        yield LeaderboardCell(run, ALL, measure, mean)
+
+
+def write_leaderboard(
+    stream: IO[str],
+    cells: Iterable[LeaderboardCell],
+    format: str = "ir_measures",  # noqa: A002 - as on the command line
+    *,
+    unscored: UnscoredCells = "error",
+) -> None:
+    """Write cells, as they are given, in a format of leaderboards.
+
+    Means are written only where they are among the cells (`averaged`); make them of settled cells
+    (`averaged(settled(cells, "zero"))`) where what is unscored counts as 0.
+
+    Raises:
+        InputError: a cell is unscored and nothing says what to do; the format cannot hold one.
+    """
+    writer: Any = _named(format, "leaderboard").writer
+    writer(stream, settled(cells, unscored))
+
+
+def _write_columns(layout: str, stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
+    for cell in settled(cells):
+        stream.write(_line(layout, cell))
+
+
+def _write_trec_eval(stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
+    """Write one run, named in a first line as by trec_eval."""
+    run = None
+    for cell in settled(cells):
+        if run is None:
+            run = cell.run_id
+            stream.write(f"runid\t{ALL}\t{a_token(run, 'run')}\n")
+        if cell.run_id != run:
+            both = f"{shorten(run, 40)!r} and {shorten(cell.run_id, 40)!r}"
+            raise InputError(f"trec_eval holds one run a file, found {both}")
+        if cell.measure == "runid":
+            raise InputError("trec_eval cannot hold a measure named runid")
+        stream.write(_line("trec_eval", cell))
+
+
+def _write_ranking(stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
+    """Write each cell with its place among the runs of its topic and measure, best first."""
+    listed = list(settled(cells))
+    above: dict[tuple[str, str], Counter[float | None]] = defaultdict(Counter)
+    for cell in listed:
+        above[cell.topic_id, cell.measure][cell.value] += 1
+    ranks: dict[tuple[str, str, float | None], int] = {}
+    for (topic, measure), values in above.items():
+        rank = 1
+        for value in sorted(values, key=lambda v: v or 0.0, reverse=True):
+            ranks[topic, measure, value] = rank
+            rank += values[value]
+    for cell in listed:
+        stream.write(_line("ranking", cell, ranks[cell.topic_id, cell.measure, cell.value]))
+
+
+def _line(layout: str, cell: LeaderboardCell, rank: int = 0) -> str:
+    if cell.extra:
+        names = ", ".join(shorten(name, 30) for name in cell.extra)
+        raise InputError(f"{shorten(cell.run_id, 40)!r}: the format cannot hold {names}")
+    value = cell.value if cell.value is not None and math.isfinite(cell.value) else None
+    if value is None:
+        raise InputError(f"{shorten(cell.run_id, 40)!r}: value {cell.value!r} is not finite")
+    held = {
+        "run": a_token(cell.run_id, "run"),
+        "topic": a_token(cell.topic_id, "topic"),
+        "measure": a_token(cell.measure, "measure"),
+        "value": repr(float(value)),
+        "q0": "Q0",
+        "rank": str(rank),
+    }
+    return "\t".join(held[role] for role in LAYOUTS[layout]) + "\n"
+
+
+def _json_row(cell: LeaderboardCell) -> dict[str, Any]:
+    row = {
+        "run_id": cell.run_id,
+        "topic_id": cell.topic_id,
+        "measure": cell.measure,
+        "value": cell.value,
+    }
+    return dict(merged(row, cell.extra, row))
+
+
+_write_rows = row_writer(_json_row, attrgetter("run_id"))
+
+
+def _write_json(stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
+    _write_rows(stream, settled(cells))
+
+
+def _format(name: str, said: str, example: str, writer: Callable[..., None]) -> Format:
+    scan = with_options(partial(_scan, name))
+    return Format(name, "leaderboard", f"leaderboard: {said}", scan, example, writer)
+
+
+FORMATS = (
+    _format(
+        "trec_eval",
+        "measure, topic, value of one run, as trec_eval -q prints",
+        "map\tall\t0.31\n",
+        _write_trec_eval,
+    ),
+    _format(
+        "tot",
+        "run, measure, topic, value",
+        "run_id\tmeasure\ttopic_id\tvalue\nrun1\tnDCG@10\tq1\t0.61\n",
+        partial(_write_columns, "tot"),
+    ),
+    _format(
+        "ir_measures",
+        "run, topic, measure, value",
+        "run_id\ttopic_id\tmeasure\tvalue\nrun1\tq1\tnDCG@10\t0.61\n",
+        partial(_write_columns, "ir_measures"),
+    ),
+    _format(
+        "rag4reports",
+        "topic, run, measure, value",
+        "topic_id\trun_id\tmeasure\tvalue\nq1\trun1\tnDCG@10\t0.61\n",
+        partial(_write_columns, "rag4reports"),
+    ),
+    _format(
+        "ranking",
+        "topic, Q0, run, rank, value, measure",
+        "all\tQ0\trun1\t1\t0.61\tnDCG@10\n",
+        _write_ranking,
+    ),
+    json_lines(
+        "leaderboard-jsonl",
+        "leaderboard",
+        "leaderboard: run_id, topic_id, measure, value (null where nothing was scored)",
+        '{"run_id": "run1", "topic_id": "q1", "measure": "nDCG@10", "value": 0.61}\n',
+        _json_cell,
+        _write_json,
+        key=_KEY,
+        what="run, topic and measure",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Nugget banks in the making: drafted from relevant documents, and merged."""

@@ -1,0 +1,286 @@
+"""Several nugget banks of a topic made one: what says the same is said once, and nothing is lost.
+
+Candidates are found by the embedder and confirmed by a judge, each way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pnyx.corpora.benchmarks.drafts import words_of
+from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.questions import Support
+from pnyx.models.embed.embedder import Embedder
+from pnyx.models.embed.encoder import load_encoder
+from pnyx.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+
+__all__ = ["CANDIDATES_FROM", "MERGING", "MergedBanks", "merge_banks"]
+
+CANDIDATES_FROM = 0.7
+"""Cosine from which on a judge is asked whether two say the same (docs/benchmarks/nuggets.md)."""
+
+MERGING = (
+    "nuggets, and answers to one question, are merged where each gives the other by the judge, "
+    "into the first of them in the order of the banks; a merged nugget is vital where at least "
+    "half of those that say so are, and its aggregator is that of the first that has one"
+)
+"""The rules in words."""
+
+_SAME_QUESTION = (
+    "Text and statement are questions, and nobody answers them. The text gives the statement if "
+    "whoever answers the one question has thereby answered the other."
+)
+
+Asking = Callable[[Sequence[Support]], Sequence[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class MergedBanks:
+    """What came of merging.
+
+    Attributes:
+        banks: one for each topic, in the order in which the topics first come.
+        report: a row for each pair of nuggets or answers that a judge was asked about, or that have
+            the same words: `topic_id`, `what`, `kept` and `other` (bank, id, text), `cosine`,
+            `probabilities` (each way round), `merged`, and `conflicts` where the two disagree.
+        given: nuggets of all banks.
+        unscored: pairs of which the judge said nothing; they are not merged.
+    """
+
+    banks: list[NuggetBank]
+    report: list[dict[str, Any]]
+    given: int
+    unscored: int
+
+
+@dataclass
+class _Entry:
+    """A nugget, or an answer, with where it comes from."""
+
+    bank: str
+    id: str
+    text: str
+    question: str = ""
+    kind: str = "claim"
+
+    def row(self) -> dict[str, str]:
+        return {"bank": self.bank, "id": self.id, "text": self.text}
+
+
+@dataclass
+class _Merger:
+    judge: Judge
+    embedder: Embedder
+    candidates_from: float
+    report: list[dict[str, Any]] = field(default_factory=list)
+    unscored: int = 0
+
+    def groups(self, topic: str, entries: Sequence[_Entry]) -> list[list[int]]:
+        """Return groups of entries that say the same, each with the one that stays first.
+
+        An entry joins the first that stays and says the same; it never makes others join, so that
+        no chain of near likenesses is merged.
+        """
+        pairs = self._pairs(entries)
+        same = self._confirmed(topic, entries, pairs)
+        groups: list[list[int]] = []
+        for place in range(len(entries)):
+            home = next((group for group in groups if (group[0], place) in same), None)
+            if home is None:
+                groups.append([place])
+            else:
+                home.append(place)
+        return groups
+
+    def _pairs(self, entries: Sequence[_Entry]) -> dict[tuple[int, int], float]:
+        """Return the candidates with their cosines: of one kind, and alike."""
+        if len(entries) < 2:
+            return {}
+        vectors = self.embedder.encode([one.text for one in entries])
+        cosines = vectors @ vectors.T
+        found = {}
+        for second in range(len(entries)):
+            for first in range(second):
+                alike = entries[first].kind == entries[second].kind
+                same = words_of(entries[first].text) == words_of(entries[second].text)
+                if alike and (same or cosines[first, second] >= self.candidates_from):
+                    found[first, second] = min(1.0, round(float(cosines[first, second]), 6))
+        return found
+
+    def _confirmed(
+        self, topic: str, entries: Sequence[_Entry], pairs: dict[tuple[int, int], float]
+    ) -> set[tuple[int, int]]:
+        """Return the pairs of which each gives the other; same words need no judge."""
+        asked = {
+            pair: [
+                _ask(topic, entries[a], entries[b]),
+                _ask(topic, entries[b], entries[a]),
+            ]
+            for pair in pairs
+            for a, b in (pair,)
+            if words_of(entries[a].text) != words_of(entries[b].text)
+        }
+        questions = [question for both in asked.values() for question in both]
+        answers = iter(ask(self.judge, questions) if questions else [])
+        same = set()
+        for pair, cosine in pairs.items():
+            both = [next(answers) for _ in asked.get(pair, ())]
+            self.unscored += any(not isinstance(answer, Judged) for answer in both)
+            merged = all(isinstance(answer, Judged) and answer.value is True for answer in both)
+            if merged:
+                same.add(pair)
+            first, second = (entries[place] for place in pair)
+            self.report.append(
+                {
+                    "topic_id": topic,
+                    "what": first.kind,
+                    "kept": first.row(),
+                    "other": second.row(),
+                    "cosine": cosine,
+                    "probabilities": [getattr(answer, "probability", None) for answer in both],
+                    "same": merged,
+                }
+            )
+        return same
+
+
+def merge_banks(
+    banks: Iterable[tuple[str, NuggetBank]],
+    judge: Judge,
+    *,
+    embedder: Embedder | None = None,
+    candidates_from: float = CANDIDATES_FROM,
+    run_id: str = "",
+) -> MergedBanks:
+    """Make one bank of all banks of each topic, by `MERGING`.
+
+    Banks keep their first one's title, team and fields; questions never merge with claims.
+
+    Args:
+        banks: each with the name by which the report calls it, in order.
+        judge: answers Support questions of the task `nugget`.
+        embedder: finds the candidates; the packaged one by default.
+        candidates_from: cosine from which on the judge is asked, in [-1, 1].
+        run_id: of the merged banks; empty for the first one's.
+    """
+    merger = _Merger(judge, embedder or load_encoder(), candidates_from)
+    topics: dict[str, list[tuple[str, NuggetBank]]] = {}
+    for name, bank in banks:
+        topics.setdefault(bank.topic_id, []).append((name, bank))
+    merged = [_merged(merger, topic, some, run_id) for topic, some in topics.items()]
+    given = sum(len(bank.nuggets) for some in topics.values() for _, bank in some)
+    return MergedBanks(merged, merger.report, given, merger.unscored)
+
+
+def _merged(
+    merger: _Merger, topic: str, banks: Sequence[tuple[str, NuggetBank]], run_id: str
+) -> NuggetBank:
+    nuggets = [(name, one) for name, bank in banks for one in bank.nuggets]
+    entries = [
+        _Entry(name, one.id, one.text, kind="claim" if one.is_claim else "question")
+        for name, one in nuggets
+    ]
+    groups = merger.groups(topic, entries)
+    united = [_united(merger, topic, [nuggets[place] for place in group]) for group in groups]
+    first = banks[0][1]
+    return replace(
+        first,
+        nuggets=tuple(_with_own_ids(united)),
+        title=next((bank.title for _, bank in banks if bank.title), ""),
+        run_id=run_id or first.run_id,
+    )
+
+
+def _with_own_ids(nuggets: Sequence[Nugget]) -> list[Nugget]:
+    """Give a number to what has the id of another: ids of different banks are not related."""
+    taken: set[str] = set()
+    kept = []
+    for nugget in nuggets:
+        name, number = nugget.id, 1
+        while name in taken:
+            number += 1
+            name = f"{nugget.id}-{number}"
+        taken.add(name)
+        kept.append(nugget if name == nugget.id else replace(nugget, id=name))
+    return kept
+
+
+def _united(merger: _Merger, topic: str, group: Sequence[tuple[str, Nugget]]) -> Nugget:
+    """Return one nugget of those that say the same; a single one stays as it is."""
+    if len(group) == 1:
+        return group[0][1]
+    first = group[0][1]
+    others = [one for _, one in group[1:]]
+    lost = [
+        {"bank": bank, "id": one.id, "text": one.text, **_beside(one)} for bank, one in group[1:]
+    ]
+    return replace(
+        first,
+        answers=_united_answers(merger, topic, group),
+        references=_references([first, *others]),
+        importance=_importance([first, *others]),
+        aggregator=next((one.aggregator for _, one in group if one.aggregator), ""),
+        extra={**first.extra, "merged": [*first.extra.get("merged", ()), *lost]},
+    )
+
+
+def _beside(nugget: Nugget) -> dict[str, Any]:
+    """Return what a merged nugget said beside its text, answers and references."""
+    said = {"importance": nugget.importance, "aggregator": nugget.aggregator}
+    return {name: value for name, value in said.items() if value} | (
+        {"extra": dict(nugget.extra)} if nugget.extra else {}
+    )
+
+
+def _united_answers(
+    merger: _Merger, topic: str, group: Sequence[tuple[str, Nugget]]
+) -> tuple[NuggetAnswer, ...]:
+    answers = [
+        (name, one.id, place, answer)
+        for name, one in group
+        for place, answer in enumerate(one.answers)
+    ]
+    question = group[0][1].text
+    entries = [
+        _Entry(name, f"{nugget}/{place}", answer.text, question, "answer")
+        for name, nugget, place, answer in answers
+    ]
+    found = []
+    for some in merger.groups(topic, entries):
+        parts = [answers[place][3] for place in some]
+        extra = {key: value for one in reversed(parts) for key, value in one.extra.items()}
+        found.append(replace(parts[0], references=_references(parts), extra=extra))
+    return tuple(found)
+
+
+def _references(parts: Sequence[Nugget | NuggetAnswer]) -> tuple[NuggetReference, ...]:
+    """Return all references, each document and place in it once."""
+    found: dict[str, NuggetReference] = {}
+    for part in parts:
+        for one in part.references:
+            found.setdefault(repr((one.doc_id, sorted(one.extra.items(), key=repr))), one)
+    return tuple(found.values())
+
+
+def _importance(nuggets: Sequence[Nugget]) -> str:
+    """Return vital where at least half of those that say vital or okay do; else what is said."""
+    said = [one.importance for one in nuggets if one.importance]
+    votes = [one for one in said if one in ("vital", "okay")]
+    if not votes:
+        return said[0] if said else ""
+    return "vital" if 2 * votes.count("vital") >= len(votes) else "okay"
+
+
+def _ask(topic: str, given: _Entry, wanted: _Entry) -> Support:
+    return Support(
+        id=f"{topic}/{given.bank}/{given.id}/{wanted.bank}/{wanted.id}",
+        text=given.text,
+        statement=wanted.text,
+        task="nugget",
+        question=wanted.question,
+        guideline=_SAME_QUESTION if wanted.kind == "question" else "",
+        group=topic,
+    )

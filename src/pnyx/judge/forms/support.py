@@ -1,0 +1,171 @@
+"""The forms of yes/no questions: support, and whether a text gives a nugget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pnyx.judge.forms.base import Form, Reading, by_name, plain_word, reordered, strict
+from pnyx.judge.llm.prompting import Prompt
+from pnyx.judge.llm.reading import (
+    UnreadableReply,
+    one_object,
+    validated,
+    validated_value,
+    word_spans,
+)
+from pnyx.judge.questions import Support
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["GRADES", "NuggetForm", "SupportForm"]
+
+GRADES = {"support": True, "partial_support": False, "not_support": False}
+"""Word for how far a text gives a nugget -> whether it is given (nuggetizer)."""
+
+
+class SupportForm(Form):
+    """Asks for yes or no and how sure that is; a prompt with `statements` takes several at once.
+
+    So does one with `listing`: all of them in one text, a numbered line each, under the question
+    that they answer. A block for each costs more tokens than a short statement.
+
+    `fields` are those of a verdict, in order. `probability`, in place of `confidence`, is that of
+    yes whatever the answer (DIRAS, Fig. 10); one on the other side of 0.5 is noted.
+    """
+
+    kind = Support
+    inputs = {  # noqa: RUF012
+        **dict.fromkeys(("text", "statement", "question", "guideline", "group", "listing"), False),
+        **dict.fromkeys(("shots", "statements"), True),
+    }
+    listed = "statements"
+
+    def __init__(self, *fields: str) -> None:
+        self.fields = fields
+
+    def reply(self, question: Support) -> type[BaseModel]:
+        """Return the type of a verdict."""
+        return _verdict(self.fields)
+
+    def put(
+        self, prompt: Prompt, questions: Sequence[Support], sample: int
+    ) -> tuple[dict[str, Any], Sequence[str]]:
+        """See `Form.put`; several questions must be about one text under one guideline."""
+        first = questions[0]
+        several = (self.listed, "listing")
+        inputs = {name: getattr(first, name) for name in prompt.inputs if name not in several}
+        if not self.reorders(prompt):
+            return inputs, ()
+        shown = [question for _, question in reordered(questions, sample, first.text)]
+        if self.listed in prompt.inputs:
+            inputs[self.listed] = [self.stated(question) for question in shown]
+        if "listing" in prompt.inputs:
+            inputs["listing"] = "\n".join(_listing(shown))
+        return inputs, [str(number) for number in range(1, len(shown) + 1)]
+
+    def reorders(self, prompt: Prompt) -> bool:
+        """See `Form.reorders`."""
+        return prompt.takes_several
+
+    def stated(self, question: Support) -> str:
+        """Return what a list of statements says of a question."""
+        return question.statement
+
+    def reading(self, verdict: Any, spans: Sequence[tuple[int, int]]) -> Reading:
+        """Return what a verdict says, given where its word stands if that is known."""
+        yes = verdict.answer == "yes"
+        of_yes = getattr(verdict, "probability", None)
+        if of_yes is None:
+            of_yes, contradicts = verdict.confidence if yes else 1.0 - verdict.confidence, False
+        else:
+            contradicts = of_yes < 0.5 if yes else of_yes > 0.5
+        return Reading(
+            value=yes,
+            stated=of_yes,
+            span=spans[0] if spans else None,
+            explanation=getattr(verdict, "reason", ""),
+            quote=getattr(verdict, "evidence", ""),
+            notes={"contradiction": True} if contradicts else {},
+        )
+
+    def read(
+        self, prompt: Prompt, questions: Sequence[Support], sample: int, text: str
+    ) -> list[Reading | None]:
+        """See `Form.read`."""
+        shape = self.reply(questions[0])
+        if not self.reorders(prompt):
+            verdict = validated(shape, text)
+            return [self.reading(verdict, word_spans(text, "answer")[:1])]
+        given = by_name(one_object(text))
+        spans = word_spans(text, "answer")
+        exact = len(spans) == len(given)  # not where a key is spelt with escapes
+        found: dict[str, Reading] = {}
+        for place, (name, entry) in enumerate(given.items()):
+            verdict = validated_value(shape, entry, name)
+            found[name] = self.reading(verdict, spans[place : place + 1] if exact else [])
+        readings: list[Reading | None] = [None] * len(questions)
+        shown = reordered(questions, sample, questions[0].text)
+        for number, (position, _) in enumerate(shown, 1):
+            readings[position] = found.pop(str(number), None)
+        if not given:
+            raise UnreadableReply("it holds no verdict")
+        if found:
+            raise UnreadableReply(f"found a verdict on {next(iter(found))[:40]!r}, not a statement")
+        return readings
+
+
+class NuggetForm(SupportForm):
+    """Asks how far a text gives a nugget: `support`, `partial_support` or `not_support`.
+
+    Given in part is not given: the value is no, with the note `partial`. The confidence is that of
+    the word; what it leaves is shared by the two others, so P(support) follows from each. In a list
+    a statement that answers a question is shown with it.
+    """
+
+    def reply(self, question: Support) -> type[BaseModel]:
+        """Return the type of a verdict."""
+        return _verdict(self.fields, tuple(GRADES))
+
+    def stated(self, question: Support) -> str:
+        """See `SupportForm.stated`."""
+        if not question.question.strip():
+            return question.statement
+        return f"Question: {question.question}\nAnswer: {question.statement}"
+
+    def reading(self, verdict: Any, spans: Sequence[tuple[int, int]]) -> Reading:
+        """See `SupportForm.reading`."""
+        given = GRADES[verdict.answer]
+        sure = verdict.confidence
+        return Reading(
+            value=given,
+            stated=sure if given else (1.0 - sure) / 2,
+            span=spans[0] if spans else None,
+            explanation=getattr(verdict, "reason", ""),
+            words=GRADES,
+            notes={"partial": True} if verdict.answer == "partial_support" else {},
+        )
+
+
+def _listing(questions: Sequence[Support]) -> Iterator[str]:
+    """Yield the lines of a list: a number comes first in those of statements only."""
+    heading = None
+    for number, question in enumerate(questions, 1):
+        asked = " ".join(question.question.split())
+        if asked != heading and (asked or heading):
+            yield f"Question: {asked}" if asked else "No question:"
+        heading = asked
+        yield f"{number}. {' '.join(question.statement.split())}"
+
+
+@cache
+def _verdict(fields: tuple[str, ...], words: tuple[str, ...] = ("yes", "no")) -> type[BaseModel]:
+    from pydantic import BeforeValidator, Field, create_model
+
+    share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+    answer = Annotated[Literal[words], BeforeValidator(plain_word)]
+    kinds: dict[str, Any] = {"answer": answer, "confidence": share, "probability": share}
+    parts: dict[str, Any] = {name: (kinds.get(name, str), ...) for name in fields}
+    return create_model("Verdict", __config__=strict(), **parts)

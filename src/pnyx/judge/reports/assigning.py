@@ -1,0 +1,160 @@
+"""Whole reports held against nuggets: support, partial_support or not_support (nuggetizer).
+
+The tree of ARGUE asks this of each sentence; here it is asked of a report once, all nuggets of the
+topic after its one text, so that a language model answers many in one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.questions import Support
+from pnyx.judge.reports.asking import ask_answers
+from pnyx.judge.reports.records import JudgedAnswer, JudgedNugget, JudgedReport
+from pnyx.records import Nugget, NuggetBank, Response
+
+__all__ = ["Assigning", "Assignment", "assignment_of", "assignment_row", "text_of"]
+
+Assignment: TypeAlias = Literal["support", "partial_support", "not_support", "failed"]
+"""How far a report gives a nugget; `failed` where that is not known (nuggetizer's words)."""
+
+
+def text_of(response: Response) -> str:
+    """Return what a report says: its sentences."""
+    return " ".join(" ".join(one.text.split()) for one in response.sentences if one.text.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Assigning:
+    """What is asked of each report, and what is not.
+
+    Attributes:
+        pairs: reports that have a bank, each with it.
+        without_bank: topics of reports that have no bank, in order.
+        without_report: (run, topic) for each bank that a run has no report on.
+    """
+
+    pairs: tuple[tuple[Response, NuggetBank], ...]
+    without_bank: tuple[str, ...]
+    without_report: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, responses: Iterable[Response], banks: Iterable[NuggetBank]) -> Assigning:
+        """Join reports with banks; InputError for two banks of a topic, or two reports of a run."""
+        by_topic: dict[str, NuggetBank] = {}
+        for bank in banks:
+            if bank.topic_id in by_topic:
+                topic = shorten(bank.topic_id, 40)
+                raise InputError(f"topic {topic!r} has two banks (pnyx nuggets merge)")
+            by_topic[bank.topic_id] = bank
+        found: dict[tuple[str, str], Response] = {}
+        for response in responses:
+            key = response.run_id, response.topic_id
+            if key in found:
+                run, topic = (shorten(one, 40) for one in key)
+                raise InputError(f"run {run!r} has two reports on topic {topic!r}")
+            found[key] = response
+        lacking = dict.fromkeys(topic for _, topic in found if topic not in by_topic)
+        runs = dict.fromkeys(run for run, _ in found)
+        missing = [(run, t) for run in runs for t in by_topic if (run, t) not in found]
+        pairs = [(one, by_topic[t]) for (_, t), one in found.items() if t in by_topic]
+        return cls(tuple(pairs), tuple(lacking), tuple(missing))
+
+    def questions(self) -> Iterator[Support]:
+        """Yield a question for each answer of each nugget, report by report."""
+        for response, bank in self.pairs:
+            yield from ask_answers(
+                f"{response.run_id}/{response.topic_id}",
+                text_of(response),
+                bank.nuggets,
+                "answers",
+                topic_id=response.topic_id,
+                run_id=response.run_id,
+            )
+
+    def judged(self, answers: Mapping[str, Answer]) -> list[JudgedReport]:
+        """Return what was found, given the answers by the ids of their questions.
+
+        A report has nuggets and no sentences; one that a run lacks is `missing`.
+        """
+        reports = [_judged(response, bank, answers) for response, bank in self.pairs]
+        reports += [JudgedReport(topic, run, missing=True) for run, topic in self.without_report]
+        return reports
+
+
+def _judged(response: Response, bank: NuggetBank, answers: Mapping[str, Answer]) -> JudgedReport:
+    prefix = f"{response.run_id}/{response.topic_id}"
+    nuggets = tuple(_nugget(prefix, one, answers) for one in bank.nuggets)
+    return JudgedReport(response.topic_id, response.run_id, nuggets=nuggets)
+
+
+def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer]) -> JudgedNugget:
+    given = []
+    for place, expected in enumerate(nugget.expected):
+        answer = answers[f"{prefix}/{nugget.id}/{place}"]
+        value = answer.value is True if isinstance(answer, Judged) else None
+        partial = isinstance(answer, Judged) and bool(answer.notes.get("partial"))
+        given.append(JudgedAnswer(expected.text, value, partial=partial))
+    return JudgedNugget(
+        nugget.id,
+        nugget.text,
+        nugget.importance,
+        nugget.aggregator,
+        nugget.is_claim,
+        tuple(given),
+    )
+
+
+def assignment_of(nugget: JudgedNugget) -> Assignment | None:
+    """Return how far a report gives a nugget; None for a question without answers.
+
+    `partial_support` is an answer given in part, or some but not all answers of an AND.
+    """
+    if not nugget.answers:
+        return None
+    answered = nugget.answered
+    if answered:
+        return "support"
+    if any(one.given or one.partial for one in nugget.answers):
+        return "failed" if answered is None else "partial_support"
+    return "failed" if any(one.given is None for one in nugget.answers) else "not_support"
+
+
+def assignment_row(
+    report: JudgedReport, bank: NuggetBank, text: str, reasons: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return a report's line of nuggetizer's assign format.
+
+    Args:
+        report: as `Assigning.judged` returns it.
+        bank: its topic's.
+        text: what it says (`text_of`).
+        reasons: nugget id -> the reason given, where there is one.
+    """
+    rows = []
+    for nugget in report.nuggets:
+        assignment = assignment_of(nugget)
+        if assignment is None:
+            continue
+        row = {"text": _stated(nugget), "importance": nugget.importance, "assignment": assignment}
+        reason = (reasons or {}).get(nugget.id)
+        rows.append(row | ({"reasoning": reason} if reason else {}))
+    return {
+        "query": bank.title,
+        "qid": report.topic_id,
+        "answer_text": text,
+        "response_length": len(text.split()),
+        "run_id": report.run_id,
+        "nuggets": rows,
+    }
+
+
+def _stated(nugget: JudgedNugget) -> str:
+    """Return a claim, or a question with its answers: the format has one text."""
+    if nugget.is_claim:
+        return nugget.text
+    return f"{nugget.text} {'; '.join(one.text for one in nugget.answers)}"

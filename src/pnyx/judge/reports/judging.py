@@ -1,0 +1,124 @@
+"""Reports judged by the tree of ARGUE, in memory, from any judge (Auto-ARGUE, 2.1 and 2.2).
+
+The tree is asked in stages, so that nothing is asked that an earlier answer makes needless; at
+each stage the questions of all reports are put together (docs/reports.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeAlias
+
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import Answer
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.questions import Support
+from pnyx.judge.reports.opened import STAGES, Material, OpenTopic
+from pnyx.judge.reports.plan import ReportPlan
+from pnyx.judge.reports.records import JudgedReport
+from pnyx.records import Evidence, NuggetBank, Response
+
+__all__ = ["Ask", "Documents", "Qrels", "judge_reports", "judge_topics", "opened_topics"]
+
+_AT_ONCE = 20_000
+"""Questions that are held in memory together."""
+
+Ask: TypeAlias = Callable[[Iterable[Support], Callable[[Support, Answer], None]], None]
+"""Asks questions, and hands over each with its answer."""
+
+Documents: TypeAlias = Callable[[str], Evidence | None]
+"""Document id -> the document; None where the collection has none of that id."""
+
+Qrels: TypeAlias = Mapping[str, Mapping[str, int]]
+"""Topic -> document -> grade."""
+
+
+def judge_reports(
+    responses: Iterable[Response],
+    banks: Iterable[NuggetBank],
+    judge: Judge,
+    *,
+    plan: ReportPlan | None = None,
+    documents: Documents | None = None,
+    qrels: Qrels | None = None,
+) -> list[JudgedReport]:
+    """Judge reports sentence by sentence and return what was found, by run, then topic.
+
+    Every run gets a report for each topic of the banks: one that it lacks is `missing`.
+
+    Args:
+        responses: of one or several runs, at most one for each run and topic.
+        banks: at most one for each topic. Where there is none, what rests on nuggets is unscored.
+        judge: answers Support questions of `pnyx.judge.reports.asking.REPORT_TASKS`.
+        plan: what can be chosen; the default is the tree as it is published.
+        documents: finds the documents that the responses do not embed.
+        qrels: tell which documents are relevant, where the bank does not name them.
+
+    Raises:
+        InputError: a run has two reports on a topic, or a topic two banks.
+        pnyx.errors.ModelError: the judge cannot go on.
+    """
+    material = Material(documents, qrels or {})
+
+    def ask_all(questions: Iterable[Support], take: Callable[[Support, Answer], None]) -> None:
+        source = iter(questions)
+        while some := list(islice(source, _AT_ONCE)):
+            for question, answer in zip(some, ask(judge, some), strict=True):
+                take(question, answer)
+
+    topics = opened_topics(responses, banks, plan or ReportPlan(), material)
+    judged = [one for topic in topics for one in judge_topics([topic], ask_all)]
+    return sorted(judged, key=lambda one: (one.run_id, one.topic_id))
+
+
+def opened_topics(
+    responses: Iterable[Response],
+    banks: Iterable[NuggetBank],
+    plan: ReportPlan,
+    material: Material,
+) -> Iterator[OpenTopic]:
+    """Yield what is to be judged, topic by topic, in the order of their ids; see `judge_reports`.
+
+    InputError, before any, where a run has two reports on a topic, or a topic two banks.
+    """
+    by_topic: dict[str, NuggetBank] = {}
+    for bank in banks:
+        if bank.topic_id in by_topic:
+            raise InputError(f"topic {shorten(bank.topic_id, 40)!r} has two nugget banks")
+        by_topic[bank.topic_id] = bank
+    found: dict[str, dict[str, Response]] = {topic: {} for topic in by_topic}
+    runs: dict[str, None] = {}
+    for response in responses:
+        runs[response.run_id] = None
+        of_topic = found.setdefault(response.topic_id, {})
+        if response.run_id in of_topic:
+            run, topic = shorten(response.run_id, 40), shorten(response.topic_id, 40)
+            raise InputError(f"run {run!r} has two reports on topic {topic!r}")
+        of_topic[response.run_id] = response
+    return (
+        OpenTopic(
+            topic,
+            by_topic.get(topic),
+            {run: found[topic].get(run) for run in runs},
+            plan,
+            material,
+        )
+        for topic in sorted(found)
+    )
+
+
+def judge_topics(topics: Sequence[OpenTopic], ask_all: Ask) -> list[JudgedReport]:
+    """Ask the tree's questions on some topics, stage by stage, and return their reports."""
+    by_id = {topic.id: topic for topic in topics}
+
+    def take(question: Support, answer: Answer) -> None:
+        by_id[question.group].take(question, answer)
+
+    def questions(stage: int) -> Iterator[Support]:
+        for topic in topics:
+            yield from topic.questions(stage)
+
+    for stage in range(STAGES):
+        ask_all(questions(stage), take)
+    return [one for topic in topics for one in topic.judged()]

@@ -1,0 +1,194 @@
+"""Reports on their way through the tree: what is asked next, and what was found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from pnyx.errors import shorten
+from pnyx.judge.answers import Answer
+from pnyx.judge.questions import Support
+from pnyx.judge.reports.asking import ask_answers
+from pnyx.judge.reports.opened_sentence import OpenSentence, RelevantDocument
+from pnyx.judge.reports.plan import ReportPlan
+from pnyx.judge.reports.records import (
+    Finding,
+    JudgedAnswer,
+    JudgedNugget,
+    JudgedReport,
+)
+from pnyx.records import Evidence, Nugget, NuggetBank, Response, judged_text
+
+__all__ = ["STAGES", "Material", "OpenReport", "OpenTopic"]
+
+STAGES: Final = 3
+"""Relevance and negative statements; attestation and what follows on `negative`; answers and what
+was said before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Where documents' texts and relevance come from, beside the responses and the bank."""
+
+    documents: Callable[[str], Evidence | None] | None = None
+    qrels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+class OpenTopic:
+    """The reports of several runs on one topic, which share what is found out of documents.
+
+    Args:
+        bank: None where there is none for the topic.
+        responses: run -> its response; None where it has none.
+    """
+
+    def __init__(
+        self,
+        topic_id: str,
+        bank: NuggetBank | None,
+        responses: Mapping[str, Response | None],
+        plan: ReportPlan,
+        material: Material,
+    ) -> None:
+        self.id, self.plan, self.material = topic_id, plan, material
+        self.has_bank = bank is not None
+        self.bank = bank or NuggetBank(topic_id)
+        self.attesting = self.bank.attesting
+        self.answerable = [one for one in self.bank.nuggets if one.expected]
+        self.unanswerable = [one for one in self.bank.nuggets if one.unanswerable]
+        self._documents: dict[tuple[str, str], RelevantDocument] = {}
+        self._first: dict[str, str] = {}
+        self.missing = [run for run, one in responses.items() if one is None]
+        self.reports = {
+            run: OpenReport(self, one) for run, one in responses.items() if one is not None
+        }
+
+    def document(self, response: Response, doc_id: str) -> RelevantDocument:
+        """Return what is known of a cited document: its text, and whether it is relevant."""
+        text, lacks = self._text(response, doc_id)
+        key = doc_id, text
+        if key not in self._documents:
+            own = self._first.setdefault(doc_id, text) == text
+            prefix = f"{self.id}/relevant/{doc_id}"
+            named = prefix if own else f"{response.run_id}/{prefix}"
+            document = RelevantDocument(doc_id, text, lacks, named)
+            document.settled = self._looked_up(doc_id, document)
+            self._documents[key] = document
+        return self._documents[key]
+
+    def _text(self, response: Response, doc_id: str) -> tuple[str, str]:
+        embedded = response.documents.get(doc_id)
+        if embedded is not None and embedded.text.strip():
+            return judged_text(embedded), ""
+        if self.material.documents is None:
+            return "", "no text: the response embeds none, and no collection is given"
+        found = self.material.documents(doc_id)
+        if found is None:
+            return "", "no text: the document is not in the collection"
+        text = judged_text(found)
+        return (text, "") if text.strip() else ("", "no text: that of the document is empty")
+
+    def _looked_up(self, doc_id: str, document: RelevantDocument) -> Finding | None:
+        """Return whether a document is relevant, if that needs no judge."""
+        if doc_id in self.attesting:
+            nugget, _ = self.attesting[doc_id][0]
+            return Finding(True, "lookup", f"the bank names it for nugget {nugget}")
+        grade = self.material.qrels.get(self.id, {}).get(doc_id)
+        if grade is not None:
+            return Finding(grade >= self.plan.min_grade, "lookup", f"grade {grade} in the qrels")
+        if not self.has_bank:
+            return Finding(None, "lookup", "bank: there is none for the topic")
+        if not self.answerable:
+            return Finding(None, "lookup", "bank: no nugget has an answer")
+        if not document.text:
+            return Finding(None, "lookup", document.lacks)
+        return None
+
+    def questions(self, stage: int) -> Iterator[Support]:
+        """Yield what is to be asked at a stage, given the answers to the former ones."""
+        if stage == 0:
+            for one in self._documents.values():
+                if one.settled is None:
+                    where = {"topic_id": self.id, "doc_id": one.doc_id}
+                    nuggets = self.answerable
+                    yield from ask_answers(one.prefix, one.text, nuggets, "relevant", **where)
+        for report in self.reports.values():
+            yield from report.questions(stage)
+
+    def take(self, question: Support, answer: Answer) -> None:
+        """Receive an answer to one of `questions`."""
+        extra = question.extra
+        if extra["node"] == "relevant":
+            self._documents[extra["doc_id"], question.text].take(question, answer)
+        else:
+            self.reports[extra["run_id"]].take(question, answer)
+
+    def judged(self) -> Iterator[JudgedReport]:
+        """Yield what was found out, run by run."""
+        for report in self.reports.values():
+            yield report.judged()
+        for run in self.missing:
+            yield JudgedReport(self.id, run, missing=True, notes=("no report on this topic",))
+
+
+class OpenReport:
+    """One report; see `OpenTopic`."""
+
+    def __init__(self, topic: OpenTopic, response: Response) -> None:
+        self.topic, self.response = topic, response
+        self.text = "\n".join(" ".join(one.text.split()) for one in response.sentences)
+        self.sentences = [OpenSentence(self, n) for n in range(len(response.sentences))]
+
+    def questions(self, stage: int) -> Iterator[Support]:
+        """Yield what is to be asked of its sentences at a stage."""
+        for sentence in self.sentences:
+            yield from sentence.questions(stage)
+
+    def take(self, question: Support, answer: Answer) -> None:
+        """Receive an answer to one of `questions`."""
+        self.sentences[question.extra["sentence"] - 1].take(question, answer)
+
+    def judged(self) -> JudgedReport:
+        """Return what was found out."""
+        topic = self.topic
+        return JudgedReport(
+            topic.id,
+            self.response.run_id,
+            tuple(one.judged() for one in self.sentences),
+            tuple(map(self._nugget, topic.bank.nuggets)),
+            tuple(topic.attesting),
+            notes=tuple(self._notes()),
+        )
+
+    def _nugget(self, nugget: Nugget) -> JudgedNugget:
+        answers = (self._answer((nugget.id, n), a.text) for n, a in enumerate(nugget.expected))
+        return JudgedNugget(
+            nugget.id,
+            nugget.text,
+            nugget.importance,
+            nugget.aggregator,
+            nugget.is_claim,
+            tuple(answers),
+        )
+
+    def _answer(self, pair: tuple[str, int], text: str) -> JudgedAnswer:
+        giving = tuple(n for n, one in enumerate(self.sentences) if pair in one.given)
+        open_ = not giving and any(pair in one.open for one in self.sentences)
+        partial = not giving and any(pair in one.partial for one in self.sentences)
+        return JudgedAnswer(text, True if giving else None if open_ else False, giving, partial)
+
+    def _notes(self) -> Iterator[str]:
+        """Yield what a reader of the report's figures must know."""
+        if not self.sentences:
+            yield "the report is empty"
+        if not self.topic.has_bank:
+            yield "no nugget bank for the topic"
+        if blank := sum(one.blank for one in self.sentences):
+            yield f"{blank} of {len(self.sentences)} sentences have no words"
+        lacks = {d.doc_id: d.lacks for one in self.sentences for d in one.documents if d.lacks}
+        for reason in dict.fromkeys(lacks.values()):
+            named = [doc_id for doc_id, why in lacks.items() if why == reason]
+            shown = ", ".join(shorten(one, 40) for one in named[:3])
+            more = ", ..." if len(named) > 3 else ""
+            yield f"{len(named)} cited documents: {reason} ({shown}{more})"

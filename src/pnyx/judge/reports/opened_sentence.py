@@ -1,0 +1,284 @@
+"""A sentence on its way through the tree, and the documents that it cites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pnyx.judge.answers import Answer, Unscored
+from pnyx.judge.questions import Support
+from pnyx.judge.reports.asking import (
+    ask_answers,
+    ask_attests,
+    ask_needs_citation,
+    ask_negative,
+    ask_said_before,
+    ask_unanswerable,
+)
+from pnyx.judge.reports.matching import ANSWER_RULE, gives, plain_words, repeats
+from pnyx.judge.reports.records import (
+    Finding,
+    JudgedCitation,
+    JudgedSentence,
+    Step,
+    any_of,
+)
+from pnyx.judge.reports.tree import citation_steps, credited, said, uncited_steps
+
+if TYPE_CHECKING:
+    from pnyx.judge.reports.opened import OpenReport
+
+__all__ = ["Gathered", "OpenSentence", "RelevantDocument"]
+
+_BLANK = "blank: the sentence has no words"
+
+Pair = tuple[str, int]
+"""A nugget's id, and the position of an answer."""
+
+
+class Gathered:
+    """Answers to questions of which one yes settles a node."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._values: list[bool | None] = []
+        self._by = self._yes = self._open = ""
+        self._probability: float | None = None
+
+    def take(self, answer: Answer, named: str) -> bool | None:
+        """Receive an answer on something with a name, and return what it says."""
+        found = finding_of(answer)
+        self._by = self._by or found.by
+        self._values.append(found.value)
+        if found.value is None:
+            self._open = self._open or found.why
+        elif found.probability is not None:
+            self._probability = max(found.probability, self._probability or 0.0)
+        if found.value and not self._yes:
+            self._yes = f"{named}: {found.why}" if found.why else named
+        return found.value
+
+    def finding(self) -> Finding:
+        """Return what the answers say together."""
+        value = any_of(self._values)
+        why = self._yes if value else self._open if value is None else ""
+        chance = None if value is None else self._probability
+        return Finding(value, self._by, why, chance, self._prefix)
+
+
+def finding_of(answer: Answer, id_: str = "") -> Finding:
+    """Return what one answer says."""
+    by = answer.provenance.judge
+    if isinstance(answer, Unscored):
+        return Finding(None, by, answer.reason, None, id_)
+    return Finding(answer.value is True, by, answer.explanation, answer.probability, id_)
+
+
+class RelevantDocument:
+    """A cited document: its text, or what lacks for it, and whether it is relevant.
+
+    `settled` is what needs no judge; None until `take` has received a judge's answers.
+    """
+
+    def __init__(self, doc_id: str, text: str, lacks: str, prefix: str) -> None:
+        self.doc_id, self.text, self.lacks, self.prefix = doc_id, text, lacks, prefix
+        self.settled: Finding | None = None
+        self._gathered = Gathered(prefix)
+
+    def take(self, question: Support, answer: Answer) -> None:
+        """Receive whether it gives an answer of the bank."""
+        self._gathered.take(answer, f"nugget {question.extra['nugget_id']}")
+
+    @property
+    def relevant(self) -> Finding:
+        """Whether it attests some answer of the bank."""
+        return self._gathered.finding() if self.settled is None else self.settled
+
+
+class OpenSentence:
+    """One sentence of an open report, by its 0-based position.
+
+    Attributes:
+        given, open, partial: answers that it gives, that are unscored, that it gives in part.
+    """
+
+    def __init__(self, report: OpenReport, position: int) -> None:
+        self._report, self._topic, self._plan = report, report.topic, report.topic.plan
+        sentence = report.response.sentences[position]
+        self.text, self._place = sentence.text, position
+        cited = dict.fromkeys(one.doc_id for one in sentence.citations)
+        self.documents = [report.topic.document(report.response, doc_id) for doc_id in cited]
+        self.blank = not any(character.isalnum() for character in self.text)
+        self.given: dict[Pair, None] = {}
+        self.open: dict[Pair, None] = {}
+        self.partial: dict[Pair, None] = {}
+        self._findings: dict[str, Finding] = {}
+        self._attests: dict[str, Finding] = {}
+        run_id = report.response.run_id
+        self._prefix = f"{run_id}/{report.topic.id}/{position + 1}"
+        self._where: dict[str, Any] = {
+            "run_id": run_id,
+            "topic_id": report.topic.id,
+            "sentence": position + 1,
+        }
+        self._unanswerable = Gathered(f"{self._prefix}/unanswerable")
+        self._answers = Gathered(f"{self._prefix}/answers")
+
+    def questions(self, stage: int) -> Iterator[Support]:
+        """Yield what is to be asked at a stage; see `opened.STAGES`."""
+        if self.documents:
+            yield from (self._attested, self._answered)[stage - 1]() if stage else ()
+        elif self.blank:
+            self._findings["negative"] = Finding(None, "rule", _BLANK)
+        else:
+            yield from (self._negative, self._follows, self._last)[stage]()
+
+    # With citations ------------------------------------------------------------------------------
+
+    def _attested(self) -> Iterator[Support]:
+        for one in self.documents:
+            if one.relevant.value is False and self._plan.attest == "relevant":
+                why = "not asked, for the document is not relevant"
+                self._attests[one.doc_id] = Finding(False, "rule", why)
+            elif self.blank or not one.text:
+                why = _BLANK if self.blank else one.lacks
+                self._attests[one.doc_id] = Finding(None, "rule", why)
+            else:
+                yield ask_attests(self._prefix, one.text, self.text, one.doc_id, **self._where)
+
+    @property
+    def _citations(self) -> tuple[JudgedCitation, ...]:
+        return tuple(
+            JudgedCitation(one.doc_id, one.relevant, self._attests[one.doc_id])
+            for one in self.documents
+        )
+
+    @property
+    def _credit(self) -> bool | None:
+        """Whether it can give answers."""
+        if self.blank:
+            return False
+        if self._plan.credit == "attested":
+            return credited(self._citations)
+        return self._plan.credit == "any" or bool(self.documents)
+
+    def _answered(self) -> Iterator[Support]:
+        if self._credit is False or not self._topic.answerable:
+            return
+        if self._plan.answers == "lookup":
+            self._look_up()
+            return
+        prefix, nuggets = f"{self._prefix}/answers", self._topic.answerable
+        yield from ask_answers(prefix, self.text, nuggets, "answers", **self._where)
+
+    def _look_up(self) -> None:
+        words, cited = plain_words(self.text), {one.doc_id for one in self.documents}
+        for nugget in self._topic.answerable:
+            for place, answer in enumerate(nugget.expected):
+                if gives(words, cited, answer):
+                    self._give((nugget.id, place))
+        value = True if self.given else None if self.open else False
+        self._findings["answers"] = Finding(value, "rule", ANSWER_RULE)
+
+    def _give(self, pair: Pair) -> None:
+        """Count an answer that the sentence gives, if it is certain that it may give any.
+
+        Where that is open, the bank vouches for an answer that it links to a cited document whose
+        text cannot be had.
+        """
+        attesting = self._topic.attesting
+        vouched = any(pair in attesting.get(d.doc_id, ()) for d in self.documents if not d.text)
+        (self.given if self._credit or vouched else self.open)[pair] = None
+
+    # Without citations ---------------------------------------------------------------------------
+
+    def _negative(self) -> Iterator[Support]:
+        yield ask_negative(self._prefix, self._report.text, self.text, **self._where)
+
+    def _follows(self) -> Iterator[Support]:
+        """Ask what follows on a negative statement, and on one that is none."""
+        negative = self._findings["negative"].value
+        unknown = negative is None and self._plan.every
+        if negative is False or unknown:
+            yield ask_needs_citation(self._prefix, self._report.text, self.text, **self._where)
+        if negative or unknown:
+            if not self._topic.unanswerable:
+                value = False if self._topic.has_bank else None
+                why = "bank: it has no nugget without an answer"
+                none = "bank: there is none for the topic"
+                said_so = Finding(value, "lookup", none if value is None else why)
+                self._findings["unanswerable"] = said_so
+            for nugget in self._topic.unanswerable:
+                yield ask_unanswerable(self._prefix, self.text, nugget, **self._where)
+
+    def _last(self) -> Iterator[Support]:
+        """Ask whether it was said before, and where all sentences may, which answers it gives."""
+        needs = self._findings.get("needs_citation")
+        if needs is not None and (needs.value or (needs.value is None and self._plan.every)):
+            sentences = self._report.sentences[: self._place]
+            earlier = [one.text for one in sentences if one.documents and not one.blank]
+            if not earlier:
+                why = "nothing is cited before it"
+                self._findings["said_before"] = Finding(False, "rule", why)
+            elif repeats(self.text, earlier):
+                why = "an earlier sentence with a citation has the same words"
+                self._findings["said_before"] = Finding(True, "rule", why)
+            else:
+                yield ask_said_before(self._prefix, earlier, self.text, **self._where)
+        yield from self._answered()
+
+    # What comes of it ----------------------------------------------------------------------------
+
+    def take(self, question: Support, answer: Answer) -> None:
+        """Receive an answer to one of `questions`."""
+        extra, node = question.extra, question.extra["node"]
+        if node == "attests":
+            self._attests[extra["doc_id"]] = finding_of(answer, question.id)
+        elif node == "unanswerable":
+            self._unanswerable.take(answer, f"nugget {extra['nugget_id']}")
+            self._findings[node] = self._unanswerable.finding()
+        elif node == "answers":
+            self._take_answer((extra["nugget_id"], extra["answer"]), answer)
+        else:
+            self._findings[node] = finding_of(answer, question.id)
+
+    def _take_answer(self, pair: Pair, answer: Answer) -> None:
+        value = self._answers.take(answer, f"nugget {pair[0]}")
+        if value:
+            self._give(pair)
+        elif value is None:
+            self.open[pair] = None
+        elif answer.notes.get("partial"):
+            self.partial[pair] = None
+
+    def judged(self) -> JudgedSentence:
+        """Return what was found out."""
+        findings = dict(self._findings)
+        asked = self._answers.finding()
+        if asked.by:
+            value = True if self.given else None if self.open else False
+            findings["answers"] = Finding(value, asked.by, asked.why, asked.probability, asked.id)
+        return JudgedSentence(
+            self.text,
+            self._citations,
+            findings,
+            tuple(self.given),
+            tuple(self._steps(findings)),
+            tuple(self.open),
+        )
+
+    def _steps(self, findings: dict[str, Finding]) -> Iterator[Step]:
+        weights = self._plan.weights
+        if self.documents:
+            yield from citation_steps(self._citations, weights)
+        else:
+            yield from uncited_steps(findings, weights)
+        path: tuple[str, ...] = ()
+        if self.documents and self._plan.credit == "attested":
+            path = (said("attests", credited(self._citations)),)
+        for nugget, _ in self.given:
+            yield Step((*path, said("answers", True)), "reward", weights.answered, nugget)
+        if "answers" in findings and not self.given:
+            value = findings["answers"].value
+            outcome: Any = "neutral" if value is False else "unscored"
+            yield Step((*path, said("answers", value)), outcome, None if value is None else 0.0)

@@ -1,0 +1,76 @@
+"""How reports are judged: what can be chosen, and what each outcome weighs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Literal, TypeAlias
+
+__all__ = ["Answers", "Attest", "Credit", "ReportPlan", "Weights"]
+
+Answers: TypeAlias = Literal["judge", "lookup"]
+"""Who tells which answers a sentence gives: the judge, or the stated rule of `lookup.py`."""
+
+Credit: TypeAlias = Literal["attested", "cited", "any"]
+"""Which sentences can give an answer: those attested by a relevant citation, all with citations, or
+all."""
+
+Attest: TypeAlias = Literal["relevant", "all"]
+"""Of which cited documents it is asked whether they attest the sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each outcome weighs: rewards are above 0, penalties below it, or 0.
+
+    ARGUE leaves the magnitudes open (Auto-ARGUE, 2.2).
+
+    Attributes:
+        attested: reward for a relevant citation that attests its sentence.
+        answered: reward for each nugget answer that a sentence gives.
+        confirmed: reward for a negative statement that an unanswerable nugget confirms.
+        irrelevant: penalty for a citation of a document that is not relevant.
+        unattested: penalty for a relevant citation that does not attest its sentence.
+        unconfirmed: penalty for a negative statement that no nugget confirms.
+        uncited: penalty for a sentence that lacks the citation it needs.
+    """
+
+    attested: float = 1.0
+    answered: float = 1.0
+    confirmed: float = 1.0
+    irrelevant: float = -1.0
+    unattested: float = -1.0
+    unconfirmed: float = -1.0
+    uncited: float = -1.0
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value, reward = getattr(self, one.name), one.default > 0  # type: ignore[operator]
+            if not math.isfinite(value) or (value < 0 if reward else value > 0):
+                expected = "a number from 0" if reward else "a number up to 0"
+                raise ValueError(f"{one.name}: found {value:g}, expected {expected}")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPlan:
+    """How reports are judged.
+
+    Attributes:
+        answers, credit, attest: see the types of these names.
+        min_grade: grade of the qrels from which a document is relevant.
+        every: where an answer is missing, ask all that could follow on it: to count what a run may
+            cost, of a judge that only looks up what was asked before.
+    """
+
+    answers: Answers = "judge"
+    credit: Credit = "attested"
+    attest: Attest = "relevant"
+    min_grade: int = 1
+    weights: Weights = field(default_factory=Weights)
+    every: bool = False
+
+    def row(self) -> dict[str, object]:
+        """Return what decides the outcomes, as an object of JSON."""
+        weights = {one.name: getattr(self.weights, one.name) for one in fields(self.weights)}
+        names = ("answers", "credit", "attest", "min_grade")
+        return {**{name: getattr(self, name) for name in names}, "weights": weights}

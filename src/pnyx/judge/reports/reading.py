@@ -1,0 +1,78 @@
+"""Judged reports, read again: `reports.jsonl` of `pnyx judge report`, checked field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pnyx.corpora.base import parse_rows, scan_json_objects, strict, unique
+from pnyx.errors import InputError, shorten
+from pnyx.judge.reports.records import NODES, JudgedReport
+from pnyx.judge.verdicts import file_of
+
+__all__ = ["REPORTS", "read_judged_reports"]
+
+REPORTS = "reports.jsonl"
+"""Name of the file in a results folder."""
+
+
+def read_judged_reports(path: str | Path) -> Iterator[JudgedReport]:
+    """Yield the judged reports of a results folder, its `reports.jsonl` or `-`, streaming.
+
+    Unknown fields are left out. InputError at the first fault: a field is missing or of another
+    type, an answer is of a nugget that the report does not list, a run has two reports on a topic,
+    or the file holds none.
+    """
+    file = file_of(path, (REPORTS,))
+    rows = parse_rows(scan_json_objects(file), _report, file)
+    once = unique(rows, lambda r: (r.run_id, r.topic_id), file, "run and topic")
+    yield from (report for _, report in strict(once, file, "judged reports"))
+
+
+@cache
+def _adapter() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(JudgedReport)
+
+
+def _report(row: Mapping[str, Any]) -> JudgedReport:
+    from pydantic import ValidationError
+
+    try:
+        # Strict, and of JSON: lists become tuples, and nothing else becomes anything.
+        report: JudgedReport = _adapter().validate_json(json.dumps(row), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = shorten(".".join(map(str, first["loc"])), 100)
+        if first["type"] == "missing":
+            raise InputError(f"no {place}, expected a judged report") from None
+        expected = first["msg"].removeprefix("Input should be ")
+        found = shorten(json.dumps(first["input"], ensure_ascii=False), 60)
+        raise InputError(f"{place}: found {found}, expected {expected}") from None
+    _check(report)
+    return report
+
+
+def _check(report: JudgedReport) -> None:
+    """Refuse what contradicts itself; InputError."""
+    answers = {nugget.id: len(nugget.answers) for nugget in report.nuggets}
+    if len(answers) < len(report.nuggets):
+        ids = [nugget.id for nugget in report.nuggets]
+        twice = next(one for one in ids if ids.count(one) > 1)
+        raise InputError(f"nuggets: found the id {shorten(twice, 40)!r} twice, expected it once")
+    if report.missing and report.sentences:
+        raise InputError("missing: found true, expected a missing report to have no sentences")
+    for number, sentence in enumerate(report.sentences):
+        for nugget, place in sentence.answers:
+            if not 0 <= place < answers.get(nugget, 0):
+                found = f"answer {place} of nugget {shorten(nugget, 40)!r}"
+                raise InputError(f"sentences.{number}.answers: found {found}, which is not listed")
+        unknown = next((node for node in sentence.findings if node not in NODES), None)
+        if unknown is not None:
+            expected = ", ".join(NODES)
+            found = shorten(unknown, 40)
+            raise InputError(f"sentences.{number}.findings: found {found!r}, expected {expected}")

@@ -1,0 +1,44 @@
+"""Questions of one task put to a judge of another: the nearest that a packaged model can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pnyx.errors import shorten
+from pnyx.judge.answers import Provenance, Unscored
+from pnyx.judge.base import Emit, Judge, of_kind
+from pnyx.judge.questions import JudgeQuestion, Support, blank
+
+__all__ = ["RelatedJudge"]
+
+
+class RelatedJudge:
+    """Answers `unanswerable` questions by whether the question is relevant to the statement.
+
+    It presumes that the text is a negative statement: what is left to tell is about what.
+
+    Args:
+        judge: answers relevance questions.
+    """
+
+    kinds: frozenset[type] = frozenset({Support})
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge, self.name, self.card = judge, judge.name, judge.card
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; unscored if of another task."""
+        asked: list[tuple[int, Support]] = []
+        for position, question in enumerate(of_kind(Support, questions, self.name)):
+            problem = blank(question)
+            if not problem and question.task != "unanswerable":
+                problem = f"task: it answers unanswerable, not {shorten(question.task, 40)!r}"
+            if problem:
+                emit(position, Unscored(problem, Provenance(self.name)))
+            else:
+                asked.append((position, replace(question, task="relevance")))
+        positions = [position for position, _ in asked]
+        await self._judge.answer(
+            [question for _, question in asked], lambda place, a: emit(positions[place], a)
+        )

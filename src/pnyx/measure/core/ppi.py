@@ -1,0 +1,109 @@
+"""Prediction-powered inference: few labels of people correct many scores of a judge.
+
+The mean of people's labels over all topics is estimated by what they said of few topics, plus a
+share of what the judge's mean over the other topics differs by from its mean over these. The
+estimate is unbiased whatever the judge does; a good judge makes it more precise (Angelopoulos,
+Bates, Fannjiang, Jordan and Zrnic, Science 382, 2023; PPI++: Angelopoulos, Duchi and Zrnic,
+arXiv:2311.01453).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pnyx.measure.core.base import Measured, row_of
+from pnyx.measure.core.intervals import student_p, student_quantile
+from pnyx.measure.core.weighted import Floats
+
+__all__ = ["LEAST_LABELLED", "PredictionPowered", "prediction_powered"]
+
+LEAST_LABELLED = 4
+"""Two numbers are estimated of the labelled topics, and Student's t needs two degrees."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionPowered:
+    """A mean of people's labels, estimated with a judge's help.
+
+    Attributes:
+        corrected: the estimate over all topics, of which `scored` are labelled; None with too few.
+        people: the mean over the labelled topics alone, with Student's interval.
+        judge: the judge's own mean over all topics, without an interval: it may be biased.
+        trust: how much the judge counts, lambda of PPI++ in [0, 1].
+        worth: how many labels would make people's own mean as precise, None where there is no
+            variance.
+        p: of the test that the mean is 0, two-sided; for differences.
+    """
+
+    corrected: Measured
+    people: Measured
+    judge: float | None
+    trust: float | None = None
+    worth: float | None = None
+    p: float | None = None
+
+    def row(self) -> dict[str, object]:
+        """Return the object of `--json`."""
+        return row_of(self, "corrected people judge trust worth p")
+
+
+def prediction_powered(
+    people: Floats, judge: Floats, further: Floats, confidence: float = 0.95
+) -> PredictionPowered:
+    """Estimate the mean that people's labels would have over all topics.
+
+    lambda is that of PPI++, Cov(people, judge) / ((1 + n/N) Var(judge)) within [0, 1]. The variance
+    is lambda^2 Var(judge)/N + Var(people - lambda judge)/n, of which the second is taken with n - 2
+    degrees of freedom, and so is Student's quantile: the normal quantile of the papers holds for
+    many labels and covers too little with few (docs/decisions/people-and-judges.md).
+
+    Args:
+        people: labels (n,) of the labelled topics, a random sample of all topics.
+        judge: the judge's scores (n,) of the same topics.
+        further: the judge's scores (N,) of the other topics.
+        confidence: of the intervals.
+    """
+    n, others = len(people), len(further)
+    everything = np.concatenate([judge, further])
+    own = float(everything.mean()) if n + others else None
+    plain = _plain(people, n + others, confidence)
+    if n < LEAST_LABELLED or (0 < others < 2):
+        return PredictionPowered(Measured(None, n, n + others), plain, own)
+    trust = 0.0
+    spread = float(everything.var(ddof=1))
+    if others and spread > 0:
+        together = float(((people - people.mean()) * (judge - judge.mean())).mean())
+        trust = min(1.0, max(0.0, together / ((1 + n / others) * spread)))
+    value = float(people.mean())
+    variance = float((people - trust * judge).var()) / (n - 2)
+    degrees = n - 2
+    if trust:
+        value += trust * float(further.mean() - judge.mean())
+        variance += trust**2 * float(further.var(ddof=1)) / others
+    else:  # people alone: no lambda was estimated
+        degrees, variance = n - 1, float(people.var(ddof=1)) / n
+    half = student_quantile(degrees, (1 + confidence) / 2) * math.sqrt(variance)
+    alone = float(people.var(ddof=1)) / n
+    return PredictionPowered(
+        Measured(value, n, n + others, value - half, value + half),
+        plain,
+        own,
+        trust,
+        n * alone / variance if variance > 0 else None,
+        student_p(value / math.sqrt(variance), degrees) if variance > 0 else None,
+    )
+
+
+def _plain(people: Floats, asked: int, confidence: float) -> Measured:
+    """Return the mean of the labels alone, with Student's interval from three labels on."""
+    n = len(people)
+    if not n:
+        return Measured(None, 0, asked)
+    mean = float(people.mean())
+    if n < 3:
+        return Measured(mean, n, asked)
+    half = student_quantile(n - 1, (1 + confidence) / 2) * math.sqrt(float(people.var(ddof=1)) / n)
+    return Measured(mean, n, asked, mean - half, mean + half)

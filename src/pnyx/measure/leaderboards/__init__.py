@@ -1,0 +1,1 @@
+"""Leaderboards: against each other, against people, and corrected by people's labels."""

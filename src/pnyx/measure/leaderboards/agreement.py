@@ -1,0 +1,225 @@
+"""Leaderboards against each other: rank correlation, and what they conclude of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from pnyx.corpora.benchmarks.leaderboards import Leaderboard
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Result, plain, row_of
+from pnyx.measure.core.intervals import draw_weights, percentile_interval
+from pnyx.measure.core.weighted import Floats
+from pnyx.measure.leaderboards.accuracy import Conclusions, pair_conclusions
+from pnyx.measure.leaderboards.coefficients import COEFFICIENTS, coefficients
+from pnyx.measure.leaderboards.shared import Shared, paired_measures, share
+
+__all__ = [
+    "LEAST_RUNS",
+    "Coefficient",
+    "LeaderboardAgreement",
+    "LeaderboardsCompared",
+    "compare_leaderboards",
+]
+
+LEAST_RUNS: Final = 3
+"""With two runs a rank correlation is 1 or -1, whatever the judge."""
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """One coefficient with its intervals: of drawing topics, runs, and both; None where undefined.
+
+    Attributes:
+        value: in [-1, 1], None where it is undefined.
+        runs: how many runs it rests on.
+        over_topics: interval for other topics and the same runs.
+        over_runs: interval for other runs and the same topics.
+        over_both: interval for other topics and other runs.
+        why: why there is no value, empty where there is.
+    """
+
+    value: float | None
+    runs: int
+    over_topics: Bounds | None = None
+    over_runs: Bounds | None = None
+    over_both: Bounds | None = None
+    why: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        row = row_of(self, "value runs over_topics over_runs over_both")
+        return {**row, "reason": self.why or None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderboardAgreement:
+    """One leaderboard against the reference, by one measure of each."""
+
+    leaderboard: str
+    reference: str
+    measure: str
+    reference_measure: str
+    shared: Shared
+    coefficients: Mapping[str, Coefficient]
+    conclusions: Conclusions
+
+    @property
+    def points(self) -> list[tuple[str, float, float]]:
+        """Each run's macro averages here and in the reference, over the cells that both have."""
+        first, second = (side[0] for side in self.shared.means())
+        return [
+            (run, float(x), float(y))
+            for run, x, y in zip(self.shared.runs, first, second, strict=True)
+            if np.isfinite(x)
+        ]
+
+    @property
+    def undefined(self) -> int:
+        """How many figures have no value, and cells no pair."""
+        compared, size = self.shared.cells
+        lacking = sum(c.value is None for c in self.coefficients.values())
+        return size - compared + lacking + (self.conclusions.accuracy.value is None)
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        names = ("run", "value", "reference")
+        return {
+            **row_of(self, "leaderboard reference measure reference_measure"),
+            **self.shared.row(),
+            "coefficients": plain(self.coefficients),
+            "conclusions": self.conclusions.row(),
+            "systems": [dict(zip(names, point, strict=True)) for point in self.points],
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LeaderboardsCompared(Result):
+    """All that was compared."""
+
+    comparisons: tuple[LeaderboardAgreement, ...]
+    bootstrap: Bootstrap
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one object for each coefficient of each comparison, and for the accuracy."""
+        rows = []
+        for found in self.comparisons:
+            named = row_of(found, "leaderboard reference measure reference_measure")
+            for name, one in found.coefficients.items():
+                rows.append({**named, "figure": name, **one.row()})
+            accuracy = found.conclusions.accuracy
+            bounds = None if accuracy.low is None else [accuracy.low, accuracy.high]
+            runs = len(found.shared.runs)
+            last = Coefficient(accuracy.value, runs, why=found.conclusions.why).row()
+            rows.append({**named, "figure": "accuracy", **last, "over_runs": bounds})
+        return rows
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json` (docs/measures.md)."""
+        return {
+            "task": "compare",
+            "comparisons": plain(self.comparisons),
+            "interval": self.bootstrap.row("percentile bootstrap over topics, runs, and both"),
+        }
+
+
+def compare_leaderboards(
+    leaderboards: Sequence[Leaderboard],
+    reference: Leaderboard,
+    measures: Sequence[str] = (),
+    *,
+    pairs: Sequence[tuple[str, str]] = (),
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> LeaderboardsCompared:
+    """Compare leaderboards with one, as those of judges with people's.
+
+    Runs and topics that only one side has are listed and left out; a mean is over the cells that
+    both sides have. Higher values are better.
+
+    Args:
+        leaderboards: what is compared, each by itself.
+        reference: what they are compared with.
+        measures: those that are compared; all that both have, where there are no `pairs` either.
+        pairs: a measure of the leaderboards and one of the reference.
+        bootstrap: over topics, over runs, and over both.
+
+    Raises:
+        InputError: a measure is not there, or a leaderboard shares none with the reference.
+    """
+    found = [
+        _agreement(board, reference, pair, bootstrap)
+        for board in leaderboards
+        for pair in paired_measures(board, reference, measures, pairs)
+    ]
+    return LeaderboardsCompared(tuple(found), bootstrap)
+
+
+def _agreement(
+    board: Leaderboard, reference: Leaderboard, pair: tuple[str, str], bootstrap: Bootstrap
+) -> LeaderboardAgreement:
+    shared = share(board, reference, *pair)
+    tested = pair_conclusions(shared.runs, shared.first, shared.second, bootstrap)
+    if not shared.topics and shared.runs:
+        why = "a side has no values of topics, which the tests need"
+        tested = replace(tested, pairs=(), why=why)
+    return LeaderboardAgreement(
+        leaderboard=board.name,
+        reference=reference.name,
+        measure=pair[0],
+        reference_measure=pair[1],
+        shared=shared,
+        coefficients=_coefficients(shared, bootstrap),
+        conclusions=tested,
+    )
+
+
+def _coefficients(shared: Shared, bootstrap: Bootstrap) -> dict[str, Coefficient]:
+    has = np.isfinite(shared.first).any(axis=1)
+    runs = int(has.sum())
+    if runs < LEAST_RUNS:
+        why = f"{LEAST_RUNS} runs are needed, found {runs}"
+        return {name: Coefficient(None, runs, why=why) for name in COEFFICIENTS}
+    some = replace(shared, first=shared.first[has], second=shared.second[has])
+    first, second = some.means()
+    value = coefficients(first, second, np.ones((1, runs)))
+    drawn = dict(_drawn(some, bootstrap))
+    found = {}
+    for name in COEFFICIENTS:
+        one = float(value[name][0])
+        if not np.isfinite(one):
+            why = "a side has the same value for all runs"
+            found[name] = Coefficient(None, runs, why=why)
+            continue
+        topics, systems, both = (
+            _bounds(drawn[how][name], bootstrap) if how in drawn else None
+            for how in ("topics", "runs", "both")
+        )
+        found[name] = Coefficient(one, runs, topics, systems, both)
+    return found
+
+
+def _bounds(drawn: Floats, bootstrap: Bootstrap) -> Bounds | None:
+    low, high = percentile_interval(drawn, bootstrap.confidence)
+    return None if low is None or high is None else (low, high)
+
+
+def _drawn(shared: Shared, bootstrap: Bootstrap) -> Iterator[tuple[str, Mapping[str, Floats]]]:
+    """Yield the draws of each coefficient, by what is drawn."""
+    if bootstrap.draws == 0:
+        return
+    runs, topics = shared.first.shape
+    plain_, ones = shared.means(), np.ones((1, runs))
+    weights = _weights(runs, replace(bootstrap, seed=bootstrap.seed + 1))
+    yield "runs", coefficients(*plain_, weights)
+    if topics > 1:
+        means = shared.means(_weights(topics, bootstrap))
+        yield "topics", coefficients(*means, ones)
+        yield "both", coefficients(*means, weights)
+
+
+def _weights(count: int, bootstrap: Bootstrap) -> Floats:
+    return np.concatenate(list(draw_weights(np.arange(count, dtype=np.intp), bootstrap)))

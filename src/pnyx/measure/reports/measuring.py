@@ -1,0 +1,264 @@
+"""Judged reports measured: by topic, by run with intervals over topics, runs against a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from pnyx.errors import InputError, shorten
+from pnyx.judge.reports.records import JudgedReport
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain
+from pnyx.measure.core.intervals import column_means
+from pnyx.measure.core.significance import Compared, Comparison, Test
+from pnyx.measure.core.weighted import Floats, numbers
+from pnyx.measure.reports.nuggets import WEIGHTS, checked_weights
+from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES, measure_report
+from pnyx.measure.reports.sentences import citation_recall
+from pnyx.measure.runs.retrieval import compare_runs
+
+__all__ = ["MeasuredReports", "Missing", "Reports", "measure_reports"]
+
+Missing: TypeAlias = Literal["skip", "zero"]
+"""How a topic counts on which a run has no report: not at all, or as 0 by every measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredReports:
+    """The reports of one run.
+
+    Attributes:
+        name: of the run.
+        measures: name -> mean over topics; `scored` topics have a value, of `asked`.
+        items: name -> (scored, asked) sentences, nuggets and so on of all topics.
+        pooled: name of a share -> its value over the items of all topics, as of one long report
+            (Auto-ARGUE's `_micro`).
+        per_topic: topic -> name -> value; `scored` and `asked` count items.
+        missing: topics without a report.
+    """
+
+    name: str
+    measures: Mapping[str, Measured]
+    items: Mapping[str, tuple[int, int]]
+    pooled: Mapping[str, float | None]
+    per_topic: Mapping[str, Mapping[str, Measured]]
+    missing: tuple[str, ...]
+
+    @property
+    def unscored(self) -> dict[str, tuple[int, int]]:
+        """Kind of items -> how many are unscored, of how many, by the main measure of most."""
+        main = {REPORT_MEASURES[name].items for name in MAIN}
+        found: dict[str, tuple[int, int]] = {}
+        for name, (scored, asked) in self.items.items():
+            kind = REPORT_MEASURES[name].items
+            counts = "," not in kind and (name in MAIN or kind not in main)
+            if counts and asked - scored > found.get(kind, (0, 0))[0]:
+                found[kind] = (asked - scored, asked)
+        return found
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json` for this run (docs/measures.md)."""
+        return {
+            "run": self.name,
+            "topics": {"asked": len(self.per_topic), "missing": list(self.missing)},
+            "measures": plain(self.measures),
+            "items": {
+                name: {
+                    "of": REPORT_MEASURES[name].items,
+                    **({"pooled": self.pooled[name]} if name in self.pooled else {}),
+                    "scored": scored,
+                    "asked": asked,
+                }
+                for name, (scored, asked) in self.items.items()
+            },
+            "per_group": plain(self.per_topic),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Reports(Compared):
+    """Runs of judged reports, measured on the same topics.
+
+    `comparisons` are of each other run with the baseline, if any, by the measures `compared`.
+    """
+
+    runs: tuple[MeasuredReports, ...]
+    compared: tuple[str, ...]
+    missing: Missing
+    weights: Mapping[str, float]
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics, in order."""
+        return tuple(self.runs[0].per_topic)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the mean of each measure, run by run."""
+        return [{"run": run.name, "measure": n, **m.row()}
+                for run in self.runs for n, m in run.measures.items()]  # fmt: skip
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
+        return {
+            "task": "report",
+            **self._runs_row(),
+            "missing": self.missing,
+            "weights": dict(self.weights),
+            "compared": list(self.compared),
+            **self._methods_row(),
+        }
+
+
+def measure_reports(
+    reports: Iterable[JudgedReport] | Mapping[str, Iterable[JudgedReport]],
+    *,
+    topics: Sequence[str] | None = None,
+    missing: Missing = "skip",
+    weights: Mapping[str, float] = WEIGHTS,
+    compared: Sequence[str] = MAIN,
+    baseline: str | None = None,
+    test: Test = "t",
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> Reports:
+    """Measure judged reports: means over topics with intervals, each with what it rests on.
+
+    Args:
+        reports: what `pnyx.judge.read_judged_reports` yields, of any runs; or name -> those of one
+            run.
+        topics: that count; by default all on which some run has a report. Other reports are left
+            out.
+        missing: how a topic counts on which a run has no report.
+        weights: importance of a nugget -> weight from 0, in place of those in `WEIGHTS`; `other` is
+            that of any other importance, and of none.
+        compared: measures by which runs are compared with the baseline, as one family.
+        baseline: name of the run that the others are compared with.
+        test: of the differences to the baseline, over topics; two-sided, corrected by
+            Holm-Bonferroni over all runs and measures compared.
+        bootstrap: over topics; its seed is also that of the randomisation test.
+
+    Raises:
+        InputError: a run has two reports on a topic, or there is no report on these topics.
+        ValueError: no run of the baseline's name, a measure or weight that there is not.
+    """
+    weights = checked_weights(weights)
+    by_run = _by_run(reports)
+    _check_names(compared, by_run, baseline)
+    every = sorted({topic for own in by_run.values() for topic in own})
+    known = every if topics is None else list(dict.fromkeys(topics))
+    if not any(topic in own for own in by_run.values() for topic in known):
+        raise InputError("found no judged report on these topics, expected one")
+    runs = tuple(
+        _run(name, own, _measured(own, known, missing, weights), weights, bootstrap)
+        for name, own in by_run.items()
+    )
+    comparisons: tuple[Comparison, ...] = ()
+    if baseline is not None:
+        tables = {run.name: _table(run.per_topic, compared) for run in runs}
+        same = dict.fromkeys(tables, known)
+        comparisons = compare_runs(tables, same, compared, baseline, test, bootstrap)
+    return Reports(
+        runs=runs,
+        compared=tuple(compared),
+        missing=missing,
+        weights=weights,
+        comparisons=comparisons,
+        baseline=baseline,
+        test=test,
+        bootstrap=bootstrap,
+    )
+
+
+_Run: TypeAlias = Mapping[str, JudgedReport]  # topic -> report
+
+
+def _by_run(
+    reports: Iterable[JudgedReport] | Mapping[str, Iterable[JudgedReport]],
+) -> dict[str, dict[str, JudgedReport]]:
+    if isinstance(reports, Mapping):
+        named = ((name, report) for name, own in reports.items() for report in own)
+    else:
+        named = ((report.run_id, report) for report in reports)
+    runs: dict[str, dict[str, JudgedReport]] = {}
+    for name, report in named:
+        run = runs.setdefault(name, {})
+        if report.topic_id in run:
+            where = f"topic {shorten(report.topic_id, 40)!r}"
+            raise InputError(f"run {shorten(name, 40)!r} has two reports on {where}, expected one")
+        run[report.topic_id] = report
+    return runs
+
+
+def _check_names(compared: Sequence[str], runs: Iterable[str], baseline: str | None) -> None:
+    unknown = [name for name in compared if name not in REPORT_MEASURES]
+    if unknown:
+        raise ValueError(f"found the measure {unknown[0]!r}, expected one of REPORT_MEASURES")
+    if baseline is not None and baseline not in runs:
+        raise ValueError(f"found the baseline {baseline!r}, expected one of {', '.join(runs)}")
+
+
+def _measured(
+    own: _Run, topics: Sequence[str], missing: Missing, weights: Mapping[str, float]
+) -> dict[str, dict[str, Measured]]:
+    absent = Measured(0.0 if missing == "zero" else None, 0, 0)
+    found = {}
+    for topic in topics:
+        report = own.get(topic)
+        if report is None or report.missing:
+            found[topic] = dict.fromkeys(REPORT_MEASURES, absent)
+        else:
+            found[topic] = measure_report(report, weights)
+    return found
+
+
+def _table(values: Mapping[str, Mapping[str, Measured]], names: Iterable[str]) -> Floats:
+    """Return the values by topic and measure, NaN where there is none."""
+    names = list(names)
+    return np.stack([numbers([one[name].value for name in names]) for one in values.values()])
+
+
+def _run(
+    name: str,
+    own: _Run,
+    found: Mapping[str, Mapping[str, Measured]],
+    weights: Mapping[str, float],
+    bootstrap: Bootstrap,
+) -> MeasuredReports:
+    """Return the means over topics, and what they rest on."""
+    means = column_means(_table(found, REPORT_MEASURES), bootstrap)
+    items = {
+        measure: (
+            sum(one[measure].scored for one in found.values()),
+            sum(one[measure].asked for one in found.values()),
+        )
+        for measure in REPORT_MEASURES
+    }
+    return MeasuredReports(
+        name,
+        dict(zip(REPORT_MEASURES, means, strict=True)),
+        items,
+        _pooled([own[topic] for topic in found if topic in own], weights),
+        found,
+        tuple(topic for topic in found if topic not in own or own[topic].missing),
+    )
+
+
+def _pooled(
+    reports: Sequence[JudgedReport], weights: Mapping[str, float]
+) -> dict[str, float | None]:
+    """Return the shares of all reports as of one; documents are told apart by their topics."""
+    whole = JudgedReport(
+        "all",
+        "",
+        tuple(sentence for report in reports for sentence in report.sentences),
+        tuple(nugget for report in reports for nugget in report.nuggets),
+    )
+    pooled = measure_report(whole, weights)
+    of_topics = [citation_recall(report) for report in reports]
+    asked = sum(one.asked for one in of_topics)
+    cited = sum((one.value or 0.0) * one.scored for one in of_topics)
+    return {
+        **{name: pooled[name].value for name, one in REPORT_MEASURES.items() if one.is_share},
+        "citation_recall": cited / asked if asked else None,
+    }

@@ -1,0 +1,89 @@
+"""All measures of a judged report, by name (docs/measures.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pnyx.judge.reports.records import JudgedReport
+from pnyx.measure.core.base import Measured
+from pnyx.measure.reports import nuggets, sentences
+
+__all__ = ["MAIN", "REPORT_MEASURES", "ReportMeasure", "measure_report"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportMeasure:
+    """One measure of a report.
+
+    Attributes:
+        of: the report -> its value, None where nothing is scored, and how many `items` that is of.
+        items: what is scored and asked.
+        low: its least value; 0 except for penalties.
+        high: its greatest value.
+        weighted: takes the weights of nuggets, too.
+        main: is compared and written to leaderboards unless others are named.
+    """
+
+    of: Callable[..., Measured]
+    items: str
+    low: float = 0
+    high: float = 1
+    weighted: bool = False
+    main: bool = False
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share of items, or made of shares."""
+        return self.high == 1
+
+
+_ANY = math.inf
+
+REPORT_MEASURES: dict[str, ReportMeasure] = {
+    "sentence_precision": ReportMeasure(sentences.sentence_precision, "sentences", main=True),
+    "sentence_precision_all": ReportMeasure(sentences.sentence_precision_all, "sentences"),
+    "citation_precision": ReportMeasure(sentences.citation_precision, "citations", main=True),
+    "citation_relevance": ReportMeasure(sentences.citation_relevance, "citations", main=True),
+    "citation_recall": ReportMeasure(sentences.citation_recall, "documents", main=True),
+    "nugget_recall": ReportMeasure(nuggets.nugget_recall, "nuggets", main=True),
+    "nugget_recall_weighted": ReportMeasure(
+        nuggets.nugget_recall_weighted, "nuggets", weighted=True, main=True
+    ),
+    "nugget_recall_and": ReportMeasure(nuggets.nugget_recall_and, "nuggets"),
+    "nugget_recall_or": ReportMeasure(nuggets.nugget_recall_or, "nuggets"),
+    "answer_recall": ReportMeasure(nuggets.answer_recall, "answers"),
+    "f1": ReportMeasure(nuggets.f1, "sentences, nuggets", main=True),
+    "f1_weighted": ReportMeasure(
+        nuggets.f1_weighted, "sentences, nuggets", weighted=True, main=True
+    ),
+    "strict_vital_score": ReportMeasure(nuggets.strict_vital_score, "nuggets"),
+    "strict_all_score": ReportMeasure(nuggets.strict_all_score, "nuggets"),
+    "vital_score": ReportMeasure(nuggets.vital_score, "nuggets"),
+    "all_score": ReportMeasure(nuggets.all_score, "nuggets"),
+    "negatives_confirmed": ReportMeasure(sentences.negatives_confirmed, "sentences"),
+    "reward": ReportMeasure(sentences.reward, "steps", high=_ANY),
+    "penalty": ReportMeasure(sentences.penalty, "steps", low=-_ANY, high=0),
+    "net_reward": ReportMeasure(sentences.net_reward, "steps", low=-_ANY, high=_ANY),
+    "reward_per_step": ReportMeasure(sentences.reward_per_step, "steps", low=-_ANY, high=_ANY),
+    "sentences": ReportMeasure(sentences.sentences, "reports", high=_ANY),
+    "words": ReportMeasure(sentences.words, "reports", high=_ANY),
+    "characters": ReportMeasure(sentences.characters, "reports", high=_ANY),
+    "citations": ReportMeasure(sentences.citations, "reports", high=_ANY),
+    "cited_documents": ReportMeasure(sentences.cited_documents, "reports", high=_ANY),
+}
+
+MAIN: tuple[str, ...] = tuple(name for name, one in REPORT_MEASURES.items() if one.main)
+
+
+def measure_report(
+    report: JudgedReport, weights: Mapping[str, float] = nuggets.WEIGHTS
+) -> dict[str, Measured]:
+    """Return every measure of one report, without intervals; nothing of a missing one."""
+    if report.missing:
+        return {name: Measured(None, 0, 0) for name in REPORT_MEASURES}
+    return {
+        name: one.of(report, weights) if one.weighted else one.of(report)
+        for name, one in REPORT_MEASURES.items()
+    }

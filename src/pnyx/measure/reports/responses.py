@@ -1,0 +1,62 @@
+"""Sentence and citation precision of a response whose citations alone were judged (`pnyx argue`).
+
+The measures are those of a judged report, and have one definition with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.reports.records import Finding, JudgedCitation, JudgedReport, JudgedSentence
+from pnyx.measure.core.base import Measured
+from pnyx.measure.core.intervals import share_of
+from pnyx.measure.reports import sentences
+from pnyx.records import Response
+
+__all__ = ["citation_precision", "judged_response", "sentence_precision"]
+
+Support = Mapping[tuple[int, str], Answer]
+"""(position of the sentence, document id) -> whether the one supports the other."""
+
+_LACKING = {
+    "negative": Finding(False, "rule"),
+    "needs_citation": Finding(True, "rule", "each sentence of an argument needs a citation"),
+    "said_before": Finding(False, "rule"),
+}
+
+
+def judged_response(response: Response, support: Support) -> JudgedReport:
+    """Return a response as a judged report; every sentence needs a citation, by rule."""
+    judged = []
+    for position, sentence in enumerate(response.sentences):
+        cited = dict.fromkeys(citation.doc_id for citation in sentence.citations)
+        citations = (
+            JudgedCitation(doc_id, Finding(None), _attests(support.get((position, doc_id))))
+            for doc_id in cited
+        )
+        findings = {} if cited else _LACKING
+        judged.append(JudgedSentence(sentence.text, tuple(citations), findings))
+    return JudgedReport(response.topic_id, response.run_id, tuple(judged))
+
+
+def _attests(answer: Answer | None) -> Finding:
+    return Finding(answer.value is True if isinstance(answer, Judged) else None)
+
+
+def sentence_precision(response: Response, support: Support) -> Measured:
+    """Return the share of scored sentences that each of their citations supports (Wilson, 95 %).
+
+    A sentence without citations is not supported; one with a missing verdict and no no is unscored.
+    """
+    return _with_interval(sentences.sentence_precision(judged_response(response, support)))
+
+
+def citation_precision(response: Response, support: Support) -> Measured:
+    """Return the share of scored citations, each once by sentence, that support it."""
+    return _with_interval(sentences.citation_precision(judged_response(response, support)))
+
+
+def _with_interval(one: Measured) -> Measured:
+    yes = 0 if one.value is None else round(one.value * one.scored)
+    return share_of(yes, one.scored, one.asked)

@@ -1,0 +1,196 @@
+"""Measures of a judged report's sentences and citations (Auto-ARGUE, 2.2).
+
+Everything is three-valued: what is open is neither true nor false, and counts as asked, not scored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from unicodedata import normalize
+
+from pnyx.judge.reports.records import NO_TEXT, JudgedReport, JudgedSentence, all_of
+from pnyx.measure.core.base import Measured
+
+__all__ = [
+    "characters",
+    "citation_precision",
+    "citation_recall",
+    "citation_relevance",
+    "citations",
+    "cited_documents",
+    "needs_citation",
+    "negatives_confirmed",
+    "net_reward",
+    "penalty",
+    "reward",
+    "reward_per_step",
+    "sentence_precision",
+    "sentence_precision_all",
+    "sentences",
+    "share",
+    "words",
+]
+
+
+def share(truths: Iterable[bool | None]) -> Measured:
+    """Return the share of the true among the known; None where nothing is known."""
+    found = list(truths)
+    known = [one for one in found if one is not None]
+    return Measured(sum(known) / len(known) if known else None, len(known), len(found))
+
+
+def _found(sentence: JudgedSentence, node: str) -> bool | None:
+    finding = sentence.findings.get(node)
+    return None if finding is None else finding.value
+
+
+def _not(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def needs_citation(sentence: JudgedSentence) -> bool | None:
+    """Return whether sentence precision counts a sentence: it has citations or lacks them.
+
+    One without citations lacks them unless it is a negative statement, needs none, or repeats what
+    was said and cited before; None where that is open.
+    """
+    if sentence.citations:
+        return True
+    negative, said_before = _found(sentence, "negative"), _found(sentence, "said_before")
+    needed = _found(sentence, "needs_citation")
+    return all_of((_not(negative), needed, _not(said_before)))
+
+
+def sentence_precision(report: JudgedReport) -> Measured:
+    """Return the share of sentences that each of their citations attests.
+
+    Of the sentences that have citations or lack them (`needs_citation`); those that lack them are
+    not attested. Neutral and negative sentences without citations are left out: so does Auto-ARGUE,
+    whose score files divide by `sentences_with_citations_or_requiring_citations`.
+    """
+    counted = [(s, needs_citation(s)) for s in report.sentences]
+    return share(
+        sentence.attested if needed else None for sentence, needed in counted if needed is not False
+    )
+
+
+def sentence_precision_all(report: JudgedReport) -> Measured:
+    """Return the share of all sentences that have citations, each of which attests them."""
+    return share(sentence.attested for sentence in report.sentences)
+
+
+def citation_precision(report: JudgedReport) -> Measured:
+    """Return the share of citations, each document once a sentence, that attest their sentence."""
+    return share(one.attests.value for s in report.sentences for one in s.citations)
+
+
+def citation_relevance(report: JudgedReport) -> Measured:
+    """Return the share of citations whose document is relevant: it attests an answer of a nugget.
+
+    It need not be one that the sentence gives.
+    """
+    return share(one.relevant.value for s in report.sentences for one in s.citations)
+
+
+def citation_recall(report: JudgedReport) -> Measured:
+    """Return the share of the bank's relevant documents that the report cites.
+
+    Relevant are the documents that attest an answer of the bank. It is not the citation recall of
+    ALCE, which is a share of sentences.
+    """
+    cited = _cited(report)
+    return share(doc_id in cited for doc_id in dict.fromkeys(report.relevant))
+
+
+def negatives_confirmed(report: JudgedReport) -> Measured:
+    """Return the share of negative statements without citations that a nugget confirms.
+
+    A nugget without answers confirms that the collection has none. Asked are also sentences of
+    which it is open whether they are negative.
+    """
+    return share(
+        _found(sentence, "unanswerable") if negative else None
+        for sentence in report.sentences
+        if not sentence.citations and (negative := _found(sentence, "negative")) is not False
+    )
+
+
+# Rewards and penalties ----------------------------------------------------------------------------
+
+
+def reward(report: JudgedReport) -> Measured:
+    """Return the sum of the rewards; None where a step is unscored, as it could add to it."""
+    return _summed(report, lambda weight: max(weight, 0.0))
+
+
+def penalty(report: JudgedReport) -> Measured:
+    """Return the sum of the penalties, at most 0; None where a step is unscored."""
+    return _summed(report, lambda weight: min(weight, 0.0))
+
+
+def net_reward(report: JudgedReport) -> Measured:
+    """Return rewards and penalties together; None where a step is unscored."""
+    return _summed(report, lambda weight: weight)
+
+
+def reward_per_step(report: JudgedReport) -> Measured:
+    """Return the mean of the scored steps' rewards and penalties: a balance also of some steps."""
+    weights = _weights(report)
+    known = [weight for weight in weights if weight is not None]
+    mean = math.fsum(known) / len(known) if known else None
+    return Measured(mean, len(known), len(weights))
+
+
+def _weights(report: JudgedReport) -> list[float | None]:
+    return [step.weight for sentence in report.sentences for step in sentence.steps]
+
+
+def _summed(report: JudgedReport, part: Callable[[float], float]) -> Measured:
+    weights = _weights(report)
+    known = [weight for weight in weights if weight is not None]
+    total = math.fsum(map(part, known)) if len(known) == len(weights) else None
+    return Measured(total, len(known), len(weights))
+
+
+# Lengths and counts -------------------------------------------------------------------------------
+
+
+def _cited(report: JudgedReport) -> set[str]:
+    return {one.doc_id for sentence in report.sentences for one in sentence.citations}
+
+
+def _count(count: int) -> Measured:
+    return Measured(float(count), 1, 1)
+
+
+def sentences(report: JudgedReport) -> Measured:
+    """Return the number of sentences."""
+    return _count(len(report.sentences))
+
+
+def words(report: JudgedReport) -> Measured:
+    """Return the number of words between white space, after NFKC, as TREC RAG counts them."""
+    return _length(report, lambda text: len(text.split()))
+
+
+def characters(report: JudgedReport) -> Measured:
+    """Return the number of characters of the sentences, after NFKC, as RAGTIME counts them."""
+    return _length(report, len)
+
+
+def _length(report: JudgedReport, of: Callable[[str], int]) -> Measured:
+    """Return the length of all sentences; None where their texts were left out (`--no-text`)."""
+    if NO_TEXT in report.notes:
+        return Measured(None, 0, 1)
+    return _count(sum(of(normalize("NFKC", sentence.text)) for sentence in report.sentences))
+
+
+def citations(report: JudgedReport) -> Measured:
+    """Return the number of citations, each document once a sentence."""
+    return _count(sum(len(sentence.citations) for sentence in report.sentences))
+
+
+def cited_documents(report: JudgedReport) -> Measured:
+    """Return the number of documents cited."""
+    return _count(len(_cited(report)))

@@ -1,0 +1,90 @@
+"""Restricted mode (`--no-text`): no text of a document or response is shown or written down.
+
+It is on for the whole process, and for those it starts, while `PNYX_NO_TEXT` is set. What may hold
+a text passes one of three places: `errors.shorten` (messages), `textless` (rows of results) and
+`no_text` (an error nobody foresaw).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any
+
+__all__ = ["HiddenError", "hides_text", "no_text", "reason_word", "textless"]
+
+_SWITCH = "PNYX_NO_TEXT"
+_FRAMES = 3
+
+_NAMES = frozenset(
+    "id task group dimension value judge method prompt_hash unscored topic_id run_id doc_id "
+    "doc_ids question_id query_id nugget_id node stage".split()
+)
+"""Fields of an answer that hold names, choices or verdicts; any other text is left out."""
+_FIELD = re.compile("[a-z][a-z0-9_-]{0,39}")
+
+
+class HiddenError(RuntimeError):
+    """An error that nobody foresaw, without its message, which may quote a text."""
+
+
+def hides_text() -> bool:
+    """Tell whether restricted mode is on here."""
+    return bool(os.environ.get(_SWITCH))
+
+
+@contextlib.contextmanager
+def no_text(*keep: type[Exception]) -> Iterator[None]:
+    """Turn restricted mode on; an error other than `keep` becomes a HiddenError."""
+    before = os.environ.get(_SWITCH)
+    os.environ[_SWITCH] = "1"
+    try:
+        yield
+    except keep:
+        raise
+    except Exception as error:
+        raise HiddenError(_without_message(error)) from None
+    finally:
+        if before is None:
+            del os.environ[_SWITCH]
+        else:
+            os.environ[_SWITCH] = before
+
+
+def _without_message(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    frames = extract_tb(error.__traceback__)[-_FRAMES:]
+    places = ", ".join(f"{Path(one.filename).name}:{one.lineno}" for one in reversed(frames))
+    return f"{type(error).__name__} at {places}; its message may quote a text and is not shown"
+
+
+def reason_word(reason: str) -> str:
+    """Return the word that a reason for Unscored begins with; the detail after it may quote."""
+    word = reason.partition(":")[0]
+    return word if _FIELD.fullmatch(word) or not hides_text() else "other"
+
+
+def textless(value: Any, names: Collection[str] = (), field: str = "") -> Any:
+    """Return a value that is ready for JSON with "" for each text that is not a name or a choice.
+
+    Keys of an object that do not look like a field's name are texts, too; their entries go.
+
+    Args:
+        value: the row, or a part of it.
+        names: further fields that hold names or choices.
+        field: of the row, that `value` is from.
+    """
+    if isinstance(value, str):
+        if field == "unscored":
+            return reason_word(value)
+        return value if field in _NAMES or field in names else ""
+    if isinstance(value, dict):
+        return {k: textless(v, names, k) for k, v in value.items() if _FIELD.fullmatch(k)}
+    if isinstance(value, list | tuple):
+        return [textless(one, names, field) for one in value]
+    return value

@@ -1,0 +1,207 @@
+"""Reports judged into a folder: answers.jsonl, reports.jsonl, manifest.json; it resumes.
+
+What a judge answers is written down at once (`pnyx.runs.engine`), topic by topic and stage by stage
+of the tree; the same call goes through the same questions in the same order and asks only those
+without an answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pnyx.errors import shorten
+from pnyx.files import atomic_text, json_line
+from pnyx.judge.answers import ANSWERS, MANIFEST, Answer, answer_of_row, answer_rows
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.questions import Support
+from pnyx.judge.reports.judging import judge_topics
+from pnyx.judge.reports.opened import OpenTopic
+from pnyx.judge.reports.plan import ReportPlan
+from pnyx.judge.reports.records import NODES, OUTCOMES, Finding, JudgedReport
+from pnyx.judge.store.schema import now
+from pnyx.runs.engine import Journal, answer_items
+from pnyx.runs.results import (
+    check_folder,
+    results_manifest,
+    same_results,
+    write_answers,
+    write_manifest,
+)
+
+__all__ = ["REPORTS", "count_reports", "judge_reports_into", "plan_reports"]
+
+REPORTS = "reports.jsonl"
+
+_TOGETHER = 16
+"""Reports whose questions of one stage are put together: enough to keep a server busy."""
+
+_AT_ONCE = 10_000
+"""Questions that are held in memory together."""
+
+Take = Callable[[Support, Answer], None]
+
+
+def judge_reports_into(
+    out: str | Path,
+    judge: Judge,
+    topics: Callable[[], Iterable[OpenTopic]],
+    inputs: str,
+    plan: ReportPlan,
+    facts: Callable[[], Mapping[str, Any]],
+    *,
+    settings: Mapping[str, Any],
+    from_rows: bool = True,
+    on_start: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
+    """Judge reports, write what was found to a folder, and return its manifest.
+
+    Killed or interrupted, the same call continues from the answers that are there.
+
+    Args:
+        out: the folder; empty, new, or with results of the same run.
+        judge: see `judge_reports`.
+        topics: returns what is to be judged, the same each time.
+        inputs: a hash of the inputs.
+        plan: how they are judged.
+        facts: returns what else the manifest says.
+        settings: what decides the answers beside the judge's name, ready for JSON.
+        from_rows: continue from what is written; see `judge_into`.
+        on_start: called before anything is asked with the count of known answers.
+
+    Raises:
+        InputError: the folder holds something else.
+        pnyx.errors.ModelError: the judge cannot go on; what it said is kept for the next run.
+    """
+    folder, started = Path(out), now()
+    run = {"task": "report", "judge": judge.name, "items_sha256": inputs, "plan": plan.row()}
+    existed = os.path.lexists(folder)
+    check_folder(folder, run)
+    about, same = same_results(run, settings, from_rows=from_rows)
+    try:
+        with Journal(folder / ANSWERS, about, same, lasting=from_rows) as journal:
+            if on_start is not None:
+                on_start(journal.kept)
+            reports = _judge_all(judge, topics(), journal)
+            counts, digest = write_answers(folder, journal)
+            with atomic_text(folder / REPORTS) as stream:
+                stream.writelines(json_line(one.row()) + "\n" for one in reports)
+            more = {"reports": count_reports(reports), **facts()}
+            manifest = results_manifest(run, counts, more, started, digest)
+            write_manifest(folder / MANIFEST, manifest)
+            journal.remove()
+    finally:
+        if not existed:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # only if there is nothing to go on from
+    return manifest
+
+
+def _judge_all(judge: Judge, topics: Iterable[OpenTopic], journal: Journal) -> list[JudgedReport]:
+    """Judge all reports, some topics at a time, and return them by run, then topic."""
+    asked = 0
+
+    def ask_all(questions: Iterable[Support], take: Take) -> None:
+        nonlocal asked
+        source = iter(questions)
+        while some := list(islice(source, _AT_ONCE)):
+            answer_items(judge, some, journal, answer_rows, first=asked)
+            for question, (row,) in zip(some, journal.rows(asked), strict=False):
+                take(question, answer_of_row(row))
+            asked += len(some)
+
+    judged = [one for block in _blocks(topics) for one in judge_topics(block, ask_all)]
+    journal.check_count(asked)
+    return sorted(judged, key=lambda one: (one.run_id, one.topic_id))
+
+
+def plan_reports(judge: Judge, topics: Iterable[OpenTopic]) -> int:
+    """Ask a judge whose models are offline what the tree may ask; return how many questions.
+
+    The topics' plan should say `every`. What later questions depend on is not known, so some of
+    them will not be asked.
+    """
+    asked = 0
+
+    def ask_all(questions: Iterable[Support], take: Take) -> None:
+        nonlocal asked
+        source = iter(questions)
+        while some := list(islice(source, _AT_ONCE)):
+            for question, answer in zip(some, ask(judge, some), strict=True):
+                take(question, answer)
+            asked += len(some)
+
+    for block in _blocks(topics):
+        judge_topics(block, ask_all)
+    return asked
+
+
+def _blocks(topics: Iterable[OpenTopic]) -> Iterator[list[OpenTopic]]:
+    """Yield topics together until they have enough reports."""
+    some: list[OpenTopic] = []
+    for topic in topics:
+        some.append(topic)
+        if sum(len(one.reports) for one in some) >= _TOGETHER:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
+    """Return what there is to know of judged reports as a whole, ready for JSON.
+
+    `nodes` says of each node of the tree how many findings it asks for and how many are scored,
+    with the reasons of the others; `missing` lists for each run the topics without a report.
+    """
+    there = [one for one in reports if not one.missing]
+    sentences = [sentence for one in there for sentence in one.sentences]
+    missing: dict[str, list[str]] = {}
+    for one in reports:
+        if one.missing:
+            missing.setdefault(one.run_id, []).append(one.topic_id)
+    outcomes = Counter(step.outcome for one in sentences for step in one.steps)
+    return {
+        "runs": len({one.run_id for one in reports}),
+        "topics": len({one.topic_id for one in reports}),
+        "reports": len(there),
+        "sentences": len(sentences),
+        "citations": sum(len(one.citations) for one in sentences),
+        "nuggets": len({(one.topic_id, n.id) for one in reports for n in one.nuggets}),
+        "outcomes": {name: outcomes[name] for name in OUTCOMES},
+        "nodes": _nodes(there),
+        "missing": missing,
+        "notes": dict(Counter(_kind(note) for one in there for note in one.notes)),
+    }
+
+
+def _nodes(reports: Iterable[JudgedReport]) -> dict[str, Any]:
+    found: dict[str, list[Finding]] = {node: [] for node in NODES}
+    for sentence in (sentence for report in reports for sentence in report.sentences):
+        for citation in sentence.citations:
+            found["relevant"].append(citation.relevant)
+            found["attests"].append(citation.attests)
+        for node, finding in sentence.findings.items():
+            found[node].append(finding)
+    return {node: _tallied(findings) for node, findings in found.items() if findings}
+
+
+def _tallied(findings: Sequence[Finding]) -> dict[str, Any]:
+    unscored = [one.why for one in findings if one.value is None]
+    return {
+        "asked": len(findings),
+        "scored": len(findings) - len(unscored),
+        "yes": sum(one.value is True for one in findings),
+        "by": dict(Counter(one.by for one in findings)),
+        "reasons": dict(Counter(why.partition(":")[0] for why in unscored)),
+    }
+
+
+def _kind(note: str) -> str:
+    """Return what a note says without its numbers and names."""
+    return shorten(note.lstrip("0123456789 ").partition(" (")[0], 80)

@@ -1,0 +1,131 @@
+"""Two leaderboards against each other: a point for each system (Auto-ARGUE, Fig. 2), as SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pnyx.errors import shorten
+from pnyx.view.svg import MARGIN, Axes, document, drawn_text, ticks
+
+__all__ = ["Scatter", "scatter_html", "scatter_plot"]
+
+_SIDE, _GAP, _HEAD, _FOOT, _LEFT = 300, 66, 46, 44, 58
+_COLUMNS = 3
+_CHARACTER = 6.6  # Width of a character of a name, on the broad side
+_Box: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """One panel: what its axes are, (name, x, y) for each system, and what its corner says."""
+
+    title: str
+    across: str
+    up: str
+    points: Sequence[tuple[str, float, float]]
+    corner: Sequence[str]
+
+
+def scatter_plot(panels: Sequence[Scatter], notes: Sequence[str] = ()) -> str:
+    """Return panels side by side as an SVG document; pointing at a system shows its name."""
+    columns = min(_COLUMNS, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    parts: list[str] = []
+    for place, panel in enumerate(panels):
+        row, column = divmod(place, columns)
+        left = MARGIN + _LEFT + column * (_SIDE + _LEFT + _GAP // 2)
+        top = MARGIN + _HEAD + row * (_SIDE + _HEAD + _FOOT + 16)
+        parts += _panel(panel, Axes(left, top, _SIDE, _SIDE))
+    wide = MARGIN + columns * (_SIDE + _LEFT) + (columns - 1) * (_GAP // 2) + 2 * MARGIN
+    high = MARGIN + rows * (_SIDE + _HEAD + _FOOT) + (rows - 1) * 16 + MARGIN // 2
+    title = ", ".join(dict.fromkeys(panel.title for panel in panels))
+    return document(f"{title}: systems in two leaderboards", wide, high, parts, notes)
+
+
+def scatter_html(picture: str, title: str) -> str:
+    """Return a page that holds the picture: no script, nothing loaded."""
+    from pnyx.view.svg import clean
+
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"<title>{clean(title)}</title>\n</head>\n<body>\n{picture}</body>\n</html>\n"
+    )
+
+
+def _panel(panel: Scatter, axes: Axes) -> list[str]:
+    xs, ys = ([point[place] for point in panel.points] for place in (1, 2))
+    across = ticks(min(xs), max(xs)) if xs else ticks(0.0, 1.0)
+    up = ticks(min(ys), max(ys)) if ys else ticks(0.0, 1.0)
+    parts = [
+        drawn_text(shorten(panel.title, 44), axes.left, axes.top - 26, "head"),
+        *axes.across([(_share(tick, across), _number(tick, across)) for tick in across]),
+        *axes.up([(_share(tick, up), _number(tick, up)) for tick in up]),
+        drawn_text(shorten(panel.across, 48), axes.x(0.5), axes.y(0) + 36, "tick"),
+        drawn_text(f"↑ {shorten(panel.up, 46)}", axes.left, axes.top - 8, "note"),
+    ]
+    low, high = max(across[0], up[0]), min(across[-1], up[-1])
+    if low < high:  # where both leaderboards have the same value
+        ends = [(_share(value, across), _share(value, up)) for value in (low, high)]
+        parts.append(axes.line(ends[0], ends[1], "base"))
+    spots = [(_share(x, across), _share(y, up)) for _, x, y in panel.points]
+    for (name, x, y), spot in zip(panel.points, spots, strict=True):
+        parts.append(_named(axes.dot(*spot), f"{name}: {x:.3f}, {y:.3f}"))
+    corner, box = _corner(panel.corner, axes, spots)
+    return [*parts, *corner, *_labels([name for name, _, _ in panel.points], spots, axes, [box])]
+
+
+def _corner(
+    lines: Sequence[str], axes: Axes, spots: Sequence[tuple[float, float]]
+) -> tuple[list[str], _Box]:
+    """Return the text in the corner, bottom right or top right, in which fewer points are."""
+    below = sum(x > 0.5 and y < 0.2 for x, y in spots)
+    above = sum(x > 0.5 and y > 0.8 for x, y in spots)
+    first = axes.top + 20 if above < below else axes.y(0) - 10 - 18 * (len(lines) - 1)
+    texts = [drawn_text(t, axes.x(1) - 8, first + 18 * n, "end") for n, t in enumerate(lines)]
+    return texts, (axes.x(1) - 130, first - 14, axes.x(1), first + 18 * len(lines))
+
+
+def _labels(
+    names: Sequence[str], spots: Sequence[tuple[float, float]], axes: Axes, taken: list[_Box]
+) -> list[str]:
+    """Return the names beside their points, without those for which there is no room."""
+    taken += [(axes.x(x) - 5, axes.y(y) - 5, axes.x(x) + 5, axes.y(y) + 5) for x, y in spots]
+    found = []
+    for name, (x, y) in zip(names, spots, strict=True):
+        shown = shorten(name, 16)
+        wide = _CHARACTER * len(shown)
+        right = axes.x(x) + 8 + wide < axes.x(1)
+        left = axes.x(x) + 8 if right else axes.x(x) - 8 - wide
+        box = (left, axes.y(y) - 18, left + wide, axes.y(y) - 6)
+        if any(_overlap(box, other) for other in taken):
+            continue
+        taken.append(box)
+        place = left if right else left + wide
+        found.append(drawn_text(shown, place, axes.y(y) - 6, "note" if right else "end note"))
+    return found
+
+
+def _overlap(one: _Box, other: _Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _named(dot: str, name: str) -> str:
+    """Return a dot that says its name to those who point at it."""
+    from pnyx.view.svg import clean
+
+    return f"<g><title>{clean(name)}</title>{dot}</g>"
+
+
+def _share(value: float, marks: Sequence[float]) -> float:
+    return (value - marks[0]) / (marks[-1] - marks[0])
+
+
+def _number(tick: float, marks: Sequence[float]) -> str:
+    digits = max(0, -math.floor(math.log10(marks[1] - marks[0]) + 1e-9))
+    return f"{tick:z.{digits}f}"

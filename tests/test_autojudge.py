@@ -1,0 +1,282 @@
+"""Pnyx as a judge of TREC AutoJudge, through `auto-judge run` with the packaged workflow."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from autojudge_campaign import (
+    BANKS,
+    MARK,
+    RUNS,
+    TOPICS,
+    auto_judge,
+    campaign,
+    obliging,
+    report,
+    sentence,
+    write_lines,
+)
+from chat_server import ChatServer
+from pnyx.autojudge import PnyxJudge, Settings, workflow_path
+from pnyx.corpora import read_leaderboard, read_responses
+from pnyx.errors import InputError
+
+HAS_DATA = any((Path(sys.prefix) / "nltk_data" / "corpora").glob("stopwords*"))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not HAS_DATA, reason="needs NLTK's data: python tools/nltk_data.py"),
+]
+
+FILES = ("eval.txt", "qrels.txt", "nuggets.jsonl")
+
+
+@pytest.fixture
+def base():
+    """autojudge-base, whose import warns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import autojudge_base
+    return autojudge_base
+
+
+def cells(path: Path) -> dict[tuple[str, str, str], float]:
+    found = read_leaderboard(path, "ir_measures")
+    both = (*found.cells, *found.stated)
+    return {(one.run_id, one.topic_id, one.measure): one.value for one in both}
+
+
+@pytest.fixture(scope="module")
+def packaged(tmp_path_factory):
+    """Outcome and folder of a run without a language model, on given banks."""
+    folder = campaign(tmp_path_factory.mktemp("packaged"))
+    banks = ("--nugget-banks", str(folder / "banks.jsonl"))
+    return auto_judge(folder, folder / "out", *banks), folder / "out"
+
+
+def test_the_packaged_judges_rank_the_runs(packaged):
+    done, out = packaged
+    assert done.returncode == 0, done.stderr
+    assert sorted(p.name for p in out.iterdir()) == [
+        "default.config.yml",
+        "default.eval.measures.yml",
+        "default.eval.txt",
+        "default.nuggets.jsonl",
+        "default.pnyx.json",
+        "default.qrels.txt",
+    ]
+    found = cells(out / "default.eval.txt")
+    assert found["good", "whales", "nugget_recall"] == 1
+    assert found["poor", "all", "nugget_recall"] == 0
+    assert found["good", "all", "f1"] > found["poor", "all", "f1"]
+    assert {run for run, _, _ in found} == set(RUNS)
+
+
+def test_a_missing_report_has_no_cell_and_that_is_said(packaged):
+    done, out = packaged
+    assert "half has no report on 1 of 2 topics: buses; they count not at all" in done.stderr
+    found = cells(out / "default.eval.txt")
+    assert ("half", "buses", "nugget_recall") not in found
+    assert found["half", "all", "nugget_recall"] == found["half", "whales", "nugget_recall"]
+    counts = json.loads((out / "default.pnyx.json").read_text())
+    assert counts["on_missing"] == "skip"
+    half = next(one for one in counts["runs"] if one["run"] == "half")
+    assert half["topics"] == {"asked": 2, "missing": ["buses"]}
+
+
+def test_nothing_shows_a_text(packaged):
+    done, out = packaged
+    assert MARK not in done.stdout + done.stderr
+    assert [p.name for p in out.iterdir() if MARK in p.read_text()] == []
+
+
+def test_nuggets_come_through_whole(packaged):
+    _, out = packaged
+    from pnyx.corpora import read_nugget_banks
+
+    banks = list(read_nugget_banks(out / "default.nuggets.jsonl"))
+    assert [bank.topic_id for bank in banks] == ["buses", "whales"]
+    (nugget,) = banks[0].nuggets
+    assert nugget.text == "When did buses become free?"
+    assert nugget.answers[0].doc_ids == ("d-fares",)
+    assert nugget.importance == "vital"
+
+
+def test_a_cached_campaign_needs_no_endpoint_and_no_order(tmp_path):
+    first, second = (campaign(tmp_path / name, order=o) for name, o in (("a", 1), ("b", -1)))
+    env = {"OPENAI_MODEL": "test", "OPENAI_API_KEY": "secret", "CACHE_DIR": str(tmp_path / "c")}
+    with ChatServer(reply=obliging) as server:
+        env["OPENAI_BASE_URL"] = server.url
+        done = auto_judge(first, tmp_path / "1", "--variant", "llm", env=env)
+        assert done.returncode == 0, done.stderr
+        assert {row["authorization"] for row in server.asked()} == {"Bearer secret"}
+        assert {row["parameters"]["model"] for row in server.asked()} == {"test"}
+    assert MARK not in done.stdout + done.stderr
+    again = auto_judge(second, tmp_path / "2", "--variant", "llm", env=env)
+    assert again.returncode == 0, again.stderr
+    env["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"  # the cache does not know addresses
+    third = auto_judge(first, tmp_path / "3", "--variant", "llm", env=env)
+    assert third.returncode == 0, third.stderr
+    for name in FILES:
+        texts = {(tmp_path / n / f"llm.{name}").read_text() for n in "123"}
+        assert len(texts) == 1, name
+    found = cells(tmp_path / "1" / "llm.eval.txt")
+    assert {name for _, _, name in found} >= {"sentence_precision", "nugget_recall", "f1"}
+    assert "2 nuggets are created for 2 of 2 topics" in done.stderr
+    qrels = (tmp_path / "1" / "llm.qrels.txt").read_text().split()
+    assert qrels[2::4] == ["d-cost", "d-fares", "d-whales", "d-whales"]
+    assert set(qrels[3::4]) == {"1"}
+
+
+def test_without_cache_and_endpoint_there_is_no_leaderboard(tmp_path):
+    folder = campaign(tmp_path)
+    env = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_MODEL": "test"}
+    done = auto_judge(
+        folder, tmp_path / "out", "--variant", "llm", env={**env, "CACHE_DIR": str(tmp_path / "c")}
+    )
+    assert done.returncode == 1
+    assert "Error: http://127.0.0.1:9/v1 cannot be reached" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out/llm.eval.txt").exists()
+
+
+def test_a_model_that_nobody_named(tmp_path):
+    done = auto_judge(campaign(tmp_path), tmp_path / "out", "--variant", "llm")
+    assert done.returncode == 1
+    assert "OPENAI_BASE_URL is not set" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("on_missing", "expected"), [("zero", 0.5), ("skip", 1.0)], ids=["zero", "skip"]
+)
+def test_what_a_missing_report_counts_as(base, on_missing, expected):
+    board = judged(base, on_missing=on_missing)
+    found = {(one.run_id, one.topic_id): one.values for one in board.entries}
+    assert found["half", "all"]["nugget_recall"] == expected
+    board.verify(on_missing="fix_aggregate", expected_topic_ids=["buses", "whales"])
+
+
+def test_a_missing_report_can_be_refused(base):
+    import click
+
+    with pytest.raises(click.ClickException, match=r"has no report on 1 of 2 .* on_missing says"):
+        judged(base, on_missing="error")
+
+
+def judged(base, llm=None, rows=None, **settings):
+    from autojudge_base.nugget_data import NuggetBank
+
+    rows = rows or [row for rows in RUNS.values() for row in rows]
+    reports = [base.Report.model_validate(row) for row in rows]
+    topics = [base.Request.model_validate(row) for row in TOPICS]
+    kind = PnyxJudge.nugget_banks_type
+    banks = kind.from_banks_list([NuggetBank.model_validate(row) for row in BANKS])
+    llm = llm or base.LlmConfigBase()
+    return PnyxJudge().judge(reports, topics, llm, nugget_banks=banks, **settings)
+
+
+def test_what_had_no_answer_has_none_again_where_the_endpoint_is_gone(base, tmp_path, capsys):
+    import click
+
+    bad = report("bad", "whales", sentence("[[echo]] whales eat krill.", "d-whales"))
+    rows = [RUNS["good"][0], bad]
+    with ChatServer() as server:
+        llm = base.LlmConfigBase("test", tmp_path / "cache", "key", server.url)
+        first = judged(base, llm, rows, uses_llm=True)
+        asked = len(server.asked())
+    assert asked
+    found = {(one.run_id, one.topic_id): one.values for one in first.entries}
+    assert "sentence_precision" in found["good", "buses"]
+    assert "sentence_precision" not in found["bad", "whales"]
+    capsys.readouterr()
+    again = judged(base, llm, rows, uses_llm=True)
+    assert again == first
+    said = capsys.readouterr().err
+    assert "was finished before: all is read from" in said
+    assert MARK not in said
+    with pytest.raises(click.ClickException, match="cannot be reached"):
+        judged(base, llm, [*rows, *RUNS["half"]], uses_llm=True)
+
+
+STYLES = {
+    "ids": [["b", "a"], []],
+    "scores": [{"b": 0.9, "a": 0.1}, {}],
+    "indices": [[1, 0], []],
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_reports_are_read_as_from_their_file(base, tmp_path, style):
+    from autojudge_base.report import load_report
+
+    from pnyx.autojudge import response_of
+
+    sentences = [
+        {"text": f"Sentence {n}.", "citations": cited} for n, cited in enumerate(STYLES[style])
+    ]
+    row = {
+        "metadata": {"team_id": "t", "run_id": "r", "topic_id": "1", "run_desc": "x"},
+        "references": ["a", "b"],
+        "responses": sentences,
+        "documents": {"a": {"id": "a", "text": "A.", "title": "T", "url": "http://a"}},
+    }
+    path = write_lines(tmp_path / "run.jsonl", [row])
+    (own,), (theirs,) = read_responses(str(path)), map(response_of, load_report(path))
+    assert theirs.sentences == own.sentences
+    assert theirs.documents == own.documents
+    assert (theirs.run_id, theirs.topic_id, theirs.team_id) == ("r", "1", "t")
+    assert theirs.references == own.references
+    assert theirs.metadata["run_desc"] == "x"
+
+
+def test_a_reference_twice_stops_no_campaign(base, tmp_path):
+    from pnyx.autojudge import response_of
+
+    row = {
+        "metadata": {"team_id": "t", "run_id": "r", "topic_id": "1"},
+        "references": ["a", "b", "a"],
+        "answer": [{"text": "S.", "citations": [2, 1]}],
+    }
+    found = response_of(base.Report.model_validate(row))
+    assert [one.doc_id for one in found.sentences[0].citations] == ["a", "b"]
+    assert found.references == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"on_missing": "ignore"}, "settings.on_missing: found 'ignore', expected one of skip"),
+        ({"no_text": 1}, "settings.no_text: found 1, expected true or false"),
+        ({"judge": "llm"}, "settings: found 'judge', expected answers, "),
+        ({"thresholds": [0.5, 0.2]}, "expected rising numbers"),
+        ({"most_nuggets": 0}, "expected a whole number from 1"),
+    ],
+)
+def test_settings_that_are_wrong(given, said):
+    with pytest.raises(InputError, match=said):
+        Settings.of(given)
+
+
+def test_the_workflow_is_read_by_the_runner(base):
+    from autojudge_base.workflow import load_workflow, resolve_variant
+
+    workflow = load_workflow(workflow_path())
+    assert set(workflow.variants) == {"packaged", "llm"}
+    for name in workflow.variants:
+        resolved = resolve_variant(workflow, name)
+        found = Settings.of({**resolved.judge_settings, "outdir": Path()})
+        assert found.uses_llm is (name == "llm")
+        assert found.no_text
+
+
+def test_the_core_knows_nothing_of_it():
+    code = (
+        "import sys, pnyx.cli, pnyx.autojudge; pnyx.autojudge.PnyxJudge(); "
+        "assert not {'autojudge_base', 'nltk', 'pandas'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,124 @@
+"""Prediction-powered intervals: by hand, by the reference library, and by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pnyx.measure.core.intervals import student_p
+from pnyx.measure.core.ppi import prediction_powered
+
+PEOPLE = np.array([0.9, 0.4, 0.6, 0.2, 0.7, 0.5])
+JUDGE = np.array([0.8, 0.5, 0.7, 0.4, 0.6, 0.6])
+FURTHER = np.array([0.3, 0.9, 0.5, 0.6, 0.4, 0.8, 0.7, 0.2, 0.5, 0.6])
+
+
+def test_by_hand():
+    # Means .55, .6 and .55; deviations of people .35 -.15 .05 -.35 .15 -.05 and of the judge
+    # .2 -.1 .1 -.2 0 0: the mean of their products is (.07 + .015 + .005 + .07) / 6 = .16 / 6. The
+    # 16 scores have sum 9.1 and squares 5.71, so variance (5.71 - 9.1^2 / 16) / 15.
+    trust = (0.16 / 6) / ((1 + 6 / 10) * (5.71 - 9.1**2 / 16) / 15)
+    found = prediction_powered(PEOPLE, JUDGE, FURTHER)
+    assert found.trust == pytest.approx(trust)
+    assert found.corrected.value == pytest.approx(0.55 + trust * (0.55 - 0.6))
+    rest = PEOPLE - trust * JUDGE
+    variance = ((rest - rest.mean()) ** 2).sum() / 6 / 4 + trust**2 * FURTHER.var(ddof=1) / 10
+    half = 2.7764451 * variance**0.5  # Student's t, 4 degrees of freedom, .975
+    assert found.corrected.low == pytest.approx(found.corrected.value - half, abs=1e-6)
+    assert found.corrected.high == pytest.approx(found.corrected.value + half, abs=1e-6)
+    assert found.worth == pytest.approx(PEOPLE.var(ddof=1) / variance)
+    assert found.judge == pytest.approx(9.1 / 16)
+    assert found.people.value == pytest.approx(0.55)
+
+
+def test_the_estimate_of_ppi_python():
+    # ppi_python 0.2.3: ppi_mean_pointestimate(PEOPLE, JUDGE, FURTHER) is 0.52660819; ppi_mean_ci of
+    # 95 % is (0.38027781, 0.67293857), by the normal quantile and variances over n: ours is wider.
+    found = prediction_powered(PEOPLE, JUDGE, FURTHER)
+    assert found.corrected.value == pytest.approx(0.52660819, abs=1e-8)
+    rest = PEOPLE - found.trust * JUDGE
+    half = 1.959964 * (rest.var() / 6 + found.trust**2 * FURTHER.var() / 10) ** 0.5
+    assert found.corrected.value - half == pytest.approx(0.38027781, abs=1e-6)
+    assert found.corrected.low < 0.38027781 < 0.67293857 < found.corrected.high
+
+
+def test_student_s_p_is_that_of_scipy():
+    stats = pytest.importorskip("scipy.stats")
+    for degrees in (2, 3, 8, 40):
+        for t in (0.0, 0.3, -2.2, 5.0):
+            assert student_p(t, degrees) == pytest.approx(2 * stats.t.sf(abs(t), degrees), abs=1e-6)
+
+
+@pytest.mark.parametrize("labelled", [6, 10, 25])
+@pytest.mark.parametrize("link", [0.0, 0.9])
+def test_intervals_cover_the_mean_whatever_the_judge_is_worth(labelled, link):
+    # The judge is biased by .2 and half as wide; 1,500 draws, so .95 lies within .017 of its share.
+    rng = np.random.default_rng(5)
+    covered, width, alone = 0, 0.0, 0.0
+    for _ in range(1500):
+        quality = rng.standard_normal(labelled + 40)
+        other = link * quality + (1 - link**2) ** 0.5 * rng.standard_normal(labelled + 40)
+        people, judge = 0.5 + 0.2 * quality, 0.7 + 0.1 * other
+        found = prediction_powered(people[:labelled], judge[:labelled], judge[labelled:])
+        covered += found.corrected.low <= 0.5 <= found.corrected.high
+        width += found.corrected.high - found.corrected.low
+        alone += found.people.high - found.people.low
+    assert 0.93 <= covered / 1500 <= 0.975
+    if link == 0.9:
+        assert width < (0.9 if labelled == 6 else 0.75) * alone
+    else:  # a judge that knows nothing costs little
+        assert width < (1.3 if labelled == 6 else 1.1) * alone
+
+
+def test_a_judge_that_is_right_about_everything_is_worth_all_topics():
+    rng = np.random.default_rng(0)
+    truth = rng.random(100)
+    found = prediction_powered(truth[:10], truth[:10], truth[10:])
+    # lambda = (9/10 var of ten) / ((1 + 10/90) var of all): not 1, since it is estimated.
+    assert found.corrected.value == pytest.approx(truth.mean(), abs=0.05)
+    assert found.worth > 20
+
+
+@pytest.mark.parametrize(
+    ("people", "judge", "further", "value"),
+    [
+        ([], [], [0.5, 0.6], None),
+        ([0.1, 0.2, 0.3], [0.1, 0.2, 0.3], [0.5, 0.6], None),
+        ([0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.4], [0.5], None),
+        ([0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.4], [], 0.25),
+        ([0.1, 0.2, 0.3, 0.4], [0.5] * 4, [0.5] * 9, 0.25),
+        ([0.5] * 4, [0.5] * 4, [0.5] * 9, 0.5),
+    ],
+)
+def test_what_cannot_be_estimated_is_none(people, judge, further, value):
+    found = prediction_powered(*(np.array(side, dtype=float) for side in (people, judge, further)))
+    expected = None if value is None else pytest.approx(value)
+    assert found.corrected.value == expected
+    assert (found.corrected.scored, found.corrected.asked) == (
+        len(people),
+        len(people) + len(further),
+    )
+    if value is None:
+        assert (found.corrected.low, found.trust, found.p) == (None, None, None)
+    elif not further or judge == [0.5] * 4:
+        assert found.trust == 0.0
+        assert found.corrected.row() == found.people.row()
+
+
+numbers = st.floats(-5, 5)
+
+
+@given(
+    st.lists(st.tuples(numbers, numbers), min_size=4, max_size=12),
+    st.lists(numbers, min_size=2, max_size=12),
+    st.floats(-3, 3),
+)
+def test_a_constant_added_to_the_judge_changes_nothing(pairs, further, shift):
+    people, judge = np.array(pairs).T
+    one = prediction_powered(people, judge, np.array(further))
+    two = prediction_powered(people, judge + shift, np.array(further) + shift)
+    assert one.corrected.low <= one.corrected.value <= one.corrected.high
+    assert 0 <= one.trust <= 1
+    assert two.corrected.value == pytest.approx(one.corrected.value, abs=1e-6)
