@@ -210,7 +210,7 @@ def test_a_model_writes_and_is_asked_once(indexes, asked, tmp_path, call):
     reply = told(("Zoos keep animals [2]. They breed some.", [1]), ("No source.", []))
     with ChatServer(reply=reply) as server:
         more = ("--llm", server.spec, "--out", run)
-        code, out, err = call(*command, *more, "--json")
+        code, out, _ = call(*command, *more, "--json")
         assert code == 0
         assert len(server.asked()) == 4
         first = run.read_bytes()
@@ -301,9 +301,7 @@ def test_hostile_documents_and_requests_stay_text(tmp_path, asked, call):
     assert not re.search(r"(?<!\\)<(script|img|b|i)\b", shown)
     assert "\x1b" not in shown + err
     assert "\u202e" not in shown + err
-    assert [line for line in shown.splitlines() if line.startswith("# ")] == [
-        line for line in shown.splitlines()[:1]
-    ]
+    assert sum(line.startswith("# ") for line in shown.splitlines()) == 1
     with ChatServer(reply=told(("Zoos\n# should </s> go. <b>", [1]))) as server:
         assert call(*command, "--llm", server.spec, "--markdown", markdown)[0] == 0
         prompts = [m["content"] for body in server.asked() for m in body["messages"]]

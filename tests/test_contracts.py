@@ -502,7 +502,8 @@ UNTRUSTED_BUT_FRAMED = {
         for part in ("level", "levels", "told")
     ),
     *((name, "count") for name in ("perspectives", "perspectives-open")),
-    *((name, "count") for name in ("nuggets", "rag-triad-nuggets")),
+    *((name, "count") for name in ("nuggets", "rag-triad-nuggets", "report-questions")),
+    *(("report", name) for name in ("documents", "limit", "citations")),
 }
 """Inputs that templates print bare: made by the package itself, `documents` of blocks."""
 

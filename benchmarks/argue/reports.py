@@ -27,8 +27,7 @@ from pages import Asked, Collection, collections, indexed
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
-from common import Report as Page
-from common import arguments
+from common import Report, arguments
 
 from pnyx.corpora import ReportRequest
 from pnyx.corpora.text.lengths import count_length
@@ -184,7 +183,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=2000)
     parser.add_argument("--try", dest="tries", action="append", default=[])
     chosen = parser.parse_args()
-    page = Page("reports")
+    page = Report("reports")
     variants = [
         Variant("pnyx report"),
         *tried(chosen.tries),

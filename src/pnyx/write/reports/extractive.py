@@ -51,6 +51,7 @@ class ExtractiveReporter:
         novelty: weight in [0, 1] of what a sentence adds to those chosen before.
         coverage: how much it counts that a sentence covers a part of the request better than any
             before.
+        again: what each further sentence of a document loses for those chosen before.
         repeat: cosine in [0, 1] from which two sentences say the same.
         least: least cosine of a sentence to a part of the request.
         source: how much the worth of its document counts beside how well a sentence fits.
@@ -65,6 +66,7 @@ class ExtractiveReporter:
         *,
         novelty: float = 0.3,
         coverage: float = 0.5,
+        again: float = 0.0,
         repeat: float = 0.85,
         least: float = 0.3,
         source: float = 0.5,
@@ -73,7 +75,7 @@ class ExtractiveReporter:
     ) -> None:
         self.novelty, self.coverage = novelty, coverage
         self.repeat, self.least, self.leaning = repeat, least, leaning
-        self.source = source
+        self.source, self.again = source, again
         self._encoder = encoder
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
@@ -113,10 +115,12 @@ class ExtractiveReporter:
         left = best >= self.least
         covered = np.zeros(fit.shape[1], dtype=np.float32)
         nearest = np.zeros(len(worth), dtype=np.float32)
+        place, taken = np.array(found.place), np.zeros(len(worth), dtype=np.float32)
         chosen: list[int] = []
         while left.any():
             adds = np.maximum(fit - covered, 0.0).mean(axis=1)
             gain = (1 - self.novelty) * worth + self.coverage * adds - self.novelty * nearest
+            gain = gain - self.again * taken
             i = int(np.argmax(np.where(left, gain, -np.inf)))
             left[i] = False
             if nearest[i] >= self.repeat:
@@ -124,6 +128,7 @@ class ExtractiveReporter:
             if not limits.fits([found.texts[j] for j in (*chosen, i)]):
                 continue
             chosen.append(i)
+            taken += place == place[i]
             covered = np.maximum(covered, fit[i])
             nearest = np.maximum(nearest, found.vectors @ found.vectors[i])
         return chosen
