@@ -20,6 +20,7 @@ __all__ = [
     "banks_of",
     "leaderboard_of",
     "nugget_banks_of",
+    "qrels_for",
     "qrels_of",
     "question_of",
     "response_of",
@@ -103,7 +104,7 @@ def leaderboard_of(measured: Reports, described: Mapping[str, str]) -> Leaderboa
     return Leaderboard(spec.names, spec, tuple(entries), spec.all_topic_id)
 
 
-def autojudge_qrels(qrels: Iterable[Qrel], kind: type[Qrels]) -> Qrels:
+def qrels_for(qrels: Iterable[Qrel], kind: type[Qrels]) -> Qrels:
     """Return qrels as autojudge-base's."""
     from autojudge_base import QrelRow
 

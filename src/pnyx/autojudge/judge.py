@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.autojudge.asking import asked, phase, say
 from pnyx.autojudge.convert import (
-    autojudge_qrels,
     banks_of,
     leaderboard_of,
     nugget_banks_of,
+    qrels_for,
     qrels_of,
 )
 from pnyx.autojudge.material import Material, material_of
@@ -105,7 +105,7 @@ class PnyxJudge:
 
             inputs = ["qrels", *material.rows, repr(chosen)]
             found = asked(chosen, llm_config, inputs, work)
-            return autojudge_qrels(found, _kinds()[1]) if found else None
+            return qrels_for(found, _kinds()[1]) if found else None
 
     def judge(
         self,
