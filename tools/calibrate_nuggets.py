@@ -2,16 +2,17 @@
 
     PNYX_DATA=DATA python tools/calibrate_nuggets.py [--date YYYY-MM-DD]
 
-Writes src/pnyx/judge/calibrations/nugget.json. Fitted on those key points of IBM's train split whose
-topics the detector was not trained on (`benchmarks/berds/debates.py` says which), and, that held
-fixed, on near-copies made by rule, as for the encoder (tools/calibrate_encoder.py). The dev split
-is never read. Needs scikit-learn.
+Writes src/pnyx/judge/calibrations/nugget.json. Fitted on those key points of IBM's train split
+whose topics the detector was not trained on (`benchmarks/berds/debates.py` says which), and, that
+held fixed, on near-copies made by rule, as for the encoder (tools/calibrate_encoder.py). The dev
+split is not fitted on. Needs scikit-learn.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import importlib
 import json
 import sys
 from datetime import UTC, datetime
@@ -23,16 +24,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import LeaveOneGroupOut
 
-sys.path[:0] = ["tools", "benchmarks/berds"]
-
-from calibrate_encoder import DATA, anchors, berds, best_threshold, logistic
-from debates import Debates, parts_of
-
 from pnyx.judge.encoder import Calibration
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.assignment import AssignmentJudge
 from pnyx.students.judge import load_perspective_student
+
+sys.path[:0] = ["tools", "benchmarks/berds"]
+_encoder = importlib.import_module("calibrate_encoder")
+_debates = importlib.import_module("debates")
+DATA, logistic = _encoder.DATA, _encoder.logistic
 
 OUT = Path("src/pnyx/judge/calibrations/nugget.json")
 NAMES = ("detector", "copy", "conflict")
@@ -40,7 +41,7 @@ NAMES = ("detector", "copy", "conflict")
 
 def unseen_topics() -> set[str]:
     """Return the topics of key points that the detector was not trained on."""
-    parts = parts_of(Debates(DATA), load_encoder().encode)
+    parts = _debates.parts_of(_debates.Debates(DATA), load_encoder().encode)
     named = {k.removeprefix("points "): v for k, v in parts.items() if k.startswith("points ")}
     return {topic for topic, part in named.items() if part != "train"}
 
@@ -86,7 +87,10 @@ def wording_weights(slope: float, intercept: float) -> tuple[dict[str, float], d
     """Return the weights of copy and conflict, the detector's held fixed, and how they do."""
     from scipy.optimize import minimize
 
-    pairs = [(Support(p.id, p.text, p.statement, task="nugget"), v) for p, v in anchors(berds())]
+    pairs = [
+        (Support(p.id, p.text, p.statement, task="nugget"), v)
+        for p, v in _encoder.anchors(_encoder.berds())
+    ]
     x, y, _ = seen(pairs)
 
     def loss(w: np.ndarray) -> float:
@@ -110,7 +114,7 @@ def main() -> None:
     for train, test in LeaveOneGroupOut().split(x, y, groups):
         a, b = fitted(x[train], y[train])
         held[test] = logistic(b + a * x[test, 0])
-    threshold = round(float(best_threshold(held, y, groups)), 4)
+    threshold = round(float(_encoder.best_threshold(held, y, groups)), 4)
     weights, made = wording_weights(slope, intercept)
     accepted = made["p"] >= threshold
     figures = {
@@ -128,8 +132,8 @@ def main() -> None:
         "fitted": arguments.date,
         "card": {
             "nugget": f"key points in arguments AUROC {figures['auroc']:.2f}, AP "
-            f"{figures['ap']:.2f} ({len(y):,} pairs of {figures['groups']} topics that the detector "
-            "was not trained on); answers to questions: not measured"
+            f"{figures['ap']:.2f} ({len(y):,} pairs of {figures['groups']} topics that the "
+            "detector was not trained on); answers to questions: not measured"
         },
         "tasks": {
             "nugget": {

@@ -51,8 +51,8 @@ class CreateSpec(Spec, heading="Nuggets", rare="level window words"):
         "--from",
         metavar="BANK",
     )
-    style: Literal["questions", "claims"] = opt(
-        "questions",
+    style: Literal["questions", "claims"] | None = opt(
+        None,
         "Questions with answers (ARGUE), or claims (nuggetizer).",
         shown="questions; without --llm claims",
     )

@@ -37,9 +37,9 @@ __all__ = ["create", "merge"]
 def create(own: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool) -> int:
     """Draft a nugget bank for each topic from its relevant documents.
 
-    With --llm as nuggetizer does: window after window of passages with the list so far in view, then
-    which are vital and which okay. Each answer, or claim, names the documents that attest it. Every
-    reply is kept in the judgement store: the command, killed and given again, goes on.
+    With --llm as nuggetizer does: window after window of passages with the list so far in view,
+    then which are vital and which okay. Each answer, or claim, names the documents that attest it.
+    Every reply is kept in the judgement store: the command, killed and given again, goes on.
 
     Without --llm claims are sentences of the documents, those that say the same as one: a first
     list to edit. Nothing tells which are vital.
@@ -107,13 +107,13 @@ def _drafted(own: CreateSpec, llm: StoredModel | None, show: Any) -> list[Drafte
             return [DraftedBank(one) for one, _ in pairs]
         return rate_banks(pairs, llm, on_done=show)
     if llm is None:
-        if own.given("style") and own.style == "questions":
+        if own.style == "questions":
             raise OptionError("--style questions goes with --llm: without it claims are quoted")
         return extract_banks(_sources(own), most=own.most, on_done=show)
     return create_banks(
         _sources(own),
         llm,
-        style=own.style,
+        style=own.style or "questions",
         most=own.most,
         window=own.window,
         words=own.words,
