@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "annotate": "Annotate relevance at scale: definitions, samples, labels, students.",
     "build": "Build a benchmark: questions with perspectives, or debates with evidence.",
     "judge": "Ask a judge about each item of a file.",
+    "nuggets": "Draft nugget banks, merge them, and hold reports against them.",
     "measure": "Measure answers against labels and runs against qrels, with intervals.",
     "audit": "How far a judge can be trusted: agreement with people, trials, one page on it.",
     "bench": "Compare retrievers: do they show every side?",

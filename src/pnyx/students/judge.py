@@ -382,7 +382,7 @@ def _quality_judge() -> QualityJudge:
 def _assignment_judge() -> AssignmentJudge:
     from pnyx.students.assignment import AssignmentJudge
 
-    return AssignmentJudge(_encoder_judge())
+    return AssignmentJudge(load_perspective_student())
 
 
 @functools.cache

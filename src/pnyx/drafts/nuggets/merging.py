@@ -5,7 +5,7 @@ Candidates are found by the embedder and confirmed by a judge, each way round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,9 +23,10 @@ CANDIDATES_FROM = 0.7
 """Cosine from which on a judge is asked whether two say the same (docs/benchmarks/nuggets.md)."""
 
 MERGING = (
-    "nuggets, and answers to one question, are merged where each gives the other by the judge, "
-    "into the first of them in the order of the banks; a merged nugget is vital where at least "
-    "half of those that say so are, and its aggregator is that of the first that has one"
+    "nuggets, and answers to one question, are merged where they have the same words, or where "
+    "each gives the other by the judge, with a probability of at least one half, into the first of "
+    "them in the order of the banks; a merged nugget is vital where at least half of those that "
+    "say so are, and its aggregator is that of the first that has one"
 )
 """The rules in words."""
 
@@ -33,8 +34,6 @@ _SAME_QUESTION = (
     "Text and statement are questions, and nobody answers them. The text gives the statement if "
     "whoever answers the one question has thereby answered the other."
 )
-
-Asking = Callable[[Sequence[Support]], Sequence[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,9 @@ class MergedBanks:
     Attributes:
         banks: one for each topic, in the order in which the topics first come.
         report: a row for each pair of nuggets or answers that a judge was asked about, or that have
-            the same words: `topic_id`, `what`, `kept` and `other` (bank, id, text), `cosine`,
-            `probabilities` (each way round), `merged`, and `conflicts` where the two disagree.
+            the same words: `topic_id`, `what` (question, claim, answer), `first` and `second`
+            (bank, id, text), `cosine`, `probabilities` (each way round; none for the same words),
+            and whether they are the `same`.
         given: nuggets of all banks.
         unscored: pairs of which the judge said nothing; they are not merged.
     """
@@ -84,67 +84,82 @@ class _Merger:
         An entry joins the first that stays and says the same; it never makes others join, so that
         no chain of near likenesses is merged.
         """
-        pairs = self._pairs(entries)
-        same = self._confirmed(topic, entries, pairs)
-        groups: list[list[int]] = []
-        for place in range(len(entries)):
-            home = next((group for group in groups if (group[0], place) in same), None)
-            if home is None:
-                groups.append([place])
-            else:
-                home.append(place)
-        return groups
+        first: dict[tuple[str, ...], int] = {}
+        groups: dict[int, list[int]] = {}
+        for place, entry in enumerate(entries):
+            home = first.setdefault((entry.kind, *words_of(entry.text)), place)
+            groups.setdefault(home, []).append(place)
+            if home != place:  # the same words need no judge
+                self._add(topic, entries[home], entry, 1.0, (), same=True)
+        same = self._confirmed(topic, entries, self._pairs(entries, list(groups)))
+        left: dict[int, list[int]] = {}
+        for place, group in groups.items():
+            home = next((one for one in left if (one, place) in same), place)
+            left.setdefault(home, []).extend(group)
+        return [sorted(group) for group in left.values()]
 
-    def _pairs(self, entries: Sequence[_Entry]) -> dict[tuple[int, int], float]:
+    def _pairs(
+        self, entries: Sequence[_Entry], places: Sequence[int]
+    ) -> dict[tuple[int, int], float]:
         """Return the candidates with their cosines: of one kind, and alike."""
-        if len(entries) < 2:
+        if len(places) < 2:
             return {}
-        vectors = self.embedder.encode([one.text for one in entries])
+        vectors = self.embedder.encode([entries[place].text for place in places])
         cosines = vectors @ vectors.T
         found = {}
-        for second in range(len(entries)):
-            for first in range(second):
-                alike = entries[first].kind == entries[second].kind
-                same = words_of(entries[first].text) == words_of(entries[second].text)
-                if alike and (same or cosines[first, second] >= self.candidates_from):
-                    found[first, second] = min(1.0, round(float(cosines[first, second]), 6))
+        for j, second in enumerate(places):
+            for i, first in enumerate(places[:j]):
+                one_kind = entries[first].kind == entries[second].kind
+                if one_kind and cosines[i, j] >= self.candidates_from:
+                    found[first, second] = min(1.0, round(float(cosines[i, j]), 6))
         return found
 
     def _confirmed(
         self, topic: str, entries: Sequence[_Entry], pairs: dict[tuple[int, int], float]
     ) -> set[tuple[int, int]]:
-        """Return the pairs of which each gives the other; same words need no judge."""
-        asked = {
-            pair: [
-                _ask(topic, entries[a], entries[b]),
-                _ask(topic, entries[b], entries[a]),
-            ]
-            for pair in pairs
-            for a, b in (pair,)
-            if words_of(entries[a].text) != words_of(entries[b].text)
-        }
-        questions = [question for both in asked.values() for question in both]
-        answers = iter(ask(self.judge, questions) if questions else [])
+        """Return the pairs of which each gives the other."""
+        both_ways = [(entries[a], entries[b]) for pair in pairs for a, b in (pair, pair[::-1])]
+        questions = [_ask(topic, *one) for one in both_ways]
+        answers = ask(self.judge, questions) if questions else []
         same = set()
-        for pair, cosine in pairs.items():
-            both = [next(answers) for _ in asked.get(pair, ())]
+        for number, (pair, cosine) in enumerate(pairs.items()):
+            both = answers[2 * number : 2 * number + 2]
             self.unscored += any(not isinstance(answer, Judged) for answer in both)
-            merged = all(isinstance(answer, Judged) and answer.value is True for answer in both)
+            merged = all(map(_sure, both))
             if merged:
                 same.add(pair)
             first, second = (entries[place] for place in pair)
-            self.report.append(
-                {
-                    "topic_id": topic,
-                    "what": first.kind,
-                    "kept": first.row(),
-                    "other": second.row(),
-                    "cosine": cosine,
-                    "probabilities": [getattr(answer, "probability", None) for answer in both],
-                    "same": merged,
-                }
-            )
+            stated = [getattr(answer, "probability", None) for answer in both]
+            self._add(topic, first, second, cosine, stated, same=merged)
         return same
+
+    def _add(
+        self,
+        topic: str,
+        first: _Entry,
+        second: _Entry,
+        cosine: float,
+        stated: Sequence[float | None],
+        *,
+        same: bool,
+    ) -> None:
+        self.report.append(
+            {
+                "topic_id": topic,
+                "what": first.kind,
+                "first": first.row(),
+                "second": second.row(),
+                "cosine": cosine,
+                "probabilities": list(stated),
+                "same": same,
+            }
+        )
+
+
+def _sure(answer: Answer) -> bool:
+    """Whether an answer is yes, and at least as likely as not: merging loses a distinction."""
+    yes = isinstance(answer, Judged) and answer.value is True
+    return yes and (answer.probability is None or answer.probability >= 0.5)
 
 
 def merge_banks(
@@ -221,6 +236,7 @@ def _united(merger: _Merger, topic: str, group: Sequence[tuple[str, Nugget]]) ->
         first,
         answers=_united_answers(merger, topic, group),
         references=_references([first, *others]),
+        sub_nuggets=tuple(_with_own_ids([p for _, one in group for p in one.sub_nuggets])),
         importance=_importance([first, *others]),
         aggregator=next((one.aggregator for _, one in group if one.aggregator), ""),
         extra={**first.extra, "merged": [*first.extra.get("merged", ()), *lost]},

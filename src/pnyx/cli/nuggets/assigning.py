@@ -1,0 +1,129 @@
+"""`pnyx nuggets assign`: reports held against nuggets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pnyx.app.nugget_specs import NuggetJudgeSpec
+from pnyx.app.spec import Spec, file_opt
+from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
+from pnyx.cli.common.options import say, warn, warn_first
+from pnyx.cli.common.params import Raw, verb
+from pnyx.errors import InputError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.judge.answers import Answer
+    from pnyx.judge.reports.assigning import Assigning
+
+__all__ = ["ASSIGNMENTS", "assign"]
+
+ASSIGNMENTS = "assignments.jsonl"
+
+
+class AssignSpec(Spec, heading="Nuggets"):
+    """What reports are held against."""
+
+    nuggets: str = file_opt(
+        ..., "Nugget banks, in any format; a folder may hold one a topic.", metavar="BANK"
+    )
+
+
+@verb(
+    "assign",
+    resumes=True,
+    short_help="Hold reports against nuggets: support, in part, or not.",
+    without={"spec": "student"},
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
+def assign(
+    runs: tuple[str, ...],
+    results: ResultsSpec,
+    own: AssignSpec,
+    spec: NuggetJudgeSpec,
+    as_json: bool,
+) -> int:
+    """Hold each report of RUN against each nugget of its topic, as nuggetizer does.
+
+    \b
+    support          the report says it
+    partial_support  it says a part of it, or some answers of an AND
+    not_support      it does not
+    failed           the judge gave no verdict
+
+    RESULTS gets assignments.jsonl (nuggetizer's assign format), reports.jsonl (for pnyx measure
+    report, which prints nuggetizer's scores), answers.jsonl and manifest.json. A question is
+    answered by each of its answers by itself; one without answers is left out. Running the command
+    again asks only what is missing. Exit status 3: some nuggets got no verdict.
+
+    \b
+    Example:
+      pnyx nuggets assign run.jsonl --nuggets bank.jsonl --out assigned
+      pnyx measure report assigned
+    """
+    from pnyx.corpora import read_nugget_banks, read_responses
+    from pnyx.judge.reports.assigning import Assigning
+
+    needs_out(results.out, spec)
+    responses = [one for run in runs for one in read_responses(run)]
+    assigning = Assigning.of(responses, read_nugget_banks(own.nuggets))
+    questions = list(assigning.questions())
+    if not questions:
+        raise InputError("holds no answer of a topic that the runs report on", path=own.nuggets)
+    _warn(assigning)
+
+    def also(answers: Sequence[Answer]) -> None:
+        by_id = dict(zip((one.id for one in questions), answers, strict=True))
+        _write(Path(str(results.out)), assigning, by_id)
+
+    source = ", ".join(shorten(run, 60) for run in runs)
+    return answer_into(results.out, "nugget", source, questions, spec, as_json=as_json, also=also)
+
+
+def _write(folder: Path, assigning: Assigning, answers: dict[str, Answer]) -> None:
+    """Write assignments and judged reports beside the answers, and say how many are what."""
+    from pnyx.files import atomic_text, json_line
+    from pnyx.judge.reports.assigning import assignment_row, text_of
+    from pnyx.runs.reports import REPORTS
+
+    judged = assigning.judged(answers)
+    counts = Counter[str]()
+    with atomic_text(folder / ASSIGNMENTS) as stream:
+        for report, (response, bank) in zip(judged, assigning.pairs, strict=False):
+            row = assignment_row(report, bank, text_of(response), _reasons(report.row(), answers))
+            counts.update(one["assignment"] for one in row["nuggets"])
+            stream.write(json_line(row) + "\n")
+    with atomic_text(folder / REPORTS) as stream:
+        ordered = sorted(judged, key=lambda one: (one.run_id, one.topic_id))
+        stream.writelines(json_line(one.row()) + "\n" for one in ordered)
+    say(", ".join(f"{counts[name]:,} {name}" for name in sorted(counts)) or "no nuggets")
+
+
+def _reasons(report: dict[str, object], answers: dict[str, Answer]) -> dict[str, str]:
+    """Return nugget id -> the reason of its first answer, or why there is none."""
+    found = {}
+    for nugget in report["nuggets"]:  # type: ignore[attr-defined]
+        name = f"{report['run_id']}/{report['topic_id']}/{nugget['id']}/0"
+        if (answer := answers.get(name)) is not None:
+            found[nugget["id"]] = getattr(answer, "explanation", "") or getattr(
+                answer, "reason", ""
+            )
+    return found
+
+
+def _warn(assigning: Assigning) -> None:
+    if assigning.without_bank:
+        names = ", ".join(shorten(one, 30) for one in assigning.without_bank[:5])
+        warn(f"{len(assigning.without_bank)} topics of the runs have no bank: {names}")
+    missing = Counter(run for run, _ in assigning.without_report)
+    warn_first(
+        [
+            f"run {shorten(run, 40)} has no report on {n} of the banks' topics"
+            for run, n in missing.items()
+        ],
+        "runs lack topics",
+    )
