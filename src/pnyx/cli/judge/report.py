@@ -61,7 +61,7 @@ def command(
     \b
     Example:
       pnyx judge report run.jsonl --nuggets bank.jsonl --out judged
-      pnyx judge report run.jsonl --nuggets bank.jsonl --answers lookup --out found
+      pnyx judge report run.jsonl --nuggets bank.jsonl --answers lookup --out R
       pnyx judge report a.jsonl b.jsonl --nuggets banks/ --index my.index \\
         --llm http://127.0.0.1:8000/v1#my-model --plan
     """
