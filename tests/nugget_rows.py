@@ -55,6 +55,7 @@ reference = row(
     **common,
 )
 references = st.lists(reference, max_size=2)
+attested = st.lists(reference, min_size=1, max_size=2)
 plain_references = references.map(lambda rows: [r["doc_id"] if len(r) == 1 else r for r in rows])
 
 
@@ -84,7 +85,7 @@ def numbered(rows: list[dict], name: str) -> list[dict]:
 
 
 v3_answers = st.lists(
-    row({"answer": short, "references": references}, "importance", **common), max_size=3
+    row({"answer": short}, "importance", references=attested, **common), max_size=3
 ).map(filed("answer"))
 
 
@@ -96,17 +97,14 @@ def v3_nugget(kind: str, topic: str, depth: int = 1) -> st.SearchStrategy:
     }
     if kind == "question":
         required["answers"] = v3_answers
-    else:
-        required["references"] = references
     optional = {
         "importance": grades,
         "aggregator_type": st.sampled_from(["AND", "OR", "NOT", "SUM", "Default"]),
         "test_collection": texts,
         "sub_nuggets": st.deferred(lambda: v3_subs(topic, depth - 1)),
+        "references": attested,
         **common,
     }
-    if kind == "question":
-        optional["references"] = st.lists(reference, min_size=1, max_size=2)
     if not depth:
         optional.pop("sub_nuggets")
     known = "answers references question claim query_id sub_nuggets"

@@ -75,7 +75,11 @@ async def _draft(
 ) -> DraftedDefinition:
     inputs = {
         "question": question.text,
-        "background": "\n".join(filter(None, (question.description, question.narrative))),
+        "background": "\n".join(
+            part
+            for part in (question.description, question.narrative)
+            if part not in ("", question.text)
+        ),
         "examples": [_shortened(text) for text in passages[:_MAX_EXAMPLES]],
     }
     request = load_prompt("definition").request(inputs)

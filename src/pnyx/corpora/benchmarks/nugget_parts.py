@@ -248,7 +248,10 @@ def _answer(
 def answer_rows(
     answers: Iterable[NuggetAnswer], checks: Checks, *, plain: bool = True
 ) -> list[dict[str, Any]]:
-    """Return the rows of answers; with `plain`, a reference that is only an id is its text."""
+    """Return the rows of answers.
+
+    With `plain` there always are references, and one that is only an id is its text.
+    """
     return [_answer_row(one, checks, plain) for one in answers]
 
 
@@ -257,8 +260,10 @@ def _answer_row(answer: NuggetAnswer, checks: Checks, plain: bool) -> dict[str, 
     if plain:
         references = [r["doc_id"] if len(r) == 1 else r for r in references]
     held, own = placed(answer.extra, ("answer", "references"), checks)
-    row = {"answer": answer.text, "references": references, **held}
-    return with_own(row, own)
+    row: dict[str, Any] = {"answer": answer.text}
+    if references or plain:
+        row["references"] = references
+    return with_own({**row, **held}, own)
 
 
 # Nuggets ------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ from pnyx.records import Nugget, NuggetBank
 __all__ = ["nugget_v3", "parse_v3", "row_v3", "sub_nuggets_of", "v3_nugget_row"]
 
 VERSION = "v3"
+_VERSION = "format_version"
 _OWNED = ("query_id", "title_query", "nugget_bank", "claim_bank", "metadata")
 _QUESTION = ("question", "question_id")
 _CLAIM = ("claim", "claim_id")
@@ -64,9 +65,9 @@ def parse_v3(row: Mapping[str, Any]) -> NuggetBank:
     topic = _topic(fields, title, metadata)
     checked(fields.rest, BANK)
     run = _run_of(metadata, topic)
-    version = fields.take("format_version")
-    if version is not None and string(version, "format_version") != VERSION:
-        fields.rest["format_version"] = version
+    version = fields.take(_VERSION)
+    if version is not None and string(version, _VERSION) != VERSION:
+        fields.rest[_VERSION] = version
     nuggets = _nuggets(fields, topic, own.take("order"))
     metadata = carried_metadata(own, metadata)
     return NuggetBank(
@@ -116,12 +117,13 @@ def _nuggets(fields: Fields, topic: str, order: Any) -> tuple[Nugget, ...]:
 def row_v3(bank: NuggetBank) -> dict[str, Any]:
     """Return the object of a bank; questions and claims that are mixed keep their order."""
     metadata, own_metadata = metadata_row(bank, submitted=False)
-    held, own = placed(bank.extra, _OWNED, {**BANK, "format_version": _other_version})
+    owned = _OWNED if _is_other_version(bank.extra.get(_VERSION)) else (*_OWNED, _VERSION)
+    held, own = placed(bank.extra, owned, BANK)
     places = [i for kind in (False, True) for i, n in enumerate(bank.nuggets) if n.is_claim is kind]
     row: dict[str, Any] = {"query_id": bank.topic_id}
     if bank.title:
         row["title_query"] = bank.title
-    row["format_version"] = held.pop("format_version", VERSION)
+    row[_VERSION] = held.pop(_VERSION, VERSION)
     row["nugget_bank"] = _file((n for n in bank.nuggets if not n.is_claim), bank.topic_id)
     if claims := _file((n for n in bank.nuggets if n.is_claim), bank.topic_id):
         row["claim_bank"] = claims
@@ -134,9 +136,8 @@ def row_v3(bank: NuggetBank) -> dict[str, Any]:
     return with_own({**row, **held}, own)
 
 
-def _other_version(value: Any, name: str) -> None:
-    if not isinstance(value, str) or value in ("", VERSION, "RAGTIME26"):
-        raise unlike(value, name, "another version")
+def _is_other_version(value: Any) -> bool:
+    return isinstance(value, str) and value not in ("", VERSION, "RAGTIME26")
 
 
 # Nuggets ------------------------------------------------------------------------------------------
@@ -218,7 +219,7 @@ def v3_nugget_row(nugget: Nugget, topic: str) -> dict[str, Any]:
     if not nugget.is_claim:
         rows = answer_rows(nugget.answers, ANSWER, plain=False)
         row["answers"] = filed((one["answer"], one) for one in rows)
-    if nugget.references or nugget.is_claim:
+    if nugget.references:
         row["references"] = reference_rows(nugget.references)
     if nugget.sub_nuggets:
         row["sub_nuggets"] = [v3_nugget_row(one, topic) for one in nugget.sub_nuggets]

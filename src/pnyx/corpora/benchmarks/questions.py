@@ -51,9 +51,12 @@ def parse_question(row: Mapping[str, Any]) -> Question:
     for name in _IDS:  # topic_id and narrative_id often mirror request_id
         if name in fields.rest and str(fields.rest[name]) == identifier:
             del fields.rest[name]
+    text = fields.required(*_TEXTS)
+    if row.get("problem_statement") == text and "problem_statement" not in fields.rest:
+        fields.rest["problem_statement"] = text  # a request without a title is both
     return Question(
         id=identifier,
-        text=fields.required(*_TEXTS),
+        text=text,
         description=fields.text(*_DESCRIPTIONS),
         narrative=fields.text(*_NARRATIVES),
         definition=fields.text("definition"),
