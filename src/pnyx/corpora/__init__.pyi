@@ -13,13 +13,8 @@ from .benchmarks.draft_sources import (
     read_survey,
 )
 from .benchmarks.drafts import read_drafts, write_drafts
-from .benchmarks.leaderboards import (
-    Leaderboard,
-    averaged,
-    read_leaderboard,
-    settled,
-    write_leaderboard,
-)
+from .benchmarks.leaderboard_writing import averaged, settled
+from .benchmarks.leaderboards import Leaderboard, read_leaderboard, write_leaderboard
 from .benchmarks.perspectives import read_perspectives, write_perspectives
 from .benchmarks.rated import RatedText, read_rated
 from .benchmarks.responses import response_row, response_writer, write_responses
