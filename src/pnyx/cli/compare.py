@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -17,6 +17,7 @@ from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.corpora import Leaderboard
+    from pnyx.measure.core.significance import Comparison
     from pnyx.measure.leaderboards.agreement import LeaderboardsCompared
     from pnyx.measure.leaderboards.corrected import CorrectedLeaderboard
 
@@ -99,7 +100,7 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec, as_json: bool) -> 
     \b
     Example:
       pnyx compare judge.txt people.txt
-      pnyx compare a.txt b.txt --measure-a F1 --measure-b nugget_recall --plot ab.svg
+      pnyx compare a.txt b.txt --measure-a F1 --measure-b recall --plot ab.svg
       pnyx compare judge.txt --people labels.txt --differences
     """
     spec.check()
@@ -107,23 +108,33 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec, as_json: bool) -> 
     paths = [*leaderboards, *filter(None, (spec.people,))]
     _check_paths(paths, spec)
     boards = _read(paths, spec.format)
-    reference, judges = boards[-1], boards[:-1]
     from pnyx.measure.leaderboards.agreement import compare_leaderboards
-    from pnyx.measure.leaderboards.corrected import system_differences
 
     found = compare_leaderboards(
-        judges, reference, spec.measures, pairs=pairs, bootstrap=spec.bootstrap
+        boards[:-1], boards[-1], spec.measures, pairs=pairs, bootstrap=spec.bootstrap
     )
     corrected = _corrected(found, boards, spec) if spec.people is not None else []
-    differences = {}
-    for side, board in enumerate(boards if spec.differences else ()):
-        used = _used(found, board, last=side == len(boards) - 1)
-        differences[board.name] = system_differences(
-            board, used, baseline=spec.baseline, test=spec.test, bootstrap=spec.bootstrap
-        )
+    differences = _differences(found, boards, spec) if spec.differences else {}
     if spec.plot is not None:
         _draw(found, spec.plot)
-    row: dict[str, Any] = found.row()
+    return finish(
+        _row(found, corrected, differences, spec),
+        notes_on(found, boards, corrected),
+        lambda: report_on(found, corrected, differences, spec.test),
+        as_json,
+        unscored=any(one.undefined for one in found.comparisons)
+        or any(one.unscored or one.absent for one in corrected),
+    )
+
+
+def _row(
+    found: LeaderboardsCompared,
+    corrected: Sequence[CorrectedLeaderboard],
+    differences: Mapping[str, Sequence[Comparison]],
+    spec: CompareSpec,
+) -> dict[str, Any]:
+    """Return the object of `--json`."""
+    row = found.row()
     if spec.people is not None:
         row["corrected"] = [one.row() for one in corrected]
     if spec.differences:
@@ -131,14 +142,25 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec, as_json: bool) -> 
             name: [c.row("other") | {"measure": c.measure} for c in of]
             for name, of in differences.items()
         }
-    return finish(
-        row,
-        notes_on(found, boards, corrected),
-        lambda: report_on(found, corrected, differences, spec.test),
-        as_json,
-        unscored=any(one.undefined for one in found.comparisons)
-        or any(one.unscored or one.absent for one in corrected),
-    )
+    return row
+
+
+def _differences(
+    found: LeaderboardsCompared, boards: Sequence[Leaderboard], spec: CompareSpec
+) -> dict[str, Sequence[Comparison]]:
+    """Return the tests of each leaderboard by its name."""
+    from pnyx.measure.leaderboards.corrected import system_differences
+
+    return {
+        board.name: system_differences(
+            board,
+            _used(found, board, last=board is boards[-1]),
+            baseline=spec.baseline,
+            test=spec.test,
+            bootstrap=spec.bootstrap,
+        )
+        for board in boards
+    }
 
 
 def _check_paths(paths: Sequence[str], spec: CompareSpec) -> None:
@@ -157,7 +179,8 @@ def _read(paths: Sequence[str], formats: Sequence[str]) -> list[Leaderboard]:
     """Read all; one whose columns cannot be told is read by what the others hold."""
     from pnyx.corpora import read_leaderboard
 
-    named = list(formats) * (len(paths) if len(formats) == 1 else 1) or [None] * len(paths)
+    given = list(formats) * (len(paths) if len(formats) == 1 else 1)
+    named: list[str | None] = [*given] if given else [None] * len(paths)
     found: dict[int, Leaderboard] = {}
     refused: dict[int, InputError] = {}
     for place, (path, name) in enumerate(zip(paths, named, strict=True)):
@@ -167,14 +190,14 @@ def _read(paths: Sequence[str], formats: Sequence[str]) -> list[Leaderboard]:
             if name is not None or not error.problem.endswith("name the format"):
                 raise
             refused[place] = error
-    for place, error in refused.items():
-        if not found:
-            raise error
-        like = found[min(found)]
+    for place, unclear in refused.items():
+        like = next(iter(found.values()), None)
+        if like is None:
+            raise unclear
         try:
             found[place] = read_leaderboard(paths[place], like=like)
         except InputError:
-            raise error from None
+            raise unclear from None
     return [found[place] for place in range(len(paths))]
 
 

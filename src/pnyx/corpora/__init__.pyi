@@ -13,6 +13,7 @@ from .benchmarks.draft_sources import (
     read_survey,
 )
 from .benchmarks.drafts import read_drafts, write_drafts
+from .benchmarks.leaderboard_writing import averaged, settled
 from .benchmarks.leaderboards import (
     Leaderboard,
     averaged,

@@ -59,7 +59,7 @@ def scatter_html(picture: str, title: str) -> str:
 
 
 def _panel(panel: Scatter, axes: Axes) -> list[str]:
-    xs, ys = ([point[place] for point in panel.points] for place in (1, 2))
+    xs, ys = [x for _, x, _ in panel.points], [y for _, _, y in panel.points]
     across = ticks(min(xs), max(xs)) if xs else ticks(0.0, 1.0)
     up = ticks(min(ys), max(ys)) if ys else ticks(0.0, 1.0)
     parts = [

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, Any, Final, Literal, TypeAlias
+from typing import IO, Any, Final
 
 from pnyx.corpora.base import (
     Format,
     Row,
     json_lines,
     parse_rows,
-    row_writer,
     scan_text_lines,
     scanned,
     with_options,
 )
 from pnyx.corpora.benchmarks.leaderboard_signs import (
-    ALL,
     LAYOUTS,
     columns_of,
     header_of,
     told_apart,
 )
-from pnyx.corpora.benchmarks.trec import a_token, parse_float
-from pnyx.corpora.fields import Fields, merged, number
+from pnyx.corpora.benchmarks.leaderboard_writing import (
+    UnscoredCells,
+    averaged,
+    settled,
+    write_columns,
+    write_json,
+    write_ranking,
+    write_trec_eval,
+)
+from pnyx.corpora.benchmarks.trec import parse_float
+from pnyx.corpora.fields import Fields, number
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_head
 from pnyx.records import LeaderboardCell
@@ -45,9 +50,6 @@ __all__ = [
     "sniff_leaderboard",
     "write_leaderboard",
 ]
-
-UnscoredCells: TypeAlias = Literal["error", "skip", "zero"]
-"""What is done with cells that have no value when others are to read them."""
 
 _HEAD_BYTES: Final = 1 << 26
 """Rows over all topics often come last, and a leaderboard is seldom larger."""
@@ -246,34 +248,7 @@ def _json_cell(row: Mapping[str, Any]) -> LeaderboardCell:
     )
 
 
-# Writing -----------------------------------------------------------------------------------------
-
-
-def settled(
-    cells: Iterable[LeaderboardCell], unscored: UnscoredCells = "error"
-) -> Iterator[LeaderboardCell]:
-    """Yield the cells that have a value; without one they are refused, left out or 0."""
-    for cell in cells:
-        if cell.value is not None:
-            yield cell
-        elif unscored == "zero":
-            yield replace(cell, value=0.0)
-        elif unscored == "error":
-            shown = shorten(f"{cell.run_id}, topic {cell.topic_id}: {cell.measure}")
-            raise InputError(f"{shown} is unscored: say whether to skip it or to write 0")
-
-
-def averaged(cells: Iterable[LeaderboardCell]) -> Iterator[LeaderboardCell]:
-    """Yield the cells on topics, then each run's mean by each measure over its scored topics."""
-    means: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for cell in cells:
-        yield cell
-        has = means[cell.run_id, cell.measure]
-        if cell.value is not None:
-            has.append(cell.value)
-    for (run, measure), values in means.items():
-        mean = math.fsum(values) / len(values) if values else None
-        yield LeaderboardCell(run, ALL, measure, mean)
+# Writing ------------------------------------------------------------------------------------------
 
 
 def write_leaderboard(
@@ -295,77 +270,6 @@ def write_leaderboard(
     writer(stream, settled(cells, unscored))
 
 
-def _write_columns(layout: str, stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
-    for cell in settled(cells):
-        stream.write(_line(layout, cell))
-
-
-def _write_trec_eval(stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
-    """Write one run, named in a first line as by trec_eval."""
-    run = None
-    for cell in settled(cells):
-        if run is None:
-            run = cell.run_id
-            stream.write(f"runid\t{ALL}\t{a_token(run, 'run')}\n")
-        if cell.run_id != run:
-            both = f"{shorten(run, 40)!r} and {shorten(cell.run_id, 40)!r}"
-            raise InputError(f"trec_eval holds one run a file, found {both}")
-        if cell.measure == "runid":
-            raise InputError("trec_eval cannot hold a measure named runid")
-        stream.write(_line("trec_eval", cell))
-
-
-def _write_ranking(stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
-    """Write each cell with its place among the runs of its topic and measure, best first."""
-    listed = list(settled(cells))
-    above: dict[tuple[str, str], Counter[float | None]] = defaultdict(Counter)
-    for cell in listed:
-        above[cell.topic_id, cell.measure][cell.value] += 1
-    ranks: dict[tuple[str, str, float | None], int] = {}
-    for (topic, measure), values in above.items():
-        rank = 1
-        for value in sorted(values, key=lambda v: v or 0.0, reverse=True):
-            ranks[topic, measure, value] = rank
-            rank += values[value]
-    for cell in listed:
-        stream.write(_line("ranking", cell, ranks[cell.topic_id, cell.measure, cell.value]))
-
-
-def _line(layout: str, cell: LeaderboardCell, rank: int = 0) -> str:
-    if cell.extra:
-        names = ", ".join(shorten(name, 30) for name in cell.extra)
-        raise InputError(f"{shorten(cell.run_id, 40)!r}: the format cannot hold {names}")
-    value = cell.value if cell.value is not None and math.isfinite(cell.value) else None
-    if value is None:
-        raise InputError(f"{shorten(cell.run_id, 40)!r}: value {cell.value!r} is not finite")
-    held = {
-        "run": a_token(cell.run_id, "run"),
-        "topic": a_token(cell.topic_id, "topic"),
-        "measure": a_token(cell.measure, "measure"),
-        "value": repr(float(value)),
-        "q0": "Q0",
-        "rank": str(rank),
-    }
-    return "\t".join(held[role] for role in LAYOUTS[layout]) + "\n"
-
-
-def _json_row(cell: LeaderboardCell) -> dict[str, Any]:
-    row = {
-        "run_id": cell.run_id,
-        "topic_id": cell.topic_id,
-        "measure": cell.measure,
-        "value": cell.value,
-    }
-    return dict(merged(row, cell.extra, row))
-
-
-_write_rows = row_writer(_json_row, attrgetter("run_id"))
-
-
-def _write_json(stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
-    _write_rows(stream, settled(cells))
-
-
 def _format(name: str, said: str, example: str, writer: Callable[..., None]) -> Format:
     scan = with_options(partial(_scan, name))
     return Format(name, "leaderboard", f"leaderboard: {said}", scan, example, writer)
@@ -376,31 +280,31 @@ FORMATS = (
         "trec_eval",
         "measure, topic, value of one run, as trec_eval -q prints",
         "map\tall\t0.31\n",
-        _write_trec_eval,
+        write_trec_eval,
     ),
     _format(
         "tot",
         "run, measure, topic, value",
         "run_id\tmeasure\ttopic_id\tvalue\nrun1\tnDCG@10\tq1\t0.61\n",
-        partial(_write_columns, "tot"),
+        partial(write_columns, "tot"),
     ),
     _format(
         "ir_measures",
         "run, topic, measure, value",
         "run_id\ttopic_id\tmeasure\tvalue\nrun1\tq1\tnDCG@10\t0.61\n",
-        partial(_write_columns, "ir_measures"),
+        partial(write_columns, "ir_measures"),
     ),
     _format(
         "rag4reports",
         "topic, run, measure, value",
         "topic_id\trun_id\tmeasure\tvalue\nq1\trun1\tnDCG@10\t0.61\n",
-        partial(_write_columns, "rag4reports"),
+        partial(write_columns, "rag4reports"),
     ),
     _format(
         "ranking",
         "topic, Q0, run, rank, value, measure",
         "all\tQ0\trun1\t1\t0.61\tnDCG@10\n",
-        _write_ranking,
+        write_ranking,
     ),
     json_lines(
         "leaderboard-jsonl",
@@ -408,7 +312,7 @@ FORMATS = (
         "leaderboard: run_id, topic_id, measure, value (null where nothing was scored)",
         '{"run_id": "run1", "topic_id": "q1", "measure": "nDCG@10", "value": 0.61}\n',
         _json_cell,
-        _write_json,
+        write_json,
         key=_KEY,
         what="run, topic and measure",
     ),
