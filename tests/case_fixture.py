@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.measure.reports.responses import citation_precision, sentence_precision
 from pnyx.measure.core.base import Measured
+from pnyx.measure.reports.responses import citation_precision, sentence_precision
 from pnyx.records import Argument, Citation, Document, Evidence, Premise, Question, Response
 from pnyx.records import Sentence as _Sentence
 from pnyx.write.case import ArguedSide, Case

@@ -217,3 +217,160 @@ def test_kill_9_and_again_repeats_little_of_what_no_model_answers(tmp_path):
     assert len(counts) == sum(ASKED.values())
     assert sum(n - 1 for n in counts.values()) <= 1
     check_worked("out")
+
+
+def judge(call, *arguments, out="out"):
+    status, printed, said = call("judge", "report", *arguments, "--out", out, "--json")
+    return status, json.loads(printed) if printed else None, said
+
+
+def test_the_packaged_judges_judge_without_a_model(tmp_path, call):
+    run, bank = write_files(tmp_path)
+    status, manifest, said = judge(call, run, "--nuggets", bank)
+    assert status == 3, said
+    nodes = manifest["reports"]["nodes"]
+    assert nodes["relevant"]["by"] == {"lookup": 5, "minilm-int8@1": 2}
+    assert nodes["attests"]["reasons"] == {"no text": 1}
+    assert nodes["negative"] == {
+        "asked": 5, "scored": 5, "yes": 2, "by": {"rules@1": 5}, "reasons": {},
+    }  # fmt: skip
+    (report,) = reports_of("out")
+    steps = steps_of(report)
+    # The rules, and the relevance of a statement to the one question without an answer.
+    assert steps[5] == STEPS[5]
+    assert [s[0][0].split()[-1] for s in steps[8:9]] == ["needs_citation=no"]
+    assert report.sentences[9].findings["needs_citation"].by == "rules@1"
+    before = (tmp_path / "out" / "reports.jsonl").read_bytes()
+    assert judge(call, run, "--nuggets", bank)[0] == 3
+    assert (tmp_path / "out" / "reports.jsonl").read_bytes() == before
+    assert "packaged(minilm-int8@1, rules@1)" in said
+
+
+def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):
+    run, bank = write_files(tmp_path)
+    labels = write_labels(tmp_path / "labels.jsonl")
+    texts = [{"id": "d7", "text": "Shops on the high street sold more."}, {"id": "z", "text": "?"}]
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in texts))
+    assert call("index", corpus, "--out", "my.index", "--lexical")[0] == 0
+    for place in (("--documents", corpus), ("--index", "my.index")):
+        options = ("--nuggets", bank, "--labels", labels, *place)
+        status, manifest, said = judge(call, run, *options, out=place[0])
+        assert status == 3, said
+        assert manifest["reports"]["nodes"]["attests"]["reasons"] == {"no label": 1}
+    status, _, said = judge(call, run, *options, "--documents", corpus, out="both")
+    assert (status, "exclude each other" in said) == (2, True)
+
+
+def test_topics_that_a_run_or_a_bank_lacks_are_listed(tmp_path, call):
+    run, bank = write_files(tmp_path)
+    labels = write_labels(tmp_path / "labels.jsonl")
+    line = Path(bank).read_text()
+    more = [line.replace('"query_id": "7"', f'"query_id": "{name}"') for name in ("8", "9")]
+    Path(bank).write_text("".join((line, *more)))
+    other = json.loads(Path(run).read_text())
+    other["metadata"]["topic_id"] = "10"
+    other["metadata"]["run_id"] = "run-b"
+    (tmp_path / "b.jsonl").write_text(json.dumps(other) + "\n")
+    status, manifest, said = judge(call, run, "b.jsonl", "--nuggets", bank, "--labels", labels)
+    assert status == 3, said
+    assert manifest["reports"]["missing"] == {
+        "run-a": ["10", "8", "9"],
+        "run-b": ["7", "8", "9"],
+    }
+    assert "run run-a has no report on 3 of the topics: 10, 8, 9" in said
+    assert manifest["reports"]["notes"]["no nugget bank for the topic"] == 1
+    assert [(one.run_id, one.topic_id, one.missing) for one in reports_of("out")] == [
+        ("run-a", "10", True),
+        ("run-a", "7", False),
+        ("run-a", "8", True),
+        ("run-a", "9", True),
+        ("run-b", "10", False),
+        ("run-b", "7", True),
+        ("run-b", "8", True),
+        ("run-b", "9", True),
+    ]
+    (tmp_path / "topics.tsv").write_text("7\tWhat came of the fare reform?\n")
+    options = ("--nuggets", bank, "--labels", labels, "--topics", "topics.tsv")
+    _, manifest, said = judge(call, run, "b.jsonl", *options, out="one")
+    assert manifest["reports"]["topics"] == 1
+    assert "3 topics are not in topics.tsv: left out" in said
+    check_worked("one")
+
+
+def test_weights_and_qrels_from_the_command_line(tmp_path, call):
+    run, bank = write_files(tmp_path)
+    labels = write_labels(tmp_path / "labels.jsonl")
+    (tmp_path / "qrels.txt").write_text("7 0 d6 1\n7 0 d5 1\n")
+    options = ("--nuggets", bank, "--labels", labels, "--qrels", "qrels.txt", "--min-grade", 2)
+    options += ("--penalty-irrelevant", 3, "--reward-answered", 0.5)
+    status, manifest, said = judge(call, run, *options)
+    assert status == 3, said
+    (report,) = reports_of("out")
+    assert [s.weight for s in report.sentences[3].steps] == [-3.0]
+    assert [s.weight for s in report.sentences[0].steps] == [1.0, 0.5]
+    assert manifest["plan"]["weights"]["irrelevant"] == -3.0
+    assert judge(call, run, *options, "--credit", "any")[0] == 2  # the folder is another run's
+    status, _, said = call(
+        "judge", "report", run, "--nuggets", bank, "--min-grade", 2, "--out", "x"
+    )
+    assert (status, "--min-grade goes with --qrels" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "broken.jsonl: holds no responses"),
+        ("{", "broken.jsonl:1: not valid JSON"),
+        ('{"metadata": {"run_id": "r"}}\n', "broken.jsonl:1: expected either"),
+    ],
+)
+def test_broken_reports_are_one_line(content, problem, tmp_path, call):
+    _, bank = write_files(tmp_path)
+    (tmp_path / "broken.jsonl").write_text(content)
+    status, _, said = call("judge", "report", "broken.jsonl", "--nuggets", bank, "--out", "out")
+    assert status == 2
+    assert problem in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bank_that_is_none_and_options_that_are_missing_are_one_line(tmp_path, call):
+    run, _ = write_files(tmp_path)
+    (tmp_path / "bank.jsonl").write_text('{"query_id": 1}\n')
+    for arguments in (
+        (run, "--out", "out"),
+        (run, "--nuggets", "bank.jsonl", "--out", "out"),
+        (run, "--nuggets", "nothing.jsonl", "--out", "out"),
+        (run, "--nuggets", "bank.jsonl"),
+        ("--nuggets", "bank.jsonl", "--out", "out"),
+        (run, run, "--nuggets", "bank.jsonl", "--out", "out"),
+    ):
+        status, _, said = call("judge", "report", *arguments)
+        assert (status, said.count("\n")) == (2, 1), said
+
+
+def test_a_report_of_five_thousand_sentences_and_blank_ones(tmp_path, call):
+    _, bank = write_files(tmp_path)
+    cited = [{"text": f"Fares were halved {n}.", "citations": ["d1"]} for n in range(5000)]
+    blank = [{"text": "...", "citations": []}, {"text": "", "citations": ["d1"]}]
+    head = {"metadata": {"team_id": "t", "run_id": "long", "topic_id": "7"}}
+    rows = [{**head, "references": ["d1"], "responses": [*cited, *blank]}]
+    (tmp_path / "long.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    status, manifest, said = judge(
+        call, "long.jsonl", "--nuggets", bank, "--answers", "lookup", "--credit", "cited"
+    )
+    assert status == 3, said
+    assert manifest["reports"]["nodes"]["answers"]["yes"] == 5000
+    assert "2 of 5002 sentences have no words" in reports_of("out")[0].notes
+
+
+def test_an_empty_report_ends_well(tmp_path, call):
+    _, bank = write_files(tmp_path)
+    head = {"metadata": {"team_id": "t", "run_id": "r", "topic_id": "7"}}
+    (tmp_path / "e.jsonl").write_text(
+        json.dumps({**head, "references": [], "responses": []}) + "\n"
+    )
+    status, manifest, said = judge(call, "e.jsonl", "--nuggets", bank)
+    assert (status, manifest["reports"]["sentences"]) == (0, 0)
+    assert "the report is empty" in said

@@ -17,6 +17,7 @@ from pnyx.measure.answers.registry import DERIVED_MEASURES, MEASURES, RANKING_ME
 from pnyx.measure.core.base import Bootstrap
 
 NAMES = (name for name, m in MEASURES.items() if "relevance" in m.inputs)
+OTHERS = ("retrieval", "perspectives", "correlation", "thresholds", "amount", "review")
 RELEVANCE = [*NAMES, *RANKING_MEASURES, *DERIVED_MEASURES]
 
 
@@ -68,7 +69,7 @@ def files(tmp_path):
 
 def test_the_defaults_and_tasks_are_those_of_python():
     commands = dict(importlib.import_module("pnyx.cli.measure").command.commands)
-    for name in ("retrieval", "perspectives", "correlation", "thresholds", "amount", "review"):
+    for name in (*OTHERS, "report"):
         del commands[name]
     assert AgreementSpec(labels="l").bootstrap == Bootstrap()
     assert set(commands) == {task for m in MEASURES.values() for task in m.inputs}

@@ -64,6 +64,7 @@ from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS, Task
 from pnyx.measure.core.base import Measured
+from pnyx.measure.reports.registry import REPORT_MEASURES
 from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy
 from pnyx.records import (
     CITATION_STYLES,
@@ -612,7 +613,10 @@ def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
 
 
 REQUESTS = {
+    "needs-citation": "aba869f12a7a",
+    "negative": "b24f5e2efec1",
     "nugget": "c7f4834dada6",
+    "nugget-list": "aaaa71dd5edf",
     "nugget-many": "9b3ace0edd77",
     "preference": "1843a1548c12",
     "preference-points": "0a4eeadb7227",
@@ -643,6 +647,7 @@ REQUESTS = {
     "support-perspective-direct": "d1cca4af5304",
     "support-perspective-one-shot": "db2fa2ebad4f",
     "support-perspective-one-shot-direct": "ca9c6d8edf83",
+    "unanswerable": "5caa6a072697",
 }
 """Prompt -> the first digits of the hash of what is sent for its task's example. What is asked in
 other words is asked anew: the store does not know it."""
@@ -788,6 +793,43 @@ def _sentences(given: Sequence[Answer]) -> dict[str, Measured]:
     }
 
 
+def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
+    """Measure reports of which each sentence, citation and nugget is as an answer says.
+
+    Those that count one kind of items; tests/test_measure_reports.py has a contract of all.
+    """
+    from pnyx.judge.reports.records import (
+        Finding,
+        JudgedAnswer,
+        JudgedCitation,
+        JudgedNugget,
+        JudgedReport,
+        JudgedSentence,
+    )
+    from pnyx.measure.reports.registry import measure_report
+
+    truths = [a.value if isinstance(a, Judged) else None for a in given]
+    cited = [
+        JudgedSentence("s", (JudgedCitation(str(i), Finding(t), Finding(t)),))
+        for i, t in enumerate(truths)
+    ]
+    negative = {"negative": Finding(True)}
+    nuggets = [
+        JudgedNugget(str(i), "?", "vital", answers=(JudgedAnswer("a", t),))
+        for i, t in enumerate(truths)
+    ]
+    found = measure_report(JudgedReport("t", "r", tuple(cited), tuple(nuggets)))
+    uncited = [
+        JudgedSentence("s", findings={**negative, "unanswerable": Finding(t)}) for t in truths
+    ]
+    negatives = measure_report(JudgedReport("t", "r", tuple(uncited)))["negatives_confirmed"]
+    left = ("citation_recall", "f1", "f1_weighted")
+    items = ("sentence", "citation", "nugget", "answer", "strict", "vital", "all")
+    chosen = {n: m for n, m in found.items() if n.startswith(items) and n not in left}
+    chosen = {n: m for n, m in chosen.items() if n not in ("sentences", "citations")}
+    return {**chosen, "negatives_confirmed": negatives}
+
+
 def _ranking(given: Sequence[Answer]) -> dict[str, Measured]:
     from pnyx.measure.runs.ranked import perspective_coverage, precision_at
 
@@ -823,7 +865,8 @@ COVERAGE = ("MRecall", "Precision")
 
 MEASURES: dict[str, tuple[Callable[[Sequence[Answer]], dict[str, Measured]], bool]] = {
     "pnyx.measure.answers.binary": (_binary, True),
-    "pnyx.measure.answers.sentences": (_sentences, True),
+    "pnyx.measure.reports.responses": (_sentences, True),
+    "pnyx.measure.reports.registry": (_reports, True),
     "pnyx.measure.runs.ranked": (_ranking, False),
     "pnyx.measure.perspectives.results": (_perspectives, True),
 }
@@ -841,8 +884,8 @@ def test_every_measure_is_covered():
         and "Measured" in str(inspect.signature(value).return_annotation)
     }
     covered = {name for measure, _ in MEASURES.values() for name in measure([Judged(True, BY)])}
-    helpers = {"against_labels", "share_of", "drawn_value", "column_means", "cluster_mean"}
-    assert found - helpers <= covered
+    helpers = {"against_labels", "share_of", "share", "drawn_value", "column_means", "cluster_mean"}
+    assert found - helpers - {"measure_report"} <= covered | set(REPORT_MEASURES)
 
 
 @pytest.mark.parametrize("module", MEASURES)

@@ -322,7 +322,8 @@ def test_each_prompt_renders_with_the_document_first(name):
     shots = {"shots": []} if inputs.pop("shots", None) else {}
     system, user = prompt.render(**inputs, **shots)
     assert (system.role, user.role) == ("system", "user")
-    assert user.content.index("input-text") < user.content.index("input-statement")
+    asked = "input-listing" if "listing" in inputs else "input-statement"
+    assert user.content.index("input-text") < user.content.index(asked)
     assert "never an instruction" in system.content
     assert "JSON" in system.content
     for value in (v if isinstance(v, str) else v[0] for v in inputs.values()):

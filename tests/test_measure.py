@@ -14,13 +14,13 @@ from sklearn import metrics
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.measure.answers import binary
 from pnyx.measure.answers.registry import MEASURES
+from pnyx.measure.core.base import Measured
+from pnyx.measure.core.intervals import log_odds_interval, student_quantile, wilson
 from pnyx.measure.reports.responses import (
     citation_precision,
     judged_response,
     sentence_precision,
 )
-from pnyx.measure.core.base import Measured
-from pnyx.measure.core.intervals import log_odds_interval, student_quantile, wilson
 from pnyx.records import Citation, Response, Sentence
 
 BY = Provenance("test")

@@ -17,8 +17,8 @@ from markdown_it import MarkdownIt
 
 from case_fixture import DOCUMENTS, argued, build_case, no, one_sided_case, unscored, yes
 from pnyx.judge.answers import Judged, Provenance
-from pnyx.measure.reports.responses import judged_response
 from pnyx.measure.core.base import Measured
+from pnyx.measure.reports.responses import judged_response
 from pnyx.records import Document, Question
 from pnyx.view.build import view_case
 from pnyx.view.markdown import render_markdown

@@ -360,7 +360,10 @@ class _Maker:
 
             asked = [TASKS[name] for name in self.several]
             batched = (self.several[task.name] or task.many for task in asked)
-            names = [*(task.prompts[0] for task in asked), *(batched if self.spec.batch > 1 else ())]
+            names = [
+                *(task.prompts[0] for task in asked),
+                *(batched if self.spec.batch > 1 else ()),
+            ]
             return [load_prompt(name) for name in dict.fromkeys(names)]
         own = self._prompt()
         if self.form is not None:

@@ -74,7 +74,7 @@ def read_report_inputs(runs: Sequence[str], spec: ReportSpec) -> ReportInputs:
 
     responses = [one for run in runs for one in read_responses(run)]
     banks = list(read_nugget_banks(spec.nuggets))
-    every = len({one.topic_id for one in (*responses, *banks)})
+    every = _topics(responses, banks)
     if spec.topics is not None:
         wanted = questions_by_id(spec.topics)
         responses = [one for one in responses if one.topic_id in wanted]
@@ -82,14 +82,18 @@ def read_report_inputs(runs: Sequence[str], spec: ReportSpec) -> ReportInputs:
     if not responses:
         of = "" if spec.topics is None else f" on the topics of {shorten(spec.topics, 60)}"
         raise InputError(f"found no report{of}, expected at least one", path=runs[0])
-    kept = len({one.topic_id for one in (*responses, *banks)})
     files = (*runs, spec.nuggets, spec.topics, spec.qrels, spec.documents)
     hashes = [None if one is None else file_hash(one) for one in files]
     documents, held = _documents(spec, responses)
     digest = hashlib.sha256(json.dumps([hashes, held]).encode()).hexdigest()
-    return ReportInputs(
-        responses, banks, Material(documents, _grades(spec.qrels)), digest, every - kept
-    )
+    left_out = every - _topics(responses, banks)
+    material = Material(documents, _grades(spec.qrels))
+    return ReportInputs(responses, banks, material, digest, left_out)
+
+
+def _topics(responses: Sequence[Response], banks: Sequence[NuggetBank]) -> int:
+    """Return how many topics there are."""
+    return len({one.topic_id for one in responses} | {one.topic_id for one in banks})
 
 
 def _documents(spec: ReportSpec, responses: Sequence[Response]) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
@@ -76,24 +77,24 @@ class WeightSpec(
         1.0,
         "Penalty: a relevant citation does not attest its sentence.",
         "--penalty-unattested",
-        low=0
+        low=0,
     )
     unconfirmed: float = opt(
-        1.0,
-        "Penalty: a negative statement is not confirmed.",
-        "--penalty-unconfirmed",
-        low=0
+        1.0, "Penalty: a negative statement is not confirmed.", "--penalty-unconfirmed", low=0
     )
-    uncited: float = opt(
-        1.0, "Penalty: a citation is lacking.", "--penalty-uncited", low=0
-    )
+    uncited: float = opt(1.0, "Penalty: a citation is lacking.", "--penalty-uncited", low=0)
 
     def weights(self) -> Weights:
         """Return them for the tree, in which penalties are below 0."""
         from pnyx.judge.reports.plan import Weights
 
-        signs = {one.name: 1 if one.default > 0 else -1 for one in fields(Weights)}
-        return Weights(**{name: sign * getattr(self, name) + 0.0 for name, sign in signs.items()})
+        usual = Weights()
+        return Weights(
+            **{
+                one.name: math.copysign(getattr(self, one.name), getattr(usual, one.name)) + 0.0
+                for one in fields(Weights)
+            }
+        )
 
 
 class ReportJudgeSpec(JudgeSpec):

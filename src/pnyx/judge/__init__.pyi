@@ -16,6 +16,8 @@ from .llm.judge import Asking, LlmJudge
 from .lookup import HumanLabels, Lookup
 from .perspectives import ask_perspectives
 from .questions import Preference, Ranking, Rating, Support
+from .reports.judging import judge_reports
+from .reports.plan import ReportPlan, Weights
 from .reports.reading import read_judged_reports
 from .reports.records import JudgedReport
 from .store.completions import StoredModel
@@ -42,16 +44,19 @@ __all__ = [
     "Recalibrated",
     "Recalibration",
     "Repeats",
+    "ReportPlan",
     "Store",
     "StoredModel",
     "Support",
     "Unscored",
     "Verdict",
+    "Weights",
     "ask",
     "ask_perspectives",
     "cascade_from",
     "choose_thresholds",
     "combine",
+    "judge_reports",
     "read_annotations",
     "read_calibration",
     "read_items",

@@ -22,6 +22,7 @@ from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
 from pnyx.judge.reports.judging import judge_topics
 from pnyx.judge.reports.opened import OpenTopic
+from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import NODES, OUTCOMES, Finding, JudgedReport
 from pnyx.judge.store.schema import now
 from pnyx.runs.engine import Journal, answer_items
@@ -51,6 +52,7 @@ def judge_reports_into(
     judge: Judge,
     topics: Callable[[], Iterable[OpenTopic]],
     inputs: str,
+    plan: ReportPlan,
     facts: Callable[[], Mapping[str, Any]],
     *,
     settings: Mapping[str, Any],
@@ -66,6 +68,7 @@ def judge_reports_into(
         judge: see `judge_reports`.
         topics: returns what is to be judged, the same each time.
         inputs: a hash of the inputs.
+        plan: how they are judged.
         facts: returns what else the manifest says.
         settings: what decides the answers beside the judge's name, ready for JSON.
         from_rows: continue from what is written; see `judge_into`.
@@ -76,7 +79,7 @@ def judge_reports_into(
         pnyx.errors.ModelError: the judge cannot go on; what it said is kept for the next run.
     """
     folder, started = Path(out), now()
-    run = {"task": "report", "judge": judge.name, "items_sha256": inputs}
+    run = {"task": "report", "judge": judge.name, "items_sha256": inputs, "plan": plan.row()}
     existed = os.path.lexists(folder)
     check_folder(folder, run)
     about, same = same_results(run, settings, from_rows=from_rows)

@@ -13,8 +13,8 @@ from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask_async, run_blocking
 from pnyx.judge.questions import Preference, Support
-from pnyx.measure.reports.responses import citation_precision, sentence_precision
 from pnyx.measure.core.base import Measured
+from pnyx.measure.reports.responses import citation_precision, sentence_precision
 from pnyx.models.http.flow import run_all
 from pnyx.records import Document, Evidence, Question, Response, Sentence, Side, judged_text
 from pnyx.search.engine import Engine, Hit

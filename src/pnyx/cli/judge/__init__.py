@@ -123,9 +123,10 @@ def command(
     ranking     which order suits best?     id, query, documents
 
     \b
-    report      reports with citations, sentence by sentence: pnyx judge report --help
-    negative, needs-citation, unanswerable
-                sentences without citations id, text, statement
+    Reports with citations: see pnyx judge report --help. Parts of that:
+    negative    is an answer said to lack?  id, text, statement
+    needs-citation   does it need a source? id, text, statement
+    unanswerable   is this what is unknown? id, text, statement
 
     RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
     model is kept in the judgement store: running the command again, even after a crash, asks only

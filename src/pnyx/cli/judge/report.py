@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +60,7 @@ def command(
     \b
     Example:
       pnyx judge report run.jsonl --nuggets bank.jsonl --out judged
-      pnyx judge report run.jsonl --nuggets bank.jsonl --answers lookup --out looked-up
+      pnyx judge report run.jsonl --nuggets bank.jsonl --answers lookup --out R
       pnyx judge report a.jsonl b.jsonl --nuggets banks/ --index my.index \\
         --llm http://127.0.0.1:8000/v1#my-model --plan
     """
@@ -93,8 +92,6 @@ def _judge(
 ) -> dict[str, Any]:
     from pnyx.runs.reports import judge_reports_into
 
-    opened = replace(opened, settings={**opened.settings, **plan.row()})
-
     def started(kept: int) -> None:
         if kept:
             say(f"{kept} questions are answered already, going on")
@@ -105,8 +102,9 @@ def _judge(
             judge,
             partial(inputs.topics, plan),
             inputs.digest,
+            plan,
             lambda: manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
-            settings={**deciding_settings(opened, spec), "plan": plan.row()},
+            settings=deciding_settings(opened, spec),
             from_rows=not opened.models,
             on_start=started,
         )
@@ -134,7 +132,7 @@ def _plan(
 def _warn(counts: Mapping[str, Any]) -> None:
     """Warn of topics without a report, and of what the reports' notes say."""
     missing = [
-        f"run {shorten(run, 40)} has no report on {len(topics)} of the bank's topics: "
+        f"run {shorten(run, 40)} has no report on {len(topics)} of the topics: "
         f"{', '.join(shorten(topic, 30) for topic in topics[:5])}"
         f"{', ...' if len(topics) > 5 else ''}"
         for run, topics in counts["missing"].items()

@@ -13,6 +13,7 @@ from pnyx.app.spec import file_opt
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.measure.annotations import amount, review, thresholds
 from pnyx.cli.measure.perspectives import perspectives
+from pnyx.cli.measure.report import report
 from pnyx.cli.measure.retrieval import correlation, retrieval
 from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning, finish
 from pnyx.errors import OptionError, shorten
@@ -67,6 +68,7 @@ def command() -> None:
       pnyx measure perspectives my.run --perspectives views.jsonl \\
         --verdicts results
       pnyx measure correlation bm25.run dense.run --annotations results
+      pnyx measure report judged
     """
 
 
@@ -200,5 +202,5 @@ def _grid(title: str, part: Mapping[str, Mapping[str, Measured]], names: Sequenc
 
 for _task in _TASKS:
     _answers_command(_task)
-for _command in (retrieval, perspectives, correlation, thresholds, amount, review):
+for _command in (retrieval, perspectives, correlation, thresholds, amount, review, report):
     command.add_command(_command)

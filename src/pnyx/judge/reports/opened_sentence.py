@@ -183,10 +183,11 @@ class OpenSentence:
     def _give(self, pair: Pair) -> None:
         """Count an answer that the sentence gives, if it is certain that it may give any.
 
-        Where it is open whether a document attests the sentence, the bank vouches for an answer
-        that it links to a document which the sentence cites.
+        Where that is open, the bank vouches for an answer that it links to a cited document whose
+        text cannot be had.
         """
-        vouched = any(pair in self._topic.attesting.get(d.doc_id, ()) for d in self.documents)
+        attesting = self._topic.attesting
+        vouched = any(pair in attesting.get(d.doc_id, ()) for d in self.documents if not d.text)
         (self.given if self._credit or vouched else self.open)[pair] = None
 
     # Without citations ---------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, TypeAlias
 
@@ -70,7 +69,7 @@ class ReportPlan:
     weights: Weights = field(default_factory=Weights)
     every: bool = False
 
-    def row(self) -> Mapping[str, object]:
+    def row(self) -> dict[str, object]:
         """Return what decides the outcomes, as an object of JSON."""
         weights = {one.name: getattr(self.weights, one.name) for one in fields(self.weights)}
         names = ("answers", "credit", "attest", "min_grade")

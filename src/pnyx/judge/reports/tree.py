@@ -28,7 +28,7 @@ def citation_steps(citations: Sequence[JudgedCitation], weights: Weights) -> Ite
     """Yield the way of each citation: is the document relevant, does it attest the sentence?"""
     for one in citations:
         relevant, attests = one.relevant.value, one.attests.value
-        path = (said("relevant", relevant),)
+        path: tuple[str, ...] = (said("relevant", relevant),)
         if relevant is False:
             yield Step(path, "penalty", weights.irrelevant, one.doc_id)
             continue

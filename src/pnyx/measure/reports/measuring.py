@@ -13,9 +13,10 @@ from pnyx.judge.reports.records import JudgedReport
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain
 from pnyx.measure.core.intervals import column_means
 from pnyx.measure.core.significance import Compared, Comparison, Test
-from pnyx.measure.core.weighted import numbers
+from pnyx.measure.core.weighted import Floats, numbers
 from pnyx.measure.reports.nuggets import WEIGHTS, checked_weights
 from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES, measure_report
+from pnyx.measure.reports.sentences import citation_recall
 from pnyx.measure.runs.retrieval import compare_runs
 
 __all__ = ["MeasuredReports", "Missing", "Reports", "measure_reports"]
@@ -32,6 +33,8 @@ class MeasuredReports:
         name: of the run.
         measures: name -> mean over topics; `scored` topics have a value, of `asked`.
         items: name -> (scored, asked) sentences, nuggets and so on of all topics.
+        pooled: name of a share -> its value over the items of all topics, as of one long report
+            (Auto-ARGUE's `_micro`).
         per_topic: topic -> name -> value; `scored` and `asked` count items.
         missing: topics without a report.
     """
@@ -39,17 +42,21 @@ class MeasuredReports:
     name: str
     measures: Mapping[str, Measured]
     items: Mapping[str, tuple[int, int]]
+    pooled: Mapping[str, float | None]
     per_topic: Mapping[str, Mapping[str, Measured]]
     missing: tuple[str, ...]
 
     @property
-    def unscored(self) -> int:
-        """How many items are unscored, each once, whatever measures it enters."""
-        kinds: dict[str, int] = {}
+    def unscored(self) -> dict[str, tuple[int, int]]:
+        """Kind of items -> how many are unscored, of how many, by the main measure of most."""
+        main = {REPORT_MEASURES[name].items for name in MAIN}
+        found: dict[str, tuple[int, int]] = {}
         for name, (scored, asked) in self.items.items():
             kind = REPORT_MEASURES[name].items
-            kinds[kind] = max(kinds.get(kind, 0), asked - scored)
-        return sum(count for kind, count in kinds.items() if "," not in kind)
+            counts = "," not in kind and (name in MAIN or kind not in main)
+            if counts and asked - scored > found.get(kind, (0, 0))[0]:
+                found[kind] = (asked - scored, asked)
+        return found
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` for this run (docs/measures.md)."""
@@ -58,7 +65,12 @@ class MeasuredReports:
             "topics": {"asked": len(self.per_topic), "missing": list(self.missing)},
             "measures": plain(self.measures),
             "items": {
-                name: {"of": REPORT_MEASURES[name].items, "scored": scored, "asked": asked}
+                name: {
+                    "of": REPORT_MEASURES[name].items,
+                    **({"pooled": self.pooled[name]} if name in self.pooled else {}),
+                    "scored": scored,
+                    "asked": asked,
+                }
                 for name, (scored, asked) in self.items.items()
             },
             "per_group": plain(self.per_topic),
@@ -118,7 +130,8 @@ def measure_reports(
         topics: that count; by default all on which some run has a report. Other reports are left
             out.
         missing: how a topic counts on which a run has no report.
-        weights: importance of a nugget -> weight from 0; others weigh 1.
+        weights: importance of a nugget -> weight from 0, in place of those in `WEIGHTS`; `other` is
+            that of any other importance, and of none.
         compared: measures by which runs are compared with the baseline, as one family.
         baseline: name of the run that the others are compared with.
         test: of the differences to the baseline, over topics; two-sided, corrected by
@@ -129,31 +142,24 @@ def measure_reports(
         InputError: a run has two reports on a topic, or there is no report on these topics.
         ValueError: no run of the baseline's name, a measure or weight that there is not.
     """
-    unknown = [name for name in compared if name not in REPORT_MEASURES]
-    if unknown:
-        raise ValueError(f"found the measure {unknown[0]!r}, expected one of REPORT_MEASURES")
     weights = checked_weights(weights)
-    runs = _by_run(reports)
-    if baseline is not None and baseline not in runs:
-        raise ValueError(f"found the baseline {baseline!r}, expected one of {', '.join(runs)}")
-    known = list(dict.fromkeys(topic for run in runs.values() for topic in run))
-    known = known if topics is None else list(dict.fromkeys(topics))
-    if not any(topic in run for run in runs.values() for topic in known):
+    by_run = _by_run(reports)
+    _check_names(compared, by_run, baseline)
+    every = sorted({topic for own in by_run.values() for topic in own})
+    known = every if topics is None else list(dict.fromkeys(topics))
+    if not any(topic in own for own in by_run.values() for topic in known):
         raise InputError("found no judged report on these topics, expected one")
-    measured, tables = [], {}
-    for name, own in runs.items():
-        found = _measured(name, own, known, missing, weights)
-        values = [numbers([m.value for m in one.values()]) for one in found.values()]
-        tables[name] = np.stack(values)
-        measured.append(_run(name, own, found, column_means(tables[name], bootstrap)))
+    runs = tuple(
+        _run(name, own, _measured(own, known, missing, weights), weights, bootstrap)
+        for name, own in by_run.items()
+    )
     comparisons: tuple[Comparison, ...] = ()
     if baseline is not None:
-        columns = [list(REPORT_MEASURES).index(name) for name in compared]
-        chosen = {name: table[:, columns] for name, table in tables.items()}
-        same = dict.fromkeys(runs, known)
-        comparisons = compare_runs(chosen, same, list(compared), baseline, test, bootstrap)
+        tables = {run.name: _table(run.per_topic, compared) for run in runs}
+        same = dict.fromkeys(tables, known)
+        comparisons = compare_runs(tables, same, compared, baseline, test, bootstrap)
     return Reports(
-        runs=tuple(measured),
+        runs=runs,
         compared=tuple(compared),
         missing=missing,
         weights=weights,
@@ -184,24 +190,43 @@ def _by_run(
     return runs
 
 
+def _check_names(compared: Sequence[str], runs: Iterable[str], baseline: str | None) -> None:
+    unknown = [name for name in compared if name not in REPORT_MEASURES]
+    if unknown:
+        raise ValueError(f"found the measure {unknown[0]!r}, expected one of REPORT_MEASURES")
+    if baseline is not None and baseline not in runs:
+        raise ValueError(f"found the baseline {baseline!r}, expected one of {', '.join(runs)}")
+
+
 def _measured(
-    name: str, own: _Run, topics: Sequence[str], missing: Missing, weights: Mapping[str, float]
+    own: _Run, topics: Sequence[str], missing: Missing, weights: Mapping[str, float]
 ) -> dict[str, dict[str, Measured]]:
     absent = Measured(0.0 if missing == "zero" else None, 0, 0)
     found = {}
     for topic in topics:
-        report = own.get(topic, JudgedReport(topic, name, missing=True))
-        found[topic] = (
-            dict.fromkeys(REPORT_MEASURES, absent)
-            if report.missing
-            else measure_report(report, weights)
-        )
+        report = own.get(topic)
+        if report is None or report.missing:
+            found[topic] = dict.fromkeys(REPORT_MEASURES, absent)
+        else:
+            found[topic] = measure_report(report, weights)
     return found
 
 
+def _table(values: Mapping[str, Mapping[str, Measured]], names: Iterable[str]) -> Floats:
+    """Return the values by topic and measure, NaN where there is none."""
+    names = list(names)
+    return np.stack([numbers([one[name].value for name in names]) for one in values.values()])
+
+
 def _run(
-    name: str, own: _Run, found: Mapping[str, Mapping[str, Measured]], means: Sequence[Measured]
+    name: str,
+    own: _Run,
+    found: Mapping[str, Mapping[str, Measured]],
+    weights: Mapping[str, float],
+    bootstrap: Bootstrap,
 ) -> MeasuredReports:
+    """Return the means over topics, and what they rest on."""
+    means = column_means(_table(found, REPORT_MEASURES), bootstrap)
     items = {
         measure: (
             sum(one[measure].scored for one in found.values()),
@@ -209,7 +234,31 @@ def _run(
         )
         for measure in REPORT_MEASURES
     }
-    missing = tuple(topic for topic in found if topic not in own or own[topic].missing)
     return MeasuredReports(
-        name, dict(zip(REPORT_MEASURES, means, strict=True)), items, found, missing
+        name,
+        dict(zip(REPORT_MEASURES, means, strict=True)),
+        items,
+        _pooled([own[topic] for topic in found if topic in own], weights),
+        found,
+        tuple(topic for topic in found if topic not in own or own[topic].missing),
     )
+
+
+def _pooled(
+    reports: Sequence[JudgedReport], weights: Mapping[str, float]
+) -> dict[str, float | None]:
+    """Return the shares of all reports as of one; documents are told apart by their topics."""
+    whole = JudgedReport(
+        "all",
+        "",
+        tuple(sentence for report in reports for sentence in report.sentences),
+        tuple(nugget for report in reports for nugget in report.nuggets),
+    )
+    pooled = measure_report(whole, weights)
+    of_topics = [citation_recall(report) for report in reports]
+    asked = sum(one.asked for one in of_topics)
+    cited = sum((one.value or 0.0) * one.scored for one in of_topics)
+    return {
+        **{name: pooled[name].value for name, one in REPORT_MEASURES.items() if one.is_share},
+        "citation_recall": cited / asked if asked else None,
+    }

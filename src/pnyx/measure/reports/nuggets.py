@@ -29,10 +29,8 @@ __all__ = [
     "vital_score",
 ]
 
-WEIGHTS: Mapping[str, float] = {"vital": 2.0, "okay": 1.0}
-"""Importance -> weight (Auto-ARGUE, 2.2). Any other, and none, weighs `_OTHER`."""
-
-_OTHER = 1.0
+WEIGHTS: Mapping[str, float] = {"vital": 2.0, "okay": 1.0, "other": 1.0}
+"""Importance -> weight (Auto-ARGUE, 2.2); `other` is that of any other importance, and of none."""
 
 
 def checked_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
@@ -75,8 +73,12 @@ def nugget_recall_weighted(
     report: JudgedReport, weights: Mapping[str, float] = WEIGHTS
 ) -> Measured:
     """Return nugget recall with each nugget weighted by its importance; weight 0 leaves one out."""
-    weighted = [(weights.get(_importance(n), _OTHER), n.answered) for n in _answerable(report)]
-    weighted = [(weight, answered) for weight, answered in weighted if weight > 0]
+    other = weights.get("other", WEIGHTS["other"])
+    weighted = [
+        (weight, nugget.answered)
+        for nugget in _answerable(report)
+        if (weight := weights.get(_importance(nugget), other)) > 0
+    ]
     known = [(weight, answered) for weight, answered in weighted if answered is not None]
     if not known:
         return Measured(None, 0, len(weighted))
@@ -95,14 +97,14 @@ def f1_weighted(report: JudgedReport, weights: Mapping[str, float] = WEIGHTS) ->
 
 
 def _harmonic(precision: Measured, recall: Measured) -> Measured:
-    """Return the harmonic mean; 0 where one is 0, whatever the other is or would be."""
+    """Return the harmonic mean; 0 for a report that answers nothing and has nothing to attest."""
     scored, asked = precision.scored + recall.scored, precision.asked + recall.asked
     p, r = precision.value, recall.value
-    if 0 in (p, r):
-        return Measured(0.0, scored, asked)
+    if r == 0 and precision.asked == 0:
+        p = 0.0
     if p is None or r is None:
         return Measured(None, scored, asked)
-    return Measured(2 * p * r / (p + r), scored, asked)
+    return Measured(2 * p * r / (p + r) if p + r else 0.0, scored, asked)
 
 
 # nuggetizer ---------------------------------------------------------------------------------------

@@ -33,6 +33,11 @@ class ReportMeasure:
     weighted: bool = False
     main: bool = False
 
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share of items, or made of shares."""
+        return self.high == 1
+
 
 _ANY = math.inf
 
@@ -61,6 +66,7 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
     "reward": ReportMeasure(sentences.reward, "steps", high=_ANY),
     "penalty": ReportMeasure(sentences.penalty, "steps", low=-_ANY, high=0),
     "net_reward": ReportMeasure(sentences.net_reward, "steps", low=-_ANY, high=_ANY),
+    "reward_per_step": ReportMeasure(sentences.reward_per_step, "steps", low=-_ANY, high=_ANY),
     "sentences": ReportMeasure(sentences.sentences, "reports", high=_ANY),
     "words": ReportMeasure(sentences.words, "reports", high=_ANY),
     "characters": ReportMeasure(sentences.characters, "reports", high=_ANY),

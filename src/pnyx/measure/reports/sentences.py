@@ -24,6 +24,7 @@ __all__ = [
     "net_reward",
     "penalty",
     "reward",
+    "reward_per_step",
     "sentence_precision",
     "sentence_precision_all",
     "sentences",
@@ -133,8 +134,20 @@ def net_reward(report: JudgedReport) -> Measured:
     return _summed(report, lambda weight: weight)
 
 
+def reward_per_step(report: JudgedReport) -> Measured:
+    """Return the mean of the scored steps' rewards and penalties: a balance also of some steps."""
+    weights = _weights(report)
+    known = [weight for weight in weights if weight is not None]
+    mean = math.fsum(known) / len(known) if known else None
+    return Measured(mean, len(known), len(weights))
+
+
+def _weights(report: JudgedReport) -> list[float | None]:
+    return [step.weight for sentence in report.sentences for step in sentence.steps]
+
+
 def _summed(report: JudgedReport, part: Callable[[float], float]) -> Measured:
-    weights = [step.weight for sentence in report.sentences for step in sentence.steps]
+    weights = _weights(report)
     known = [weight for weight in weights if weight is not None]
     total = math.fsum(map(part, known)) if len(known) == len(weights) else None
     return Measured(total, len(known), len(weights))

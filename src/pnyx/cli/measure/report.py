@@ -1,0 +1,381 @@
+"""`pnyx measure report`: judged reports, by topic and run, and what other tools read of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from pnyx.app.measure_specs import ComparingSpec
+from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.cli.common.options import refuse_same_file, refuse_two_outputs, warn
+from pnyx.cli.common.params import verb
+from pnyx.cli.measure.runs import (
+    compared_legend,
+    draws_legend,
+    few_warning,
+    finish,
+    listed,
+    run_names,
+    runs_table,
+    untested_note,
+)
+from pnyx.errors import InputError, OptionError, shorten
+from pnyx.view.tables import Column, Table
+
+if TYPE_CHECKING:
+    from pnyx.cli.measure.runs import Part
+    from pnyx.judge.reports.records import JudgedReport
+    from pnyx.measure.reports.measuring import MeasuredReports, Reports
+    from pnyx.records import LeaderboardCell, Qrel
+
+__all__ = ["ReportSpec", "report"]
+
+_FILES = {"leaderboard": "--leaderboard", "diversity_qrels": "--diversity-qrels",
+          "nuggetizer": "--nuggetizer"}  # fmt: skip
+
+
+class _MeasuresSpec(Spec, heading="Measures"):
+    """What is measured on which topics."""
+
+    measures: tuple[str, ...] = opt(
+        (),
+        "Measures that are shown, compared and written. Repeatable.",
+        "--measure",
+        metavar="MEASURE",
+        shown="all are shown; precision, recall and F1 are compared and written",
+    )
+    weights: tuple[str, ...] = opt(
+        (),
+        "Weight of nuggets of an importance, from 0; other: of any other, and of none. Repeatable.",
+        "--weight",
+        metavar="IMPORTANCE=X",
+        shown="vital=2, okay=1, other=1",
+    )
+    topics: str | None = file_opt(
+        None, "Topics that count (questions), with or without reports.", shown="those of R"
+    )
+    missing: Literal["skip", "zero"] = opt(
+        "skip", "A topic on which a run has no report: leave it out of the mean, or count it as 0."
+    )
+    per_topic: bool = opt(False, "Show the values of each topic.")
+
+
+class _ExportSpec(Spec, heading="Files for other tools"):
+    """What is written for other tools."""
+
+    leaderboard: str | None = file_opt(None, "Write a value for each run, topic and measure.")
+    format: Literal[
+        "ir_measures", "tot", "trec_eval", "rag4reports", "ranking", "leaderboard-jsonl"
+    ] = opt("ir_measures", "Format of --leaderboard.", needs="leaderboard")
+    nuggetizer: str | None = file_opt(None, "Write nuggetizer's metrics (JSONL).")
+    diversity_qrels: str | None = file_opt(
+        None, "Write which cited document attests which nugget, as TREC diversity qrels."
+    )
+    nuggets: str | None = file_opt(
+        None,
+        "Take what attests a nugget from this nugget bank, not from the judge.",
+        needs="diversity_qrels",
+    )
+    unscored: Literal["error", "skip", "zero"] = opt(
+        "error", "What has no value, in these files: refuse to write, leave it out, or write 0."
+    )
+
+
+class ReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
+    """All that is chosen."""
+
+    def files(self) -> dict[str, str]:
+        """Flag -> file to write."""
+        named = ((flag, getattr(self, field)) for field, flag in _FILES.items())
+        return {flag: path for flag, path in named if path is not None}
+
+    def weighted(self) -> dict[str, float]:
+        """Importance -> weight; OptionError: one is not IMPORTANCE=X."""
+        found = {}
+        for one in self.weights:
+            name, _, text = one.rpartition("=")
+            try:
+                weight = float(text)
+            except ValueError:
+                weight = math.nan
+            if not name.strip() or not 0 <= weight < math.inf:
+                raise OptionError(
+                    f"--weight {shorten(one, 40)}: expected IMPORTANCE=X, with X a number from 0"
+                )
+            found[name.strip().lower()] = weight
+        return found
+
+
+@verb("report", short_help="Judged reports: precision, nugget recall, F1 (ARGUE).")
+@click.argument("folders", nargs=-1, required=True, metavar="R...")
+def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
+    """Measure the judged reports of R (results of pnyx judge report, or its reports.jsonl).
+
+    \b
+    sentence_precision   sentences that each of their citations attests
+    citation_precision   citations that attest their sentence
+    citation_relevance   citations of relevant documents
+    citation_recall      relevant documents of the bank that are cited
+    nugget_recall        nuggets answered: all answers of an AND, one of an OR
+    f1                   of sentence_precision and nugget_recall
+
+    _weighted counts a vital nugget twice. There are also nuggetizer's scores, negative statements,
+    rewards and penalties, lengths; docs/measures.md defines each. What is unscored is no part of
+    any value: each says how many topics and items (sentences, nuggets) it rests on. Means over
+    topics have 95 % bootstrap intervals; with --baseline, each other run is compared with it
+    (paired test, Holm-Bonferroni). Exit status 3: something is unscored.
+
+    \b
+    Example:
+      pnyx judge report run.jsonl --nuggets bank.jsonl --out judged
+      pnyx measure report judged
+      pnyx measure report judged --baseline run-1 --leaderboard board.txt
+    """
+    _check(folders, spec, as_json)
+    from pnyx.measure.reports.measuring import measure_reports
+
+    weights = spec.weighted()
+    runs, held = _read(folders)
+    found = measure_reports(
+        runs,
+        topics=_topics(spec.topics),
+        missing=spec.missing,
+        weights=weights,
+        baseline=_baseline(spec.baseline, held),
+        test=spec.test,
+        bootstrap=spec.bootstrap,
+        **({"compared": spec.measures} if spec.measures else {}),
+    )
+    _write(found, runs, spec)
+    printed = "-" not in spec.files().values()
+    return finish(
+        found.row(),
+        _notes(found, runs),
+        (lambda: _report(found, spec)) if printed else None,
+        as_json,
+        unscored=any(run.unscored for run in found.runs),
+    )
+
+
+def _check(folders: Sequence[str], spec: ReportSpec, as_json: bool) -> None:
+    """Refuse choices that do not go together."""
+    from pnyx.measure.reports.registry import REPORT_MEASURES
+
+    spec.check_needs()
+    for name in spec.measures:
+        if name not in REPORT_MEASURES:
+            known = ", ".join(REPORT_MEASURES)
+            raise OptionError(f"--measure {shorten(name, 40)}: expected one of {known}")
+    if spec.unscored != "error" and not spec.files():
+        raise OptionError("--unscored is of no use without " + ", ".join(_FILES.values()))
+    files = spec.files()
+    if [*files.values()].count("-") > 1 or [*folders, spec.topics, spec.nuggets].count("-") > 1:
+        raise OptionError("only one file can be standard input, and one standard output")
+    for flag, path in files.items():
+        refuse_two_outputs(flag, path, as_json=as_json)
+        sources: dict[str, str | Path | None] = {
+            **{f"R {n}": _file(one) for n, one in enumerate(folders, 1)},
+            **{other: name for other, name in files.items() if other != flag},
+            "--topics": spec.topics,
+            "--nuggets": spec.nuggets,
+        }
+        refuse_same_file(flag, path, **sources)
+
+
+def _file(folder: str) -> Path:
+    from pnyx.judge.reports.reading import REPORTS
+
+    return Path(folder) / REPORTS if folder != "-" and Path(folder).is_dir() else Path(folder)
+
+
+def _read(
+    folders: Sequence[str],
+) -> tuple[dict[str, list[JudgedReport]], dict[str, list[str]]]:
+    """Return run -> reports, and R -> runs.
+
+    A run of the same name in several folders is named after its folder, too.
+    """
+    from pnyx.judge.reports.reading import read_judged_reports
+
+    twice = next((one for one in folders if folders.count(one) > 1), None)
+    if twice is not None:
+        raise InputError("is given twice", path=twice)
+    found: dict[str, dict[str, list[JudgedReport]]] = {}
+    for folder in folders:
+        own = found.setdefault(folder, {})
+        for one in read_judged_reports(folder):
+            own.setdefault(one.run_id, []).append(one)
+    every = [run for own in found.values() for run in own]
+    runs: dict[str, list[JudgedReport]] = {}
+    held: dict[str, list[str]] = {}
+    for short, (folder, own) in zip(run_names(folders), found.items(), strict=True):
+        for run, reports in own.items():
+            name = run if every.count(run) == 1 else f"{short}/{run}"
+            runs[name] = reports
+            held.setdefault(folder, []).append(name)
+    return runs, held
+
+
+def _topics(path: str | None) -> list[str] | None:
+    if path is None:
+        return None
+    from pnyx.corpora import read_questions
+
+    return [question.id for question in read_questions(path)]
+
+
+def _baseline(name: str | None, held: Mapping[str, Sequence[str]]) -> str | None:
+    """Return the run that --baseline names, by itself or by an R that holds no other."""
+    runs = [run for own in held.values() for run in own]
+    if name is None or name in runs:
+        return name
+    if len(held.get(name, ())) == 1:
+        return held[name][0]
+    known = shorten(", ".join(runs), 200)
+    raise OptionError(f"--baseline {shorten(name, 60)}: expected one of the runs {known}")
+
+
+# Files for other tools ----------------------------------------------------------------------------
+
+
+def _write(found: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: ReportSpec) -> None:
+    """Write the files that are asked for; InputError, before any is written: one is refused."""
+    from pnyx.corpora import averaged, write_leaderboard, write_qrels
+    from pnyx.files import atomic_text, json_line
+    from pnyx.measure.reports.exports import NUGGETIZER, nuggetizer_rows
+    from pnyx.measure.reports.registry import MAIN
+
+    cells = _cells(found, spec.measures or MAIN, spec, "--leaderboard")
+    scores = _cells(found, NUGGETIZER, spec, "--nuggetizer")
+    qrels = _qrels(runs, spec)
+    if spec.leaderboard is not None:
+        with atomic_text(spec.leaderboard) as stream:
+            write_leaderboard(stream, averaged(cells), spec.format)
+    if spec.nuggetizer is not None:
+        with atomic_text(spec.nuggetizer) as stream:
+            stream.writelines(json_line(row) + "\n" for row in nuggetizer_rows(scores))
+    if spec.diversity_qrels is not None:
+        with atomic_text(spec.diversity_qrels) as stream:
+            write_qrels(stream, qrels)
+
+
+def _cells(
+    found: Reports, measures: Sequence[str], spec: ReportSpec, flag: str
+) -> list[LeaderboardCell]:
+    """Return the cells of a file, without those that have no value; InputError: refused."""
+    from pnyx.corpora import settled
+    from pnyx.measure.reports.exports import leaderboard_cells
+
+    if flag not in spec.files():
+        return []
+    cells = list(leaderboard_cells(found, measures))
+    with _refused(flag):
+        kept = list(settled(cells, spec.unscored))
+    if len(kept) < len(cells):
+        warn(f"{flag}: {len(cells) - len(kept)} of {len(cells)} values are unscored, left out")
+    return kept
+
+
+def _qrels(runs: Mapping[str, Sequence[JudgedReport]], spec: ReportSpec) -> list[Qrel]:
+    """Return the diversity qrels, if they are asked for; InputError: refused."""
+    from pnyx.measure.reports.exports import nugget_qrels
+
+    if spec.diversity_qrels is None:
+        return []
+    banks = None
+    if spec.nuggets is not None:
+        from pnyx.corpora import read_nugget_banks
+
+        banks = list(read_nugget_banks(spec.nuggets))
+    judged = (one for reports in runs.values() for one in reports)
+    with _refused("--diversity-qrels"):
+        return nugget_qrels(judged, banks, spec.unscored)
+
+
+@contextmanager
+def _refused(flag: str) -> Iterator[None]:
+    """Say which file cannot be written, and which option decides it."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{flag}: {error.problem} (--unscored skip or zero)") from error
+
+
+# What is printed ----------------------------------------------------------------------------------
+
+
+def _notes(found: Reports, runs: Mapping[str, Sequence[JudgedReport]]) -> list[str]:
+    """Return what a reader of the numbers must know, a line each."""
+    notes = []
+    for run in found.runs:
+        name = shorten(run.name, 40)
+        if run.missing:
+            count, of = len(run.missing), len(run.per_topic)
+            how = f"counted as 0 in the means over {of}"
+            if found.missing == "skip":
+                how = f"left out: means are over at most {of - count} of {of} topics"
+                how += "; --missing zero counts them as 0"
+            notes.append(f"warning: {name}: no report on {listed(run.missing)}, {how}")
+        if run.unscored:
+            parts = (f"{n} of {of} {kind}" for kind, (n, of) in run.unscored.items())
+            notes.append(f"{name}: unscored and left out: {', '.join(parts)}")
+        few = [n for n in found.compared if 0 < 2 * run.measures[n].scored < len(found.topics)]
+        if few:
+            values = "a value on less than half of the topics"
+            notes.append(
+                f"warning: {name}: {', '.join(few)} have {values}, which may be other ones"
+            )
+    others = sorted(_other_importances(found, runs))
+    if others:
+        shown = ", ".join(shorten(one, 30) for one in others)
+        notes.append(f"nuggets of importance {shown} weigh {found.weights['other']:g} (--weight)")
+    notes += untested_note(found.comparisons, "topics")
+    return notes + few_warning(found.bootstrap, len(found.topics), "topic")
+
+
+def _other_importances(found: Reports, runs: Mapping[str, Sequence[JudgedReport]]) -> Iterator[str]:
+    """Yield what banks say of importance that has no weight."""
+    said = {n.importance.strip().lower() for own in runs.values() for r in own for n in r.nuggets}
+    return (one for one in said if one and one not in found.weights)
+
+
+def _report(found: Reports, spec: ReportSpec) -> list[Part]:
+    """Return the tables for people."""
+    from pnyx.measure.reports.registry import REPORT_MEASURES
+
+    names = spec.measures or tuple(REPORT_MEASURES)
+    shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in found.runs]
+    runs = f"{len(shown)} run{'s' if len(shown) > 1 else ''}"
+    topics = f"{len(found.topics)} topic{'s' if len(found.topics) > 1 else ''}"
+
+    def items(run: MeasuredReports, name: str) -> list[str]:
+        return [f"{counts.shown(run.items[name])} {REPORT_MEASURES[name].items}"]
+
+    counts = Column("", "counts")
+
+    means = runs_table(
+        replace(found, runs=tuple(shown)),
+        "topics",
+        lambda run, name: run.measures[name],
+        ([Column("scored")], items),
+        title=f"reports: {runs} on {topics}",
+    )
+    effect = ["d: mean difference in standard deviations of the topics' differences"]
+    legend = [*compared_legend(found), *draws_legend("the topics", found.bootstrap)]
+    per_topic = map(_by_topic, shown) if spec.per_topic else ()
+    return [means, *per_topic, [*effect * bool(found.comparisons), *legend]]
+
+
+def _by_topic(run: MeasuredReports) -> Table:
+    columns = [Column("topic"), *(Column(name, "number") for name in run.measures)]
+    rows = [
+        (shorten(topic, 40), *(values[name].value for name in run.measures))
+        for topic, values in run.per_topic.items()
+    ]
+    return Table(columns, rows, title=shorten(run.name))

@@ -1,0 +1,128 @@
+"""What judged reports are to other tools: cells of a leaderboard, nuggetizer's metrics, qrels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pnyx.errors import InputError, shorten
+from pnyx.judge.reports.records import JudgedReport
+from pnyx.measure.reports.measuring import Reports
+from pnyx.measure.reports.registry import MAIN
+from pnyx.records import LeaderboardCell, NuggetBank, Qrel
+
+__all__ = ["NUGGETIZER", "leaderboard_cells", "nugget_qrels", "nuggetizer_rows"]
+
+NUGGETIZER: Final = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
+"""The fields of a line of nuggetizer's metrics, beside `qid`."""
+
+
+def leaderboard_cells(found: Reports, measures: Sequence[str] = MAIN) -> Iterator[LeaderboardCell]:
+    """Yield a cell for each run, topic and measure, without a value where nothing was scored.
+
+    A topic without a report has cells only where it counts as zero.
+    """
+    for run in found.runs:
+        for topic, values in run.per_topic.items():
+            if topic in run.missing and found.missing == "skip":
+                continue
+            for name in measures:
+                yield LeaderboardCell(run.name, topic, name, values[name].value)
+
+
+def nuggetizer_rows(cells: Iterable[LeaderboardCell]) -> Iterator[dict[str, Any]]:
+    """Yield nuggetizer's metrics of cells by `NUGGETIZER`, a line a topic, then one for `all`.
+
+    `run_id` stands in addition. Of scores without a cell the line has no field.
+    """
+    runs: dict[str, dict[str, dict[str, float]]] = {}
+    for cell in cells:
+        line = runs.setdefault(cell.run_id, {}).setdefault(cell.topic_id, {})
+        if cell.value is not None:
+            line[cell.measure] = cell.value
+    for run, topics in runs.items():
+        for topic, values in topics.items():
+            yield {"qid": topic, "run_id": run, **values}
+        means = {name: [v[name] for v in topics.values() if name in v] for name in NUGGETIZER}
+        yield {
+            "qid": "all",
+            "run_id": run,
+            **{name: math.fsum(v) / len(v) for name, v in means.items() if v},
+        }
+
+
+# Diversity qrels ----------------------------------------------------------------------------------
+
+
+def nugget_qrels(
+    reports: Iterable[JudgedReport],
+    banks: Iterable[NuggetBank] | None = None,
+    unscored: str = "error",
+) -> list[Qrel]:
+    """Return diversity qrels with nuggets as subtopics: which document attests which nugget.
+
+    Without banks, grade 1 has a relevant document that attests a sentence which gives an answer of
+    the nugget; with banks, one that the bank names for an answer. Grade 0 has a cited document that
+    is not relevant, for each nugget of the topic.
+
+    Args:
+        reports: judged ones, of any runs.
+        banks: of their topics.
+        unscored: how pairs that are open are treated: `error`, `skip` (no line) or `zero`.
+
+    Raises:
+        InputError: a pair is open, and `unscored` is `error`.
+    """
+    pairs: dict[tuple[str, str, str], bool | None] = {}
+    nuggets: dict[str, list[str]] = {}
+    for bank in banks or ():
+        nuggets[bank.topic_id] = [one.id for one in bank.nuggets if one.expected]
+        for doc_id, answers in bank.attesting.items():
+            pairs.update({(bank.topic_id, nugget, doc_id): True for nugget, _ in answers})
+    for report in reports:
+        own = [one.id for one in report.nuggets if one.answers]
+        for nugget, doc_id, value in _judged_pairs(
+            report, nuggets.setdefault(report.topic_id, own), judged=banks is None
+        ):
+            key = (report.topic_id, nugget, doc_id)
+            known = pairs.get(key)
+            pairs[key] = value if known is None else known if value is None else known or value
+    return list(_graded(pairs, _subtopics(nuggets), unscored))
+
+
+def _judged_pairs(
+    report: JudgedReport, nuggets: Sequence[str], *, judged: bool
+) -> Iterator[tuple[str, str, bool | None]]:
+    """Yield (nugget, document, whether it attests the nugget), None where that is open."""
+    for sentence in report.sentences:
+        given = {nugget for nugget, _ in sentence.answers}
+        maybe = {nugget for nugget, _ in sentence.unscored_answers}
+        for one in sentence.citations:
+            for nugget in nuggets:
+                if not one.relevant.value:
+                    yield nugget, one.doc_id, one.relevant.value
+                elif judged and one.attests.value is not False and nugget in given | maybe:
+                    yield nugget, one.doc_id, one.attests.value if nugget in given else None
+
+
+def _subtopics(nuggets: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:
+    """Return (topic, nugget) -> its id, or its number where an id does not fit into a column."""
+    return {
+        (topic, one): one if all(i and not any(map(str.isspace, i)) for i in ids) else str(number)
+        for topic, ids in nuggets.items()
+        for number, one in enumerate(ids, 1)
+    }
+
+
+def _graded(
+    pairs: Mapping[tuple[str, str, str], bool | None],
+    subtopics: Mapping[tuple[str, str], str],
+    unscored: str,
+) -> Iterator[Qrel]:
+    for (topic, nugget, doc_id), value in pairs.items():
+        if value is None and unscored == "error":
+            where = shorten(f"topic {topic}, nugget {nugget}, document {doc_id}")
+            raise InputError(f"{where} is unscored: say whether to skip it or to write 0")
+        if value is not None or unscored == "zero":
+            yield Qrel(topic, doc_id, int(bool(value)), subtopics[topic, nugget])
