@@ -30,6 +30,8 @@ from pnyx.audit.stress import editing
 from pnyx.cli import main
 from pnyx.corpora import FORMATS, check
 from pnyx.drafts import replies
+from pnyx.drafts.nuggets.creating import importance_shape
+from pnyx.drafts.nuggets.growing import Style, reply_shape
 from pnyx.errors import InputError, MissingExtra, PnyxError
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
@@ -190,7 +192,7 @@ def _nugget_judge(stack: ExitStack, folder: Any) -> Judge:
 
 
 def _assignment_judge(_: ExitStack, __: Any) -> Judge:
-    return AssignmentJudge(EncoderJudge())
+    return AssignmentJudge(load_perspective_student())
 
 
 def _rule_judge(_: ExitStack, __: Any) -> Judge:
@@ -504,6 +506,7 @@ UNTRUSTED_BUT_FRAMED = {
     *((name, "count") for name in ("perspectives", "perspectives-open")),
     *((name, "count") for name in ("nuggets", "rag-triad-nuggets", "report-questions")),
     *(("report", name) for name in ("documents", "limit", "citations")),
+    *((name, "room") for name in ("nugget-claims", "nugget-questions")),
 }
 """Inputs that templates print bare: made by the package itself, `documents` of blocks."""
 
@@ -586,6 +589,8 @@ SHAPES: dict[str, Callable[[], Any]] = {
     "perspectives": lambda: importlib.import_module("pnyx.search.perspectives")._reply_model(True),
     **{name: getattr(replies, name) for name in replies.__all__ if name != "survey_reply"},
     "survey_reply": lambda: replies.survey_reply(4),
+    **{f"nugget-{style}": lambda style=style: reply_shape(style) for style in get_args(Style)},
+    "nugget-importance": lambda: importance_shape(3),
 }
 
 
