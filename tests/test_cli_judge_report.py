@@ -229,7 +229,7 @@ def test_the_packaged_judges_judge_without_a_model(tmp_path, call):
     status, manifest, said = judge(call, run, "--nuggets", bank)
     assert status == 3, said
     nodes = manifest["reports"]["nodes"]
-    assert nodes["relevant"]["by"] == {"lookup": 5, "minilm-int8@1": 2}
+    assert nodes["relevant"]["by"] == {"lookup": 5, "nuggets@1": 2}
     assert nodes["attests"]["reasons"] == {"no text": 1}
     assert nodes["negative"] == {
         "asked": 5, "scored": 5, "yes": 2, "by": {"rules@1": 5}, "reasons": {},
@@ -243,7 +243,7 @@ def test_the_packaged_judges_judge_without_a_model(tmp_path, call):
     before = (tmp_path / "out" / "reports.jsonl").read_bytes()
     assert judge(call, run, "--nuggets", bank)[0] == 3
     assert (tmp_path / "out" / "reports.jsonl").read_bytes() == before
-    assert "packaged(minilm-int8@1, rules@1)" in said
+    assert "judge packaged(minilm-int8@1, nuggets@1, rules@1)" in said
 
 
 def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):

@@ -207,7 +207,7 @@ def test_stored_replies_are_judged_anew_without_a_call(capsys, monkeypatch):
         assert manifest["store"]["missing"] == 1
         assert manifest["store"]["asked"] == 0
 
-        from pnyx.judge.forms.kinds import SupportForm
+        from pnyx.judge.forms.support import SupportForm
 
         strict = SupportForm.read
 
