@@ -300,6 +300,10 @@ FAULTS = [
     (ragtime(**answer(references=[""])), "references[0]: doc_id is empty"),
     (ragtime(**answer(references=[{"doc_id": "d", "offsets": 1}])), "offsets: found 1"),
     (ragtime(**answer(metadata="m")), "answers[0]: metadata: found m, expected an object"),
+    (
+        {"qid": "1", "nuggets": [], "pnyx": {"nuggets": [{"place": 1, "nugget": QUESTION}]}},
+        "pnyx: nuggets[0]: found place 1, expected one from 0 to 0",
+    ),
     (ragtime(pnyx={"x": 1}), "nugget_bank[0]: pnyx: found an unknown field x"),
     (ragtime(pnyx={"claim": True}), "a claim is its own and only answer, found another"),
     ({**RAGTIME, "metadata": {"topic_id": "1", "run_id": "r" * 26}}, "found 26 characters"),
@@ -351,6 +355,13 @@ def test_banks_are_told_from_responses(tmp_path):
     assert sniff(write(tmp_path / "f", RAGTIME)) == "ragtime26-nuggets"
     late = {"nugget_bank": {"Q" * 300_000: QUESTION}, "query_id": "1"}
     assert sniff(write(tmp_path / "f", late)) == "nuggetbank-v3"
+
+
+def test_many_equal_texts_are_numbered():
+    row = {"query_id": "1", "nugget_bank": [{"question": "Q?"}] * 3_000}
+    bank = parse_nugget_bank(row)
+    assert bank.nuggets[-1].id == f"{md5('Q?')}-3000"
+    assert list(nugget_bank_row(bank, "nuggetbank-v3")["nugget_bank"])[-1] == "Q? #3000"
 
 
 def test_a_huge_document_is_refused(tmp_path):

@@ -48,6 +48,7 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
       pnyx convert raw.json --from debatewise --to arguments -o arguments.jsonl
       pnyx convert docs.csv --column id=docno --to beir -o corpus.jsonl
       pnyx convert run.jsonl --to ragtime --style ids -o report.jsonl
+      pnyx convert bank.jsonl --to nuggetbank-v3 -o nuggets.jsonl
     """
     from pnyx.corpora import find_format
     from pnyx.files import atomic_text

@@ -6,7 +6,7 @@ the field `pnyx`. What would mislead their readers is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,12 +19,12 @@ from pnyx.corpora.benchmarks.nugget_checks import (
     whole_number,
 )
 from pnyx.corpora.benchmarks.nugget_parts import (
+    Ids,
     Own,
     aggregator_of,
     answer_list,
     answer_rows,
     carried_metadata,
-    default_id,
     importance_of,
     metadata_row,
     placed,
@@ -36,7 +36,7 @@ from pnyx.corpora.benchmarks.nugget_parts import (
 )
 from pnyx.corpora.benchmarks.nugget_v3 import nugget_v3, sub_nuggets_of, v3_nugget_row
 from pnyx.corpora.fields import Fields, a_list, an_object, string, within
-from pnyx.errors import InputError
+from pnyx.errors import InputError, shorten
 from pnyx.records import Nugget, NuggetAnswer, NuggetBank
 
 __all__ = ["check_run_id", "parse_nuggetizer", "parse_ragtime26", "row_nuggetizer", "row_ragtime26"]
@@ -46,13 +46,13 @@ _JOINS = ("AND", "OR")
 _IMPORTANCES = ("vital", "okay", "failed")
 
 
-def _completed(found: Nugget, own: Own, topic: str, ids: list[str]) -> Nugget:
+def _completed(found: Nugget, own: Own, topic: str, ids: Ids) -> Nugget:
     """Return a nugget with what stands of it in `pnyx`; `ids` gains its id."""
     with within("pnyx"):
-        identifier = own.text("id") or default_id(found.text, ids)
+        identifier = own.text("id") or ids.default(found.text)
         if identifier in ids:
             raise InputError(f"the id {shown(identifier)} is given twice")
-        ids.append(identifier)
+        ids.add(identifier)
         return replace(
             found,
             id=identifier,
@@ -62,15 +62,15 @@ def _completed(found: Nugget, own: Own, topic: str, ids: list[str]) -> Nugget:
         )
 
 
-def _carried(nugget: Nugget, topic: str, ids: list[str]) -> dict[str, Any]:
+def _carried(nugget: Nugget, topic: str, ids: Ids) -> dict[str, Any]:
     """Return what `pnyx` must hold of a nugget in either dialect; `ids` gains its id."""
     if nugget.is_claim and nugget.answers:
         raise InputError(f"the claim {shown(nugget.text)} has answers, expected a question")
     aggregator_of(nugget.aggregator or None)
     own: dict[str, Any] = {}
-    if nugget.id != default_id(nugget.text, ids):
+    if nugget.id != ids.default(nugget.text):
         own["id"] = nugget.id
-    ids.append(nugget.id)
+    ids.add(nugget.id)
     if nugget.references:
         own["references"] = reference_rows(nugget.references)
     if nugget.sub_nuggets:
@@ -104,7 +104,7 @@ def parse_ragtime26(row: Mapping[str, Any]) -> NuggetBank:
         team, run = meta.text("team_id"), meta.text("run_id")
         checked(meta.rest, {"run_desc": string})
     checked(fields.rest, _SUBMITTED_BANK)
-    ids: list[str] = []
+    ids = Ids()
     nuggets = []
     for place, one in enumerate(a_list(fields.take("nugget_bank"), "nugget_bank")):
         with within(f"nugget_bank[{place}]"):
@@ -114,7 +114,7 @@ def parse_ragtime26(row: Mapping[str, Any]) -> NuggetBank:
     return NuggetBank(topic, tuple(nuggets), title, run, team, metadata, own.further(fields.rest))
 
 
-def _listed(value: Any, topic: str, ids: list[str]) -> Nugget:
+def _listed(value: Any, topic: str, ids: Ids) -> Nugget:
     fields = Fields(an_object(value))
     own = Own(fields)
     text = fields.required("question")
@@ -141,12 +141,12 @@ def row_ragtime26(bank: NuggetBank) -> dict[str, Any]:
         own["title"] = bank.title
     if own_metadata:
         own["metadata"] = own_metadata
-    ids: list[str] = []
+    ids = Ids()
     rows = [_listed_row(one, bank.topic_id, ids) for one in bank.nuggets]
     return with_own({"metadata": metadata, "nugget_bank": rows, **held}, own)
 
 
-def _listed_row(nugget: Nugget, topic: str, ids: list[str]) -> dict[str, Any]:
+def _listed_row(nugget: Nugget, topic: str, ids: Ids) -> dict[str, Any]:
     if nugget.aggregator not in ("", "Default", *_JOINS):
         problem = f"expected AND or OR in this format, found {nugget.aggregator}"
         raise InputError(f"{shown(nugget.text)}: aggregator_type: {problem}")
@@ -180,7 +180,7 @@ def parse_nuggetizer(row: Mapping[str, Any]) -> NuggetBank:
     topic = fields.identifier("qid")
     title, run = fields.text("query"), fields.text("run_id")
     checked(fields.rest, ASSIGNED_BANK)
-    ids: list[str] = []
+    ids = Ids()
     nuggets = []
     for where, is_own, one in _entries(fields, own):
         with within(where):
@@ -192,22 +192,28 @@ def parse_nuggetizer(row: Mapping[str, Any]) -> NuggetBank:
     return NuggetBank(topic, tuple(nuggets), title, run, team, metadata, own.further(fields.rest))
 
 
-def _entries(fields: Fields, own: Own) -> list[tuple[str, bool, Any]]:
-    """Return (place, whether it stands in `pnyx`, nugget), those of `pnyx` where they belong."""
-    listed = enumerate(a_list(fields.take("nuggets"), "nuggets"))
-    found = [(f"nuggets[{place}]", False, one) for place, one in listed]
-    beside = own.take("nuggets")
-    for number, one in enumerate([] if beside is None else a_list(beside, "pnyx: nuggets")):
+def _entries(fields: Fields, own: Own) -> Iterator[tuple[str, bool, Any]]:
+    """Yield (place, whether it stands in `pnyx`, nugget), those of `pnyx` where they belong."""
+    listed = a_list(fields.take("nuggets"), "nuggets")
+    value = own.take("nuggets")
+    beside = enumerate([] if value is None else a_list(value, "pnyx: nuggets"))
+    given = count = 0
+    for number, one in beside:
         where = f"pnyx: nuggets[{number}]"
         entry = Fields(an_object(one, where))
         place = whole_number(entry.take("place"), f"{where}: place")
-        if not 0 <= place <= len(found):
-            raise InputError(f"{where}: found place {place}, expected at most {len(found)}")
-        found.insert(place, (where, True, entry.take("nugget")))
-    return found
+        if not count <= place <= number + len(listed):
+            expected = f"from {count} to {number + len(listed)}"
+            raise InputError(f"{where}: found place {shorten(place, 20)}, expected one {expected}")
+        for at in range(given, place - number):
+            yield f"nuggets[{at}]", False, listed[at]
+        given, count = place - number, place + 1
+        yield where, True, entry.take("nugget")
+    for at in range(given, len(listed)):
+        yield f"nuggets[{at}]", False, listed[at]
 
 
-def _text(value: Any, topic: str, ids: list[str]) -> Nugget:
+def _text(value: Any, topic: str, ids: Ids) -> Nugget:
     fields = Fields(an_object(value))
     own = Own(fields)
     text = fields.required("text")
@@ -237,12 +243,12 @@ def row_nuggetizer(bank: NuggetBank, *, query: bool = True) -> dict[str, Any]:
     row["qid"] = bank.topic_id
     if bank.run_id:
         row["run_id"] = bank.run_id
-    ids: list[str] = []
+    ids = Ids()
     rows, beside = [], []
     for place, one in enumerate(bank.nuggets):
         if one.unanswerable:
             beside.append({"place": place, "nugget": v3_nugget_row(one, bank.topic_id)})
-            ids.append(one.id)
+            ids.add(one.id)
         else:
             rows.append(_text_row(one, bank.topic_id, ids))
     if beside:
@@ -250,7 +256,7 @@ def row_nuggetizer(bank: NuggetBank, *, query: bool = True) -> dict[str, Any]:
     return with_own({**row, **held, "nuggets": rows}, own)
 
 
-def _text_row(nugget: Nugget, topic: str, ids: list[str]) -> dict[str, Any]:
+def _text_row(nugget: Nugget, topic: str, ids: Ids) -> dict[str, Any]:
     if nugget.aggregator == "NOT":
         problem = "what must not be said would count as what should, in this format"
         raise InputError(f"{shown(nugget.text)}: aggregator_type NOT: {problem}")

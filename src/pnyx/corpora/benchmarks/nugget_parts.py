@@ -24,18 +24,19 @@ from pnyx.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
 
 __all__ = [
     "OWN",
+    "Ids",
+    "Keys",
     "Own",
     "aggregator_of",
     "answer_list",
     "answer_rows",
     "carried_metadata",
-    "default_id",
     "entries",
     "filed",
-    "free_key",
     "importance_of",
     "is_text",
     "keyed",
+    "md5_of",
     "metadata_row",
     "placed",
     "raw_importance",
@@ -146,23 +147,53 @@ def carried_metadata(own: Own, metadata: Mapping[str, Any]) -> dict[str, Any]:
 # Keys and ids -------------------------------------------------------------------------------------
 
 
-def free_key(text: str, taken: Iterable[str]) -> str:
-    """Return the key under which a map files a text: itself, with a number where it is taken."""
-    key, number, keys = text, 1, set(taken)
-    while key in keys:
-        number += 1
-        key = f"{text} #{number}"
-    return key
+class Names:
+    """Keys or ids that are taken; equal texts are numbered, each after the one before."""
+
+    def __init__(self, joint: str) -> None:
+        self._joint = joint
+        self._taken: set[str] = set()
+        self._last: dict[str, int] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._taken
+
+    def add(self, name: str) -> None:
+        """Take a name."""
+        self._taken.add(name)
+
+    def free(self, text: str) -> str:
+        """Return the name of a text: itself, with a number where it is taken."""
+        if text not in self._taken:
+            return text
+        number = self._last.get(text, 2)
+        while (name := f"{text}{self._joint}{number}") in self._taken:
+            number += 1
+        self._last[text] = number
+        return name
 
 
-def default_id(text: str, taken: Iterable[str]) -> str:
-    """Return the id of a nugget that has none: MD5 of its text, numbered where it is taken."""
-    digest = hashlib.md5(text.encode(errors="surrogatepass"), usedforsecurity=False)
-    key, number, ids = digest.hexdigest(), 1, set(taken)
-    while key in ids:
-        number += 1
-        key = f"{digest.hexdigest()}-{number}"
-    return key
+class Keys(Names):
+    """The keys of a map: the entries' texts."""
+
+    def __init__(self) -> None:
+        super().__init__(" #")
+
+
+class Ids(Names):
+    """The ids of nuggets: where they have none, the MD5 of their texts."""
+
+    def __init__(self) -> None:
+        super().__init__("-")
+
+    def default(self, text: str) -> str:
+        """Return the id of a nugget that has none."""
+        return self.free(md5_of(text))
+
+
+def md5_of(text: str) -> str:
+    """Return the MD5 of a text, as autojudge names nuggets and topics."""
+    return hashlib.md5(text.encode(errors="surrogatepass"), usedforsecurity=False).hexdigest()
 
 
 def entries(value: Any, name: str) -> Iterator[tuple[str, str | None, Any]]:
@@ -177,21 +208,23 @@ def entries(value: Any, name: str) -> Iterator[tuple[str, str | None, Any]]:
         yield f"{name}[{place}]", None, entry
 
 
-def keyed(extra: dict[str, Any], text: str, key: str | None, taken: list[str]) -> dict[str, Any]:
+def keyed(extra: dict[str, Any], text: str, key: str | None, taken: Keys) -> dict[str, Any]:
     """Note a key that is not the one by which the text would be filed."""
-    default = free_key(text, taken)
-    taken.append(default if key is None else key)
+    default = taken.free(text)
+    taken.add(default if key is None else key)
     return extra if key in (None, default) else {**extra, OWN: {"key": key}}
 
 
 def filed(rows: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
     """Return (text, row) pairs as a map, each under its own key or its text's."""
     result: dict[str, dict[str, Any]] = {}
+    taken = Keys()
     for text, row in rows:
         own = dict(row.pop(OWN, {}))
-        key = own.pop("key", None) or free_key(text, result)
+        key = own.pop("key", None) or taken.free(text)
         if key in result:
             raise InputError(f"two entries under the key {shown(key)}")
+        taken.add(key)
         result[key] = with_own(row, own)
     return result
 
@@ -226,15 +259,13 @@ def reference_rows(references: Iterable[NuggetReference]) -> list[dict[str, Any]
 
 def answer_list(value: Any, checks: Checks, name: str = "answers") -> tuple[NuggetAnswer, ...]:
     """Read answers, a list or a map keyed by their text."""
-    taken: list[str] = []
+    taken = Keys()
     return tuple(
         _answer(one, key, where, checks, taken) for where, key, one in entries(value, name)
     )
 
 
-def _answer(
-    value: Any, key: str | None, where: str, checks: Checks, taken: list[str]
-) -> NuggetAnswer:
+def _answer(value: Any, key: str | None, where: str, checks: Checks, taken: Keys) -> NuggetAnswer:
     with within(where):
         fields = Fields(an_object(value))
         own = Own(fields)

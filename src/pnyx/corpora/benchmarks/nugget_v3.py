@@ -15,17 +15,19 @@ from pnyx.corpora.benchmarks.nugget_checks import (
     whole_number,
 )
 from pnyx.corpora.benchmarks.nugget_parts import (
+    Ids,
+    Keys,
     Own,
     aggregator_of,
     answer_list,
     answer_rows,
     carried_metadata,
-    default_id,
     entries,
     filed,
     importance_of,
     is_text,
     keyed,
+    md5_of,
     metadata_row,
     placed,
     raw_importance,
@@ -80,7 +82,7 @@ def _topic(fields: Fields, title: str, metadata: Mapping[str, Any]) -> str:
         return fields.identifier("query_id")
     fields.rest.pop("query_id", None)
     if title:
-        return default_id(title, ())
+        return md5_of(title)
     for name in ("topic_id", "query_id"):
         if metadata.get(name) is not None:
             return Fields(metadata).identifier(name)
@@ -98,9 +100,9 @@ def _run_of(metadata: dict[str, Any], topic: str) -> dict[str, str]:
 
 def _nuggets(fields: Fields, topic: str, order: Any) -> tuple[Nugget, ...]:
     found: list[Nugget] = []
-    ids: list[str] = []
+    ids = Ids()
     for name, is_claim in (("nugget_bank", False), ("claim_bank", True)):
-        taken: list[str] = []
+        taken = Keys()
         for where, key, entry in entries(fields.take(name), name):
             with within(where):
                 one = nugget_v3(entry, topic, ids, is_claim=is_claim)
@@ -143,7 +145,7 @@ def _is_other_version(value: Any) -> bool:
 # Nuggets ------------------------------------------------------------------------------------------
 
 
-def nugget_v3(value: Any, topic: str, ids: list[str], *, is_claim: bool | None = None) -> Nugget:
+def nugget_v3(value: Any, topic: str, ids: Ids, *, is_claim: bool | None = None) -> Nugget:
     """Read a question or claim of the NuggetBank format; `ids` gains its id.
 
     Whether it is a claim is told by its fields where `is_claim` is None.
@@ -172,16 +174,16 @@ def nugget_v3(value: Any, topic: str, ids: list[str], *, is_claim: bool | None =
     )
 
 
-def _identifier(fields: Fields, name: str, text: str, ids: list[str]) -> str:
+def _identifier(fields: Fields, name: str, text: str, ids: Ids) -> str:
     given = fields.rest.get(name)
     if given is None or given == "":
         fields.rest.pop(name, None)
-        found = default_id(text, ids)
+        found = ids.default(text)
     else:
         found = fields.identifier(name)
         if found in ids:
             raise InputError(f"{name} {shown(found)} is given twice")
-    ids.append(found)
+    ids.add(found)
     return found
 
 
@@ -190,7 +192,7 @@ def sub_nuggets_of(value: Any, topic: str) -> tuple[Nugget, ...]:
     if value is None:
         return ()
     name = "sub_nuggets"
-    ids: list[str] = []
+    ids = Ids()
     found = []
     for place, one in enumerate(a_list(value, name)):
         with within(f"{name}[{place}]"):
