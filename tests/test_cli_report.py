@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from case_fixture import HOSTILE
@@ -318,6 +321,7 @@ def test_hostile_documents_and_requests_stay_text(tmp_path, asked, call):
 words = st.lists(st.text("ab \u00b4\ufb01\u3000", max_size=12), max_size=12)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(words, st.integers(1, 40), st.integers(1, 12))
 def test_what_is_cut_fits_and_nothing_more_would(texts, chars, count):
     limits = Limits((("chars", chars), ("words", count), ("nfkc-words", count)))
@@ -349,3 +353,24 @@ def test_all_limits_hold():
     assert str(found) == "80 words and 1024 words and 900 characters and 50 words"
     with pytest.raises(InputError):
         limits_of(request, None, 0)
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "writing-reports.md"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PAGE.is_file(), reason="the documentation is not in this copy")
+def test_the_page_of_the_documentation_works_as_printed(tmp_path):
+    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), flags=re.S | re.M)
+    place = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e"], input="".join(blocks), cwd=tmp_path, text=True, capture_output=True,
+        env={**os.environ, "PATH": place}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "moon: no evidence was found, nothing is written" in done.stderr
+    assert "submission.jsonl: ok (neuclir by the rules of pnyx, 2 records" in done.stdout
+    texts = texts_of(tmp_path / "run.jsonl")
+    assert texts["zoos"]
+    assert texts["moon"] == []
+    assert len(" ".join(texts["zoos"])) <= 900

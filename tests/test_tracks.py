@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import autojudge_fixture as theirs
-from pnyx.corpora import track_rules
+from pnyx.corpora import FORMATS, track_rules
 from pnyx.corpora.tracks import rules as home
 from pnyx.corpora.tracks.rules import CATEGORIES, packaged_rules
 
@@ -189,7 +189,7 @@ def test_our_rules_are_those_of_autojudge_base():
     ours = packaged_rules()
     names = {field.name for field in dataclasses.fields(home.TrackRules)} - {
         "source", "run_id_pattern", "flat", "one_run", "response_length",
-        "check_duplicate_citations", "references_required",
+        "check_duplicate_citations", "references_required", "nuggets",
     }  # fmt: skip
     known = dict(theirs.specs())
     assert set(known) == set(ours) - {"rag24", "neuclir"}
@@ -349,6 +349,24 @@ def test_bad_calls(tmp_path, files, call):
     code, _, err = call("validate", trec, "--track", "rag26")
     assert (code, "found run, --track checks a run of responses" in err) == (2, True)
     assert err.count("\n") == 1
+
+
+def test_nugget_banks_are_told_from_runs(tmp_path, call):
+    path = tmp_path / "banks.jsonl"
+    path.write_text(FORMATS["ragtime26-nuggets"].example)
+    code, out, err = call("validate", path, "--track", "ragtime26")
+    assert (code, out, err) == (0, f"{path}: ok (ragtime26-nuggets, 1 record)\n", "")
+    code, _, err = call("validate", path, "--track", "rag26")
+    assert (code, "rag26 takes no nugget banks" in err) == (2, True)
+    assert call("validate", path, "--track", "ragtime26", "--topics", path)[0] == 2
+    row = json.loads(path.read_text())
+    row["metadata"]["run_id"] = "r" * 26
+    path.write_text(json.dumps(row))
+    code, out, _ = call("validate", path, "--track", "ragtime26")
+    assert (code, "expected at most 25" in out) == (2, True)
+    path.write_text(FORMATS["nuggetizer"].example)
+    code, _, err = call("validate", path, "--track", "ragtime26")
+    assert (code, "ragtime26 takes ragtime26-nuggets" in err) == (2, True)
 
 
 HOSTILE = (

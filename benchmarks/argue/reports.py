@@ -2,7 +2,7 @@
 
     PNYX_DATA=DATA python benchmarks/argue/reports.py --work FOLDER [--part development]
     ... --try quality=1 --try novelty=0.5   # further rows, for choosing on development pages
-    ... --write docs/benchmarks/reports.md
+    ... --write docs/benchmarks/writing-reports.md
 
 The questions, pages and indexes are those of `debates.py`, whose FOLDER it can share. A report has
 at most `--limit` characters. Figures, each a mean over questions: share of the cited passages that
@@ -42,7 +42,7 @@ from pnyx.search.pipeline import Searcher
 from pnyx.students.judge import PackagedJudge
 from pnyx.write.reports.extractive import ExtractiveReporter
 from pnyx.write.reports.limits import Limits
-from pnyx.write.reports.plan import ReportPlan
+from pnyx.write.reports.plan import WritingPlan
 from pnyx.write.reports.reporting import report
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
@@ -85,7 +85,7 @@ def written(
         limits,
         judge=PackagedJudge("support"),
         writer=ExtractiveReporter(**variant.writer),
-        plan=replace(ReportPlan(), **variant.plan),
+        plan=replace(WritingPlan(), **variant.plan),
     )
     return made.response.sentences
 
@@ -168,7 +168,7 @@ def interval(values: np.ndarray[Any, Any]) -> str:
 
 def tried(choices: Sequence[str]) -> Iterator[Variant]:
     """Yield a variant for each `NAME=VALUE[,NAME=VALUE]` of plan or writer."""
-    of_plan = {one.name for one in fields(ReportPlan)}
+    of_plan = {one.name for one in fields(WritingPlan)}
     for choice in choices:
         values = {k: float(v) for k, _, v in (c.partition("=") for c in choice.split(","))}
         plan = {k: int(v) if k in ("documents", "retrieve") else v
@@ -183,7 +183,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=2000)
     parser.add_argument("--try", dest="tries", action="append", default=[])
     chosen = parser.parse_args()
-    page = Report("reports")
+    page = Report("writing-reports")
     variants = [
         Variant("pnyx report"),
         *tried(chosen.tries),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pnyx.app.writing_specs import ReportSpec, SubmissionSpec
     from pnyx.corpora import TrackRules
     from pnyx.judge.store.completions import StoredModel
-    from pnyx.write.reports.plan import ReportPlan
+    from pnyx.write.reports.plan import WritingPlan
     from pnyx.write.reports.reporting import Reporter
     from pnyx.write.reports.submission import Form
 
@@ -26,24 +26,24 @@ def rules_of(spec: SubmissionSpec) -> TrackRules | None:
 
 def report_plan(
     spec: ReportSpec, submission: SubmissionSpec, rules: TrackRules | None
-) -> ReportPlan:
+) -> WritingPlan:
     """Return how reports are made."""
-    from pnyx.write.reports.plan import ReportPlan
+    from pnyx.write.reports.plan import WritingPlan
 
     of_track = None if rules is None else rules.max_citations_per_sentence
     given = [one for one in (of_track, spec.citations) if one is not None]
-    return ReportPlan(
+    return WritingPlan(
         retrieve=spec.retrieve,
         documents=spec.evidence,
         lam=spec.lam,
         questions=spec.questions,
-        per_sentence=min(given) if given else ReportPlan().per_sentence,
+        per_sentence=min(given) if given else WritingPlan().per_sentence,
         team=submission.team,
         run=submission.run_id,
     )
 
 
-def open_reporter(spec: ReportSpec, model: StoredModel | None, plan: ReportPlan) -> Reporter:
+def open_reporter(spec: ReportSpec, model: StoredModel | None, plan: WritingPlan) -> Reporter:
     """Return what writes reports."""
     kind = spec.writer or ("extractive" if model is None else "llm")
     if kind == "extractive":

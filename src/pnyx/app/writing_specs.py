@@ -8,7 +8,7 @@ from pnyx.app.spec import Spec, opt
 from pnyx.errors import InputError, shorten
 from pnyx.records import CitationStyle
 from pnyx.write.plan import CONTEXT
-from pnyx.write.reports.plan import LIMIT, QUESTIONS, ReportPlan
+from pnyx.write.reports.plan import LIMIT, QUESTIONS, WritingPlan
 
 __all__ = ["ReportSpec", "SubmissionSpec"]
 
@@ -22,8 +22,8 @@ class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"
         "ragtime26, neuclir, dragun25.",
         metavar="TRACK",
     )
-    team: str = opt(ReportPlan().team, "team_id of the run.")
-    run_id: str = opt(ReportPlan().run, "run_id of the run.")
+    team: str = opt(WritingPlan().team, "team_id of the run.")
+    run_id: str = opt(WritingPlan().run, "run_id of the run.")
     layout: Literal["rag24", "rag25", "ragtime"] | None = opt(
         None, "Layout of a line.", shown="the track's, else ragtime"
     )
@@ -53,7 +53,7 @@ class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"
 
 
 class ReportSpec(Spec, heading="Report", rare="retrieve evidence lam questions context writer"):
-    """How a report is written; see `pnyx.write.reports.plan.ReportPlan`."""
+    """How a report is written; see `pnyx.write.reports.plan.WritingPlan`."""
 
     limit: int | None = opt(
         None,
@@ -62,10 +62,10 @@ class ReportSpec(Spec, heading="Report", rare="retrieve evidence lam questions c
         low=1,
         shown=f"the request's and the track's, else {LIMIT} characters",
     )
-    retrieve: int = opt(ReportPlan().retrieve, "Documents to retrieve for each query.", low=1)
-    evidence: int = opt(ReportPlan().documents, "Documents handed to the writer.", low=1)
+    retrieve: int = opt(WritingPlan().retrieve, "Documents to retrieve for each query.", low=1)
+    evidence: int = opt(WritingPlan().documents, "Documents handed to the writer.", low=1)
     lam: float = opt(
-        ReportPlan().lam,
+        WritingPlan().lam,
         "Weight of relevance beside novelty in choosing documents.",
         "--lambda",
         within="[0, 1]",

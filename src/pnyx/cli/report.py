@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
     from pnyx.search.pipeline import Searcher
     from pnyx.write.reports.limits import Limits
-    from pnyx.write.reports.plan import ReportPlan
+    from pnyx.write.reports.plan import WritingPlan
     from pnyx.write.reports.reporting import Report, Reporter
     from pnyx.write.reports.submission import Form
 
@@ -135,7 +135,7 @@ def _written(
     searcher: Searcher,
     asked: Sequence[tuple[ReportRequest, Limits]],
     writer: Reporter,
-    plan: ReportPlan,
+    plan: WritingPlan,
     llm: StoredModel | None,
 ) -> list[Report]:
     """Write all reports, in the order of their requests."""

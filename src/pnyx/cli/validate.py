@@ -13,7 +13,7 @@ from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_BAD_INPUT
 from pnyx.cli.common.options import warn
 from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, PnyxError, escaped
+from pnyx.errors import InputError, OptionError, PnyxError, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +24,6 @@ __all__ = ["command"]
 
 MAX_JSON_FAULTS = 10_000
 """So many faults go into the JSON output; it must be held whole, and nobody reads more."""
-
-_BY_FORMAT = frozenset({"nuggets"})
-"""Kinds of files whose format holds the rules of the track, too."""
 
 _WARNED = 5
 """Warnings of one category that are shown; a whole run may share one."""
@@ -78,7 +75,9 @@ def command(file: str, spec: FormatSpec, as_json: bool) -> int:
         found = find_format(file, name)
     except InputError as error:
         return _report(file, name, iter((error,)), as_json)
-    if rules is not None and found.kind not in _BY_FORMAT:
+    if rules is not None and found.kind == "nuggets":
+        _check_banks(file, found, rules, spec)
+    elif rules is not None:
         return _by_track(file, found, rules, spec, as_json=as_json)
     on_warning = None if as_json else warn
     return _report(file, found.name, check(file, found, on_warning=on_warning), as_json)
@@ -156,6 +155,18 @@ def _by_track(
         requests = {} if topics is None else {one.id: one for one in read_requests(topics)}
         rows = check_run(file, rules, requests)
     return _Findings(file, spec, as_json=as_json).report(rows, found, rules)
+
+
+def _check_banks(file: str, found: Format, rules: TrackRules, spec: FormatSpec) -> None:
+    """Refuse nugget banks that the track does not take; what it asks of them is the format's."""
+    if not rules.nuggets:
+        raise InputError(f"found {found.name}, {rules.track} takes no nugget banks", path=file)
+    if found.name != rules.nuggets:
+        expected = f"{rules.track} takes {rules.nuggets}"
+        raise InputError(f"found {found.name}, {expected} (pnyx convert)", path=file)
+    for name in ("topics", "strict"):
+        if spec.given(name):
+            raise OptionError(f"{spec.flag(name)} goes with a run of responses")
 
 
 class _Findings:

@@ -81,6 +81,7 @@ class TrackRules:
         response_length: whether the answer says its own length.
         check_duplicate_citations: whether a sentence may cite a document once.
         references_required: whether `references` must be there though nothing of it is checked.
+        nuggets: format of the nugget banks that can be submitted; empty where there is none.
         source: where the rules come from.
     """
 
@@ -110,6 +111,7 @@ class TrackRules:
     response_length: bool = False
     check_duplicate_citations: bool = False
     references_required: bool = False
+    nuggets: str = ""
     source: str = "pnyx"
 
     @property

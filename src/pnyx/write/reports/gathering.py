@@ -19,7 +19,7 @@ from pnyx.search.ranking.diversify import mmr
 from pnyx.search.ranking.fusion import RRF_CONSTANT
 from pnyx.search.relevance import RANKED, RankedRelevance, content_words
 from pnyx.write.qualities import MIDDLING, quality_of
-from pnyx.write.reports.plan import ReportPlan
+from pnyx.write.reports.plan import WritingPlan
 
 __all__ = ["Gathered", "Query", "gather", "queries_of"]
 
@@ -63,7 +63,7 @@ class Gathered:
 
 
 def queries_of(
-    request: ReportRequest, plan: ReportPlan, questions: Sequence[str] = ()
+    request: ReportRequest, plan: WritingPlan, questions: Sequence[str] = ()
 ) -> tuple[Query, ...]:
     """Return what is searched for: the request as a whole, its parts, sub-questions, background.
 
@@ -83,7 +83,7 @@ def queries_of(
 
 
 def gather(
-    searcher: Searcher, request: ReportRequest, plan: ReportPlan, queries: Sequence[Query]
+    searcher: Searcher, request: ReportRequest, plan: WritingPlan, queries: Sequence[Query]
 ) -> Gathered:
     """Search for each query, fuse the rankings by reciprocal rank, and choose by MMR.
 
@@ -139,7 +139,7 @@ def _different(
     documents: Sequence[Evidence],
     fused: Mapping[str, float],
     worth: Mapping[str, float],
-    plan: ReportPlan,
+    plan: WritingPlan,
 ) -> list[Evidence]:
     """Return documents chosen for their place in the rankings, worth, and being unlike others."""
     if not documents:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["LIMIT", "QUESTIONS", "ReportPlan"]
+__all__ = ["LIMIT", "QUESTIONS", "WritingPlan"]
 
 LIMIT: Final = 2000
 """Characters of a report where neither request nor track nor user says: as in RAGTIME."""
@@ -15,7 +15,7 @@ QUESTIONS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class ReportPlan:
+class WritingPlan:
     """How a report is made.
 
     Attributes:

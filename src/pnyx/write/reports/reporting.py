@@ -23,7 +23,7 @@ from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.reports.gathering import Gathered, gather, queries_of
 from pnyx.write.reports.generate import sub_questions
 from pnyx.write.reports.limits import Limits
-from pnyx.write.reports.plan import ReportPlan
+from pnyx.write.reports.plan import WritingPlan
 
 __all__ = ["Report", "Reporter", "report", "report_many"]
 
@@ -96,7 +96,7 @@ def report(
     *,
     judge: Judge,
     writer: Reporter,
-    plan: ReportPlan | None = None,
+    plan: WritingPlan | None = None,
     model: StoredModel | None = None,
 ) -> Report:
     """Write one report; see `report_many`."""
@@ -119,7 +119,7 @@ def report_many(
     *,
     judge: Judge,
     writer: Reporter,
-    plan: ReportPlan | None = None,
+    plan: WritingPlan | None = None,
     model: StoredModel | None = None,
     done: Callable[[Report], None],
 ) -> None:
@@ -137,7 +137,7 @@ def report_many(
     Raises InputError where the index lacks what the search needs, ModelError where the model cannot
     be used at all; whatever it had answered is in its store.
     """
-    plan = plan or ReportPlan()
+    plan = plan or WritingPlan()
 
     async def work(item: tuple[ReportRequest, Limits]) -> None:
         done(await _report(searcher, *item, judge, writer, plan, model))
@@ -158,7 +158,7 @@ async def _report(
     limits: Limits,
     judge: Judge,
     writer: Reporter,
-    plan: ReportPlan,
+    plan: WritingPlan,
     model: StoredModel | None,
 ) -> Report:
     questions: tuple[str, ...] = ()
@@ -207,7 +207,9 @@ def _capped(draft: Draft, most: int | None) -> Draft:
     return replace(draft, sentences=sentences, problems=problems)
 
 
-def _response(request: ReportRequest, draft: Draft, writer: Reporter, plan: ReportPlan) -> Response:
+def _response(
+    request: ReportRequest, draft: Draft, writer: Reporter, plan: WritingPlan
+) -> Response:
     cited = dict.fromkeys(c.doc_id for s in draft.sentences for c in s.citations)
     return Response(
         topic_id=request.id,
