@@ -259,10 +259,10 @@ class PackagedJudge:
         """For each task the figures of its model."""
         if self._models.keys() == {"support"} and self._as_perspectives:
             return self._models["support"].card
-        cards: dict[str, list[str]] = {}
+        cards: dict[str, dict[str, None]] = {}
         for task, model in self._models.items():
             own = getattr(model, "cards", {}).get(task, model.card)
-            cards.setdefault(model.name, []).append(own)
+            cards.setdefault(model.name, {})[own] = None
         shown = [f"{name}: {'; '.join(own)}" for name, own in cards.items()]
         parts = shown if len(shown) > 1 else next(iter(cards.values()))
         return "; ".join([*parts, "weak: hints only"])

@@ -25,7 +25,7 @@ from pnyx.cli.measure.runs import (
     runs_table,
     untested_note,
 )
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -351,7 +351,8 @@ def _report(found: Reports, spec: ReportSpec) -> list[Part]:
 
     names = spec.measures or tuple(REPORT_MEASURES)
     shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in found.runs]
-    runs = f"{len(shown)} run{'s' if len(shown) > 1 else ''}"
+    several = len(shown) > 1
+    runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name, 40)}"
     topics = f"{len(found.topics)} topic{'s' if len(found.topics) > 1 else ''}"
 
     def items(run: MeasuredReports, name: str) -> list[str]:
@@ -365,6 +366,7 @@ def _report(found: Reports, spec: ReportSpec) -> list[Part]:
         lambda run, name: run.measures[name],
         ([Column("scored")], items),
         title=f"reports: {runs} on {topics}",
+        name_runs=several,
     )
     effect = ["d: mean difference in standard deviations of the topics' differences"]
     legend = [*compared_legend(found), *draws_legend("the topics", found.bootstrap)]

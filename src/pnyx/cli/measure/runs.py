@@ -142,6 +142,7 @@ def runs_table(
     measured: Callable[[Any, str], Measured],
     *further: tuple[Sequence[Column], Callable[[Any, str], Sequence[Any]]],
     title: str = "",
+    name_runs: bool = True,
 ) -> Table:
     """Return a table of measures by run, with the differences to the baseline, if there is one."""
     compared = {(c.run, c.measure): c for c in found.comparisons}
@@ -170,9 +171,11 @@ def runs_table(
         for place, run in enumerate(found.runs):
             m = measured(run, name)
             marked = Marked(m, mark(compared.get((run.name, name)))) if compared else m
-            cells = ["" if place else name, escaped(run.name, 40), marked, m]
+            of_run = [escaped(run.name, 40)] * name_runs
+            cells = ["" if place else name, *of_run, marked, m]
             rows.append([*cells, *(cell for _, of in parts for cell in of(run, name))])
-    columns = [Column("measure"), Column("run"), Column("mean, 95 % interval", "figure")]
+    columns = [Column("measure"), *[Column("run")] * name_runs]
+    columns += [Column("mean, 95 % interval", "figure")]
     columns += [Column(what, "counts"), *(column for some, _ in parts for column in some)]
     return Table(columns, rows, title=title)
 
