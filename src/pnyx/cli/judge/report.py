@@ -29,7 +29,7 @@ __all__ = ["command"]
     "report",
     resumes=True,
     restricts=True,
-    without={"spec": "student calibration cascade cheap prompt"},
+    without={"spec": "lookup student calibration cascade cheap prompt"},
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
 def command(
