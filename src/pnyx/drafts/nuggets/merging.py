@@ -158,8 +158,9 @@ class _Merger:
 
 def _sure(answer: Answer) -> bool:
     """Whether an answer is yes, and at least as likely as not: merging loses a distinction."""
-    yes = isinstance(answer, Judged) and answer.value is True
-    return yes and (answer.probability is None or answer.probability >= 0.5)
+    if not isinstance(answer, Judged) or answer.value is not True:
+        return False
+    return answer.probability is None or answer.probability >= 0.5
 
 
 def merge_banks(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pnyx.corpora import read_qrels, read_run
@@ -41,10 +41,10 @@ def sources_of(
     """
     questions, opened = questions_by_id(topics), Index.open(index)
     grades = None if qrels is None else _grades(qrels)
-    ranked = {} if run is None else rankings_of(read_run(run))
+    ranked = None if run is None else rankings_of(read_run(run))
     found = []
     for name, question in questions.items():
-        ids = _documents(name, ranked if run is not None else None, grades, level)[:depth]
+        ids = _documents(name, ranked, grades, level)[:depth]
         for doc_id in ids:
             if doc_id not in opened:
                 problem = f"document {shorten(doc_id, 40)!r} of topic {shorten(name, 40)!r}"
@@ -57,7 +57,7 @@ def sources_of(
 
 def _documents(
     topic: str,
-    ranked: dict[str, Sequence[str]] | None,
+    ranked: Mapping[str, Sequence[str]] | None,
     grades: dict[str, dict[str, int]] | None,
     level: int,
 ) -> list[str]:
