@@ -41,7 +41,7 @@ def sources_of(
     """
     questions, opened = questions_by_id(topics), Index.open(index)
     grades = None if qrels is None else _grades(qrels)
-    ranked = None if run is None else rankings_of(read_run(run))
+    ranked = None if run is None else rankings_of(read_run(run)).by_topic
     found = []
     for name, question in questions.items():
         ids = _documents(name, ranked, grades, level)[:depth]
