@@ -406,3 +406,19 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
     code, _, err = run("nuggets", "assign", "r.jsonl", "--nuggets", "b.jsonl", "--out", "p")
     assert code == 0, err
     assert json.loads(Path("p/manifest.json").read_text())["judge"] == "nuggets@1"
+
+
+def test_the_documents_of_a_run_come_in_its_order_and_qrels_say_which_count(place):
+    from pnyx.drafts.nuggets.sources import sources_of
+
+    Path("r.run").write_text("q1 Q0 d4 1 9 x\nq1 Q0 d3 2 8 x\nq1 Q0 d1 3 7 x\n")
+
+    def ids(**how: Any) -> list[str]:
+        (found,) = sources_of("i", "t.tsv", **how)
+        return [one.id for one in found.documents]
+
+    assert ids(run="r.run") == ["d4", "d3", "d1"]
+    assert ids(run="r.run", qrels="q.txt") == ["d3", "d1"]
+    assert ids(run="r.run", depth=1) == ["d4"]
+    assert ids(qrels="q.txt") == ["d1", "d2", "d3"]
+    assert ids(qrels="q.txt", level=2) == ["d1"]

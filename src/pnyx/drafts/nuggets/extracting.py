@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.corpora.benchmarks.drafts import clean, words_of
+from pnyx.corpora.benchmarks.nugget_parts import default_id
 from pnyx.drafts.drafting import Progress
 from pnyx.drafts.nuggets.creating import MOST_NUGGETS, DraftedBank, NuggetSource
 from pnyx.judge.passages import read_sentences
@@ -74,11 +75,11 @@ def _extract(source: NuggetSource, embedder: Embedder, most: int) -> DraftedBank
     sentences = list(where)
     problems = [] if sentences else ["no sentence of a relevant document can stand by itself"]
     nuggets = _grouped(sentences, where, source.topic, embedder)[:most] if sentences else []
-    numbered = tuple(
-        Nugget(str(n), text, is_claim=True, references=tuple(map(NuggetReference, ids)))
-        for n, (text, ids) in enumerate(nuggets, 1)
+    claims = tuple(
+        Nugget(default_id(text), text, is_claim=True, references=tuple(map(NuggetReference, ids)))
+        for text, ids in nuggets
     )
-    bank = NuggetBank(source.topic.id, numbered, title=source.topic.text)
+    bank = NuggetBank(source.topic.id, claims, title=source.topic.text)
     return DraftedBank(bank, tuple(problems))
 
 

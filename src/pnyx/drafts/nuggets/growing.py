@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pnyx.corpora.benchmarks.drafts import clean, words_of
+from pnyx.corpora.benchmarks.nugget_parts import default_id
 from pnyx.records import Nugget, NuggetAnswer, NuggetReference
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ class Growing:
                 self._found.append(nugget)
 
     def nuggets(self) -> tuple[Nugget, ...]:
-        """Return the nuggets, numbered from 1."""
-        return tuple(self._nugget(str(n), one) for n, one in enumerate(self._found, 1))
+        """Return the nuggets, in the order in which they came."""
+        return tuple(map(self._nugget, self._found))
 
     @property
     def _claims(self) -> bool:
@@ -110,7 +111,8 @@ class Growing:
         words = words_of(text)
         return next((one for one in self._found if words and words_of(one.text) == words), None)
 
-    def _nugget(self, name: str, found: _Found) -> Nugget:
+    def _nugget(self, found: _Found) -> Nugget:
+        name = default_id(found.text)
         if self._claims:
             (ids,) = found.answers.values()
             return Nugget(name, found.text, is_claim=True, references=_references(ids))
