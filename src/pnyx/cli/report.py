@@ -104,7 +104,8 @@ def command(
     _write(str(files.out), rows)
     if files.markdown is not None:
         _write_markdown(files.markdown, reports, index)
-    _say(reports, rows, form, str(files.out))
+    told = writer.asks and not sys.stderr.isatty()  # as each was written
+    _say(reports, rows, form, str(files.out), told=told)
     print_result(_json(reports, rows, index), "", as_json=as_json, ensure_ascii=False, indent=2)
     return 0 if all(one.complete for one in reports) else EXIT_UNSCORED
 
@@ -207,14 +208,13 @@ def _summary(one: Report) -> str:
     return line
 
 
-def _say(reports: Sequence[Report], rows: Sequence[dict[str, Any]], form: Form, out: str) -> None:
+def _say(
+    reports: Sequence[Report], rows: Sequence[dict[str, Any]], form: Form, out: str, *, told: bool
+) -> None:
     """Sum up on standard error, with all that the track minds."""
-    if not reports or not any(one.settings for one in reports):
-        return
     minded: Counter[str] = Counter()
     for one, row in zip(reports, rows, strict=True):
-        quiet = one.measures or one.failed  # told while they were written
-        if not quiet or sys.stderr.isatty():
+        if not told:
             say(_summary(one))
         warn_first([f"{shorten(one.request.id, 60)}: {p}" for p in one.problems], "problems")
         for finding in form.minded(row, one.request):

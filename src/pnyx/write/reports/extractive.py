@@ -66,7 +66,7 @@ class ExtractiveReporter:
         *,
         novelty: float = 0.3,
         coverage: float = 0.5,
-        again: float = 0.0,
+        again: float = 0.2,
         repeat: float = 0.85,
         least: float = 0.3,
         source: float = 0.5,

@@ -24,10 +24,6 @@ class Limits:
         """Tell whether sentences, together, are within all limits."""
         return all(count_length(texts, unit) <= most for unit, most in self.most)
 
-    def share(self, text: str) -> float:
-        """Return how much of the tightest limit one sentence takes."""
-        return max(count_length([text], unit) / most for unit, most in self.most)
-
     def cut(self, sentences: Sequence[Sentence]) -> tuple[Sentence, ...]:
         """Return the first sentences that are within the limits together."""
         kept: list[Sentence] = []
