@@ -32,7 +32,7 @@ class FormatSpec(Spec):
 @verb("validate")
 @click.argument("file")
 def command(file: str, spec: FormatSpec, as_json: bool) -> int:
-    """Check FILE (corpus, questions, run, qrels, responses, nuggets, judges' file, index) for faults.
+    """Check FILE (corpus, questions, run, qrels, responses, nuggets, judges' file, index).
 
     Prints `FILE: ok (FORMAT, N records)` and exits 0, or a line `FILE:LINE: problem` for every
     fault and exits 2. `-` is standard input; gzip is recognised. docs/formats.md lists the
