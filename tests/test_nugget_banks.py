@@ -357,6 +357,14 @@ def test_banks_are_told_from_responses(tmp_path):
     assert sniff(write(tmp_path / "f", late)) == "nuggetbank-v3"
 
 
+@pytest.mark.parametrize("name", ["format_version", "query_id", "nugget_bank", "title_query"])
+def test_a_field_that_another_dialect_uses_is_kept_even_if_null(name):
+    bank = parse_nugget_bank({"qid": "1", "nuggets": [{"text": "N"}], name: None}, "nuggetizer")
+    row = nugget_bank_row(bank, "nuggetbank-v3")
+    assert row["pnyx"]["extra"] == {name: None}
+    assert parse_nugget_bank(row) == bank
+
+
 def test_many_equal_texts_are_numbered():
     row = {"query_id": "1", "nugget_bank": [{"question": "Q?"}] * 3_000}
     bank = parse_nugget_bank(row)

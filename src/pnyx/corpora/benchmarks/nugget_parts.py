@@ -147,7 +147,7 @@ def carried_metadata(own: Own, metadata: Mapping[str, Any]) -> dict[str, Any]:
 # Keys and ids -------------------------------------------------------------------------------------
 
 
-class Names:
+class _Names:
     """Keys or ids that are taken; equal texts are numbered, each after the one before."""
 
     def __init__(self, joint: str) -> None:
@@ -173,14 +173,14 @@ class Names:
         return name
 
 
-class Keys(Names):
+class Keys(_Names):
     """The keys of a map: the entries' texts."""
 
     def __init__(self) -> None:
         super().__init__(" #")
 
 
-class Ids(Names):
+class Ids(_Names):
     """The ids of nuggets: where they have none, the MD5 of their texts."""
 
     def __init__(self) -> None:
