@@ -80,8 +80,8 @@ def command(
 
     \b
     Example:
-      pnyx report my.index --request requests.jsonl --track ragtime26 --out run.jsonl
-      pnyx report my.index --request requests.jsonl --out run.jsonl --markdown report.md
+      pnyx report my.index --request requests.jsonl --out run.jsonl \\
+        --track ragtime26 --markdown report.md
     """
     _check(files, model, as_json=as_json)
     rules = rules_of(submission)

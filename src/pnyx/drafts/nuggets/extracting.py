@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.corpora.benchmarks.drafts import clean, words_of
-from pnyx.corpora.benchmarks.nugget_parts import default_id
+from pnyx.corpora.benchmarks.nugget_parts import md5_of
 from pnyx.drafts.drafting import Progress
 from pnyx.drafts.nuggets.creating import MOST_NUGGETS, DraftedBank, NuggetSource
 from pnyx.judge.passages import read_sentences
@@ -76,7 +76,7 @@ def _extract(source: NuggetSource, embedder: Embedder, most: int) -> DraftedBank
     problems = [] if sentences else ["no sentence of a relevant document can stand by itself"]
     nuggets = _grouped(sentences, where, source.topic, embedder)[:most] if sentences else []
     claims = tuple(
-        Nugget(default_id(text), text, is_claim=True, references=tuple(map(NuggetReference, ids)))
+        Nugget(md5_of(text), text, is_claim=True, references=tuple(map(NuggetReference, ids)))
         for text, ids in nuggets
     )
     bank = NuggetBank(source.topic.id, claims, title=source.topic.text)

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pnyx.corpora.benchmarks.drafts import clean, words_of
-from pnyx.corpora.benchmarks.nugget_parts import default_id
+from pnyx.corpora.benchmarks.nugget_parts import md5_of
 from pnyx.records import Nugget, NuggetAnswer, NuggetReference
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Growing:
         return next((one for one in self._found if words and words_of(one.text) == words), None)
 
     def _nugget(self, found: _Found) -> Nugget:
-        name = default_id(found.text)
+        name = md5_of(found.text)
         if self._claims:
             (ids,) = found.answers.values()
             return Nugget(name, found.text, is_claim=True, references=_references(ids))
