@@ -32,12 +32,12 @@ from pnyx.records import Qrel
 
 BY_HAND = {
     # name: (value, scored, asked)
-    # Sentences 1 to 5 and 7 cite; 11 lacks a citation. Attested: 1, 2, 4. Open: 7, whose document
+    # Sentences 1 to 5 and 7 cite; 11 lacks a citation. Attested: 1, 2, 4, 5. Open: 7, whose document
     # has no text. 6 and 8 are negative, 9 needs no citation, 10 was said before: left out.
-    "sentence_precision": (3 / 6, 6, 7),
-    "sentence_precision_all": (3 / 10, 10, 11),
-    # 1: d1 yes. 2: d1 yes, d3 yes. 3: d2 no. 4: d5 yes. 5: d6 no. 7: d7 open.
-    "citation_precision": (4 / 6, 6, 7),
+    "sentence_precision": (4 / 6, 6, 7),
+    "sentence_precision_all": (4 / 10, 10, 11),
+    # 1: d1 yes. 2: d1 yes, d3 yes. 3: d2 no. 4: d5 yes. 5: d6 yes. 7: d7 open.
+    "citation_precision": (5 / 6, 6, 7),
     # d1, d1, d3, d2 by the bank, d5 by the judge; not d6; d7 open.
     "citation_relevance": (5 / 6, 6, 7),
     # The bank names d1, d2, d3 and d9; d9 is not cited.
@@ -49,8 +49,8 @@ BY_HAND = {
     "nugget_recall_and": (1 / 3, 3, 3),  # n3 only
     "nugget_recall_or": (3 / 3, 3, 3),
     "answer_recall": (3 / 5, 5, 5),
-    "f1": (2 * (1 / 2) * (2 / 3) / (1 / 2 + 2 / 3), 6 + 3, 7 + 3),  # 4/7
-    "f1_weighted": (2 * (1 / 2) * (1 / 2) / (1 / 2 + 1 / 2), 6 + 3, 7 + 3),
+    "f1": (2 * (2 / 3) * (2 / 3) / (2 / 3 + 2 / 3), 6 + 3, 7 + 3),  # 2/3
+    "f1_weighted": (2 * (2 / 3) * (1 / 2) / (2 / 3 + 1 / 2), 6 + 3, 7 + 3),
     "strict_vital_score": (0 / 1, 1, 1),  # n1; n4 is vital, too, and has no answer
     "strict_all_score": (2 / 3, 3, 3),
     "vital_score": (0.5 / 1, 1, 1),  # n1 in part

@@ -44,9 +44,9 @@ class ReportSpec(Spec, heading="Reports", rare="min_grade attest"):
         "citations, or any.",
     )
     attest: Literal["relevant", "all"] = opt(
-        "relevant",
-        "Of which cited documents it is asked whether they attest the sentence; one that is not "
-        "relevant is a penalty either way.",
+        "all",
+        "Of which cited documents it is asked whether they attest the sentence. One that is not "
+        "relevant is a penalty either way, and counts as not attesting where it is not asked.",
     )
 
     def check(self) -> None:

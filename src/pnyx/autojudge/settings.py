@@ -19,7 +19,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "on_missing": ("skip", "zero", "error"),
     "answers": ("judge", "lookup"),
     "credit": ("attested", "cited", "any"),
-    "attest": ("relevant", "all"),
+    "attest": ("all", "relevant"),
 }
 
 
@@ -45,7 +45,7 @@ class Settings:
     on_missing: Literal["skip", "zero", "error"] = "skip"
     answers: Literal["judge", "lookup"] = "judge"
     credit: Literal["attested", "cited", "any"] = "attested"
-    attest: Literal["relevant", "all"] = "relevant"
+    attest: Literal["relevant", "all"] = "all"
     min_grade: int = 1
     nuggets: str | None = None
     most_nuggets: int = 30

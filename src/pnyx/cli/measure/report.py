@@ -356,7 +356,8 @@ def _report(found: Reports, spec: ReportSpec) -> list[Part]:
     topics = f"{len(found.topics)} topic{'s' if len(found.topics) > 1 else ''}"
 
     def items(run: MeasuredReports, name: str) -> list[str]:
-        return [f"{counts.shown(run.items[name])} {REPORT_MEASURES[name].items}"]
+        kind = REPORT_MEASURES[name].items
+        return [f"{counts.shown(run.items[name])} {'items' if ', ' in kind else kind}"]
 
     counts = Column("", "counts")
 

@@ -64,7 +64,7 @@ class ReportPlan:
 
     answers: Answers = "judge"
     credit: Credit = "attested"
-    attest: Attest = "relevant"
+    attest: Attest = "all"
     min_grade: int = 1
     weights: Weights = field(default_factory=Weights)
     every: bool = False

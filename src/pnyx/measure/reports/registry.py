@@ -54,8 +54,10 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
     "nugget_recall_and": ReportMeasure(nuggets.nugget_recall_and, "nuggets"),
     "nugget_recall_or": ReportMeasure(nuggets.nugget_recall_or, "nuggets"),
     "answer_recall": ReportMeasure(nuggets.answer_recall, "answers"),
-    "f1": ReportMeasure(nuggets.f1, "items", main=True),
-    "f1_weighted": ReportMeasure(nuggets.f1_weighted, "items", weighted=True, main=True),
+    "f1": ReportMeasure(nuggets.f1, "sentences, nuggets", main=True),
+    "f1_weighted": ReportMeasure(
+        nuggets.f1_weighted, "sentences, nuggets", weighted=True, main=True
+    ),
     "strict_vital_score": ReportMeasure(nuggets.strict_vital_score, "nuggets"),
     "strict_all_score": ReportMeasure(nuggets.strict_all_score, "nuggets"),
     "vital_score": ReportMeasure(nuggets.vital_score, "nuggets"),
