@@ -32,8 +32,8 @@ from pnyx.records import Qrel
 
 BY_HAND = {
     # name: (value, scored, asked)
-    # Sentences 1 to 5 and 7 cite; 11 lacks a citation. Attested: 1, 2, 4, 5. Open: 7, whose document
-    # has no text. 6 and 8 are negative, 9 needs no citation, 10 was said before: left out.
+    # Sentences 1 to 5 and 7 cite; 11 lacks a citation. Attested: 1, 2, 4, 5. Open: 7, whose text
+    # is missing. 6 and 8 are negative, 9 needs no citation, 10 was said before: left out.
     "sentence_precision": (4 / 6, 6, 7),
     "sentence_precision_all": (4 / 10, 10, 11),
     # 1: d1 yes. 2: d1 yes, d3 yes. 3: d2 no. 4: d5 yes. 5: d6 yes. 7: d7 open.

@@ -54,7 +54,7 @@ def interval(one: dict[str, Any]) -> str:
 
 def main() -> None:
     options = arguments(__doc__).parse_args()
-    data = Path(os.environ["PNYX_DATA"]) / PLACE
+    data = Path(os.environ.get("PNYX_DATA", "../shared/data")) / PLACE
     report = Report("reports kiddie")
     with tempfile.TemporaryDirectory() as folder:
         started = time.monotonic()

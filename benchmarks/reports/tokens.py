@@ -55,7 +55,7 @@ PLACE = "reportgen/ragtime26_bitem"
 
 def cases(count: int) -> list[tuple[Response, NuggetBank, dict[str, Document]]]:
     """Return reports with their banks and documents, of the first topics that are long enough."""
-    folder = Path(os.environ["PNYX_DATA"]) / PLACE
+    folder = Path(os.environ.get("PNYX_DATA", "../shared/data")) / PLACE
     banks: dict[str, list[Nugget]] = {}
     for number in (1, 2, 3):
         for bank in read_nugget_banks(str(folder / f"T3_run_{number}.jsonl")):
