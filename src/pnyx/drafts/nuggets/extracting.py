@@ -76,7 +76,9 @@ def _extract(source: NuggetSource, embedder: Embedder, most: int) -> DraftedBank
     problems = [] if sentences else ["no sentence of a relevant document can stand by itself"]
     nuggets = _grouped(sentences, where, source.topic, embedder)[:most] if sentences else []
     claims = tuple(
-        Nugget(default_id(text), text, is_claim=True, references=tuple(map(NuggetReference, ids)))
+        Nugget(
+            default_id(text, ()), text, is_claim=True, references=tuple(map(NuggetReference, ids))
+        )
         for text, ids in nuggets
     )
     bank = NuggetBank(source.topic.id, claims, title=source.topic.text)

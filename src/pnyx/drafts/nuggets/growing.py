@@ -112,7 +112,7 @@ class Growing:
         return next((one for one in self._found if words and words_of(one.text) == words), None)
 
     def _nugget(self, found: _Found) -> Nugget:
-        name = default_id(found.text)
+        name = default_id(found.text, ())
         if self._claims:
             (ids,) = found.answers.values()
             return Nugget(name, found.text, is_claim=True, references=_references(ids))
