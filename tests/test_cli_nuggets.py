@@ -422,3 +422,32 @@ def test_the_documents_of_a_run_come_in_its_order_and_qrels_say_which_count(plac
     assert ids(run="r.run", depth=1) == ["d4"]
     assert ids(qrels="q.txt") == ["d1", "d2", "d3"]
     assert ids(qrels="q.txt", level=2) == ["d1"]
+
+
+def test_without_a_model_only_the_same_words_make_two_questions_one(run):
+    rows = [
+        {"metadata": {"team_id": "t", "topic_id": "1", "run_id": name}, "nugget_bank": [
+            {"question": question, "aggregator_type": "OR", "answers": [
+                {"answer": answer, "references": [name]}]}]}
+        for name, question, answer in (
+            ("a", "How many buses run?", "About forty buses run every day."),
+            ("b", "how many buses run", "About forty buses run each day."),
+            ("c", "How many buses are there that run?", "About forty buses run every day."),
+            ("d", "How many buses run?", "About 50 buses run every day."),
+        )
+    ]  # fmt: skip
+    for row in rows:
+        Path(row["metadata"]["run_id"]).write_text(json.dumps(row) + "\n")
+    out = ["--report", "r.jsonl", "--run-id", "m", "--format", "ragtime26-nuggets"]
+    code, said, err = run("nuggets", "merge", *"abcd", *out, "--out", "o", "--json")
+    assert code == 0, err
+    assert (json.loads(said)["given"], json.loads(said)["left"]) == (4, 2)
+    (bank,) = banks("o")
+    first, other = bank.nuggets
+    assert [(one.text, one.doc_ids) for one in first.answers] == [
+        ("About forty buses run every day.", ("a", "b")),
+        ("About 50 buses run every day.", ("d",)),
+    ]
+    assert (bank.run_id, other.text) == ("m", "How many buses are there that run?")
+    listed = map(json.loads, Path("r.jsonl").read_text().splitlines())
+    assert {one["what"] for one in listed} == {"question", "answer"}

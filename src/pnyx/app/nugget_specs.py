@@ -83,8 +83,11 @@ class MergeSpec(Spec, heading="Merging", rare="candidates_from run_id"):
     report: str | None = file_opt(
         None, "Where to list each pair that was looked at, and what came of it (JSONL)."
     )
-    candidates_from: float = opt(
-        0.7, "Cosine from which two nuggets, or answers, are compared.", within="[-1, 1]"
+    candidates_from: float | None = opt(
+        None,
+        "Cosine from which the judge is asked whether two nuggets, or answers, say the same.",
+        within="[-1, 1]",
+        shown="0.7; without --llm 0.9",
     )
     run_id: str | None = opt(None, "Run id of the merged banks.", shown="the first bank's")
 

@@ -179,12 +179,15 @@ def merge(
     that say so are. What it was merged of stays with it, and in --report. Exit status 3: the judge
     said nothing of some pairs, which stay apart.
 
+    Without --llm questions are merged in the same words only, as the packaged judge takes questions
+    on one subject for the same; answers and claims also where they nearly say the same.
+
     \b
     Example:
       pnyx nuggets merge a.jsonl b.jsonl --report merged.jsonl --out banks.jsonl
     """
     from pnyx.corpora import read_nugget_banks
-    from pnyx.drafts.nuggets.merging import merge_banks
+    from pnyx.drafts.nuggets.merging import CANDIDATES_FROM, CLOSE_FROM, merge_banks
     from pnyx.files import atomic_text, json_line
 
     spec.check()
@@ -200,8 +203,14 @@ def merge(
         open_judge(TASKS["nugget"], spec, say) as opened,
         watched(opened.judge, opened.models) as judge,
     ):
+        usual = CANDIDATES_FROM if opened.models else CLOSE_FROM
+        near = usual if own.candidates_from is None else own.candidates_from
         merged = merge_banks(
-            given, judge, candidates_from=own.candidates_from, run_id=own.run_id or ""
+            given,
+            judge,
+            candidates_from=near,
+            cautious=not opened.models,
+            run_id=own.run_id or "",
         )
     if own.report is not None:
         with atomic_text(own.report) as stream:

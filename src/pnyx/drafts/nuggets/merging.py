@@ -5,6 +5,7 @@ Candidates are found by the embedder and confirmed by a judge, each way round.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,10 +18,13 @@ from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
 
-__all__ = ["CANDIDATES_FROM", "MERGING", "MergedBanks", "merge_banks"]
+__all__ = ["CANDIDATES_FROM", "CLOSE_FROM", "MERGING", "MergedBanks", "merge_banks"]
 
-CANDIDATES_FROM = 0.7
-"""Cosine from which on a judge is asked whether two say the same (docs/benchmarks/nuggets.md)."""
+CANDIDATES_FROM, CLOSE_FROM = 0.7, 0.9
+"""Cosine from which on a judge is asked whether two say the same; the second for the packaged one,
+which takes questions on one subject for the same (docs/benchmarks/nuggets.md)."""
+
+_WORD = re.compile(r"\w+")
 
 MERGING = (
     "nuggets, and answers to one question, are merged where they have the same words, or where "
@@ -75,6 +79,7 @@ class _Merger:
     judge: Judge
     embedder: Embedder
     candidates_from: float
+    cautious: bool
     report: list[dict[str, Any]] = field(default_factory=list)
     unscored: int = 0
 
@@ -110,7 +115,12 @@ class _Merger:
         for j, second in enumerate(places):
             for i, first in enumerate(places[:j]):
                 one_kind = entries[first].kind == entries[second].kind
-                if one_kind and cosines[i, j] >= self.candidates_from:
+                near = one_kind and cosines[i, j] >= self.candidates_from
+                if near and self.cautious:
+                    near = entries[first].kind != "question" and (
+                        _names(entries[first].text) == _names(entries[second].text)
+                    )
+                if near:
                     found[first, second] = min(1.0, round(float(cosines[i, j]), 6))
         return found
 
@@ -156,6 +166,16 @@ class _Merger:
         )
 
 
+def _names(text: str) -> frozenset[str]:
+    """Return the numbers of a text, and its words with a capital but for the first."""
+    words = _WORD.findall(text)
+    return frozenset(
+        word
+        for place, word in enumerate(words)
+        if any(c.isdigit() for c in word) or (place and word[:1].isupper())
+    )
+
+
 def _sure(answer: Answer) -> bool:
     """Whether an answer is yes, and at least as likely as not: merging loses a distinction."""
     if not isinstance(answer, Judged) or answer.value is not True:
@@ -169,6 +189,7 @@ def merge_banks(
     *,
     embedder: Embedder | None = None,
     candidates_from: float = CANDIDATES_FROM,
+    cautious: bool = False,
     run_id: str = "",
 ) -> MergedBanks:
     """Make one bank of all banks of each topic, by `MERGING`.
@@ -180,9 +201,12 @@ def merge_banks(
         judge: answers Support questions of the task `nugget`.
         embedder: finds the candidates; the packaged one by default.
         candidates_from: cosine from which on the judge is asked, in [-1, 1].
+        cautious: for a judge that does not tell one country, or year, from another, nor what is
+            asked: questions are merged in the same words only, and answers and claims where they
+            name the same numbers and capitalised words.
         run_id: of the merged banks; empty for the first one's.
     """
-    merger = _Merger(judge, embedder or load_encoder(), candidates_from)
+    merger = _Merger(judge, embedder or load_encoder(), candidates_from, cautious)
     topics: dict[str, list[tuple[str, NuggetBank]]] = {}
     for name, bank in banks:
         topics.setdefault(bank.topic_id, []).append((name, bank))
