@@ -17,8 +17,8 @@ def command() -> None:
 
     \b
     Example:
-      pnyx nuggets create --qrels qrels.txt --index my.index --topics topics.jsonl \\
-        --llm openai:gpt-4o-mini --out bank.jsonl
+      pnyx nuggets create --qrels qrels.txt --index my.index \\
+        --topics topics.jsonl --llm openai:gpt-4o-mini --out bank.jsonl
       pnyx nuggets merge bank.jsonl other.jsonl --out banks.jsonl
       pnyx nuggets assign run.jsonl --nuggets banks.jsonl --out assigned
     """

@@ -31,6 +31,7 @@ __all__ = [
     "DraftedBank",
     "NuggetSource",
     "create_banks",
+    "importance_shape",
     "rate_banks",
 ]
 

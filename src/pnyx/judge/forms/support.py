@@ -165,7 +165,7 @@ def _verdict(fields: tuple[str, ...], words: tuple[str, ...] = ("yes", "no")) ->
     from pydantic import BeforeValidator, Field, create_model
 
     share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-    word: Any = Literal[words]  # type: ignore[valid-type]
+    word: Any = Literal[words]
     answer = Annotated[word, BeforeValidator(plain_word)]
     kinds: dict[str, Any] = {"answer": answer, "confidence": share, "probability": share}
     parts: dict[str, Any] = {name: (kinds.get(name, str), ...) for name in fields}
