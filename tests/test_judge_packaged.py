@@ -185,7 +185,12 @@ def test_each_task_is_answered_by_the_model_that_is_best_at_it():
     detector = load_perspective_student()
     assert side.provenance.judge == PackagedJudge("stance").name == f"{detector.name}+sides"
     quality = PackagedJudge("quality").name
-    assert judge.name == f"packaged({encoder.name}, {side.provenance.judge}, {quality})"
+    (given,) = ask(judge, [Support("4", ON_TOPIC, "Compulsory voting raises turnout.", "nugget")])
+    nuggets = PackagedJudge("nugget")
+    assert given.provenance.judge == nuggets.name == "nuggets@1"
+    assert "key points" in nuggets.card
+    names = f"{encoder.name}, {nuggets.name}, {side.provenance.judge}, {quality}, rules@1"
+    assert judge.name == f"packaged({names})"
     for task in ("support", "relevance"):
         assert PackagedJudge(task).card == f"{encoder.cards[task]}; weak: hints only"
         assert encoder.cards[task] in judge.card

@@ -208,6 +208,18 @@ def test_a_report_is_judged_and_measured_without_a_text(tmp_path, call, with_mod
     assert measured[1] == measured[0]
 
 
+def test_reports_are_held_against_nuggets_without_their_text(tmp_path, call):
+    run, *banks = campaign(tmp_path)
+    out = tmp_path / "assigned"
+    arguments = ["nuggets", "assign", run, *banks[:2], "--out", str(out)]
+    status, *seen = call(*arguments, "--no-text")
+    assert status == 0
+    assert marked(CANARY, seen, tmp_path) == []
+    (row,) = map(json.loads, (out / "assignments.jsonl").read_text().splitlines())
+    assert row["answer_text"] == ""
+    assert row["nuggets"]
+
+
 def test_a_broken_report_is_named_but_not_quoted(tmp_path, call):
     run, *banks = campaign(tmp_path)
     path = tmp_path / "in-run.jsonl"
@@ -220,7 +232,10 @@ def test_a_broken_report_is_named_but_not_quoted(tmp_path, call):
 
 # Which commands -----------------------------------------------------------------------------------
 
-RESTRICTED = ("judge", "judge report", "measure", "validate", "store export")
+RESTRICTED = (
+    *("judge", "judge report", "measure", "nuggets assign", "validate"),
+    "store export",
+)
 """Commands, and groups, that take documents or responses, and show no more of them than asked."""
 
 

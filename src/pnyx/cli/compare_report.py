@@ -15,7 +15,7 @@ from pnyx.cli.measure.runs import (
     run_names,
     test_legend,
 )
-from pnyx.errors import shorten
+from pnyx.errors import escaped
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def notes_on(
         notes += [f"{_what(one)}: {line}" for line in _left_out(one)]
     for few in corrected:
         if few.absent:
-            where = f"{shorten(few.leaderboard, 60)}, {shorten(few.measure, 40)}"
+            where = f"{escaped(few.leaderboard, 60)}, {escaped(few.measure, 40)}"
             notes.append(f"{where}: {listed(few.absent, 'run')} without labels, not corrected")
     topics = [len(one.shared.topics) for one in found.comparisons if one.shared.topics]
     notes += few_warning(found.bootstrap, min(topics), "topic") if topics else []
@@ -79,7 +79,7 @@ def _misstated(board: Leaderboard) -> Iterator[str]:
             mean = sum(values) / len(values)
             apart += abs(mean - cell.value) > _APART * max(1.0, abs(mean))
     if apart:
-        name = shorten(board.name, 60)
+        name = escaped(board.name, 60)
         yield f"{name}: {apart} values over all topics are no means of its topics; means are used"
 
 
@@ -87,7 +87,7 @@ def _what(one: LeaderboardAgreement) -> str:
     measure = one.measure
     if measure != one.reference_measure:
         measure = f"{measure} with {one.reference_measure}"
-    return f"{shorten(one.leaderboard, 60)}, {shorten(measure, 60)}"
+    return f"{escaped(one.leaderboard, 60)}, {escaped(measure, 60)}"
 
 
 def _left_out(one: LeaderboardAgreement) -> Iterator[str]:
@@ -97,12 +97,12 @@ def _left_out(one: LeaderboardAgreement) -> Iterator[str]:
         if here and (kind == "run" or shared.topics):
             yield f"{listed(here, kind)} only there, left out"
         if there and (kind == "run" or shared.topics):
-            yield f"{listed(there, kind)} only in {shorten(one.reference, 60)}, left out"
+            yield f"{listed(there, kind)} only in {escaped(one.reference, 60)}, left out"
     compared, size = shared.cells
     if compared < size:
         yield (
             f"{size - compared} of {size} cells have no value ({shared.unscored[0]} there, "
-            f"{shared.unscored[1]} in {shorten(one.reference, 60)}), left out on both sides"
+            f"{shared.unscored[1]} in {escaped(one.reference, 60)}), left out on both sides"
         )
     if shared.runs and not shared.topics:
         yield "a side has values over all topics only, which are compared"
@@ -156,13 +156,13 @@ def _agreement(one: LeaderboardAgreement) -> Table:
     accuracy = one.conclusions.accuracy
     over = None if accuracy.low is None else (accuracy.low, accuracy.high)
     rows.append(["accuracy", accuracy.value, None, over, None])
-    sides = f"{shorten(one.leaderboard, 60)} against {shorten(one.reference, 60)}"
+    sides = f"{escaped(one.leaderboard, 60)} against {escaped(one.reference, 60)}"
     sizes = f"{len(one.shared.runs)} runs, {len(one.shared.topics)} topics"
     return Table(columns, rows, title=f"{_measures(one)}: {sides}, {sizes}", notes=_counts(one))
 
 
 def _measures(one: LeaderboardAgreement) -> str:
-    names = [shorten(name, 60) for name in dict.fromkeys((one.measure, one.reference_measure))]
+    names = [escaped(name, 60) for name in dict.fromkeys((one.measure, one.reference_measure))]
     return " against ".join(names)
 
 
@@ -193,7 +193,7 @@ def _corrected(few: CorrectedLeaderboard) -> Table:
     )
     rows = [
         [
-            shorten(run, 40), one.judge, one.people, one.corrected, one.corrected, one.trust,
+            escaped(run, 40), one.judge, one.people, one.corrected, one.corrected, one.trust,
             None if one.worth is None else f"{one.worth:.1f}",
         ]
         for run, one in few.runs.items()
@@ -206,7 +206,7 @@ def _corrected(few: CorrectedLeaderboard) -> Table:
         "lambda times what the judge says of the other topics; the labelled topics must be a "
         "random sample. worth labels: so many labels alone would be as precise"
     ]
-    title = f"{shorten(few.leaderboard, 60)} corrected by {shorten(few.people, 60)}: {measure}"
+    title = f"{escaped(few.leaderboard, 60)} corrected by {escaped(few.people, 60)}: {measure}"
     return Table(columns, rows, title=title, legend=legend)
 
 
@@ -222,7 +222,7 @@ def _corrected_differences(few: CorrectedLeaderboard) -> Table | list[str]:
     for one in few.differences:
         mark = " *" if one.significant else ""
         ends = (chance(one.found.p), chance(one.p_holm) + mark)
-        rows.append([shorten(one.run, 40), shorten(one.other, 40), one.found.corrected, *ends])
+        rows.append([escaped(one.run, 40), escaped(one.other, 40), one.found.corrected, *ends])
     tested = sum(one.p_holm is not None for one in few.differences)
     legend = f"*: p < .05 in a two-sided t-test, Holm-Bonferroni over {tested} comparisons"
     return Table(columns, rows, legend=[legend]) if rows else []
@@ -233,11 +233,11 @@ def _differences(name: str, compared: Sequence[Comparison], test: str) -> Table:
     for c in compared:
         *cells, corrected, effect = difference_cells(c)
         mark = " *" if c.significant else ""
-        named = [shorten(text, 40) for text in (c.measure, c.run, c.other)]
+        named = [escaped(text, 40) for text in (c.measure, c.run, c.other)]
         rows.append([*named, *cells, corrected + mark, effect])
     legend = f"*: {test_legend(test, compared)}; d: mean difference in standard deviations"
     columns = [Column("measure"), Column("run"), Column("less"), *DIFFERENCE]
-    title = f"differences in {shorten(name, 100)}"
+    title = f"differences in {escaped(name, 100)}"
     return Table(columns, rows, title=title, legend=[legend])
 
 

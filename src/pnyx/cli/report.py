@@ -28,7 +28,7 @@ from pnyx.cli.common.options import (
 )
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import counted
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,12 @@ class FilesSpec(Spec, heading="Output"):
     markdown: str | None = file_opt(None, "Write the reports as Markdown, too; - prints them.")
 
 
-@verb("report", without={"search": _STAGES}, rare={"model": "plan budget"}, resumes=True)
+@verb(
+    "report",
+    without={"search": _STAGES},
+    rare={"model": "plan budget"},
+    resumes=True,
+)
 @click.argument("index")
 def command(
     index: str,
@@ -128,7 +133,7 @@ def _requests(path: str) -> list[ReportRequest]:
     found = list(read_requests(path))
     for one in found:
         if any("\ud800" <= c <= "\udfff" for c in one.title):
-            raise InputError(f"{shorten(one.id, 40)!r}: its title is not UTF-8", path=path)
+            raise InputError(f"{escaped(one.id, 40)!r}: its title is not UTF-8", path=path)
     return found
 
 
@@ -194,7 +199,7 @@ def _write_markdown(path: str, reports: Sequence[Report], index: str) -> None:
 
 def _summary(one: Report) -> str:
     """Return a line on one report."""
-    name, count = shorten(one.request.id, 60), len(one.response.sentences)
+    name, count = escaped(one.request.id, 60), len(one.response.sentences)
     if one.no_evidence:
         return f"{name}: no evidence was found, nothing is written"
     if one.failed:
@@ -216,18 +221,18 @@ def _say(
     for one, row in zip(reports, rows, strict=True):
         if not told:
             say(_summary(one))
-        warn_first([f"{shorten(one.request.id, 60)}: {p}" for p in one.problems], "problems")
+        warn_first([f"{escaped(one.request.id, 60)}: {p}" for p in one.problems], "problems")
         for finding in form.minded(row, one.request):
             minded[finding.category] += 1
             if minded[finding.category] <= 1:
-                warn(f"{shorten(one.request.id, 60)}: the track minds: {finding.problem}")
+                warn(f"{escaped(one.request.id, 60)}: the track minds: {finding.problem}")
     for category, count in minded.items():
         if count > 1:
             warn(f"{count - 1} more on {category}")
     for name, card in {n: c for one in reports for n, c in one.judges.items()}.items():
-        say(f"judge {shorten(name)}: {shorten(card, 400)}")
+        say(f"judge {escaped(name)}: {shorten(card, 400)}")
     written = sum(bool(one.response.sentences) for one in reports)
-    say(f"{shorten(out, 200)}: {written} of {len(reports)} reports with sentences")
+    say(f"{escaped(out, 200)}: {written} of {len(reports)} reports with sentences")
 
 
 def _json(reports: Sequence[Report], rows: Sequence[dict[str, Any]], index: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pnyx.cli.common.answering import ResultsSpec, needs_out, print_planned, say
 from pnyx.cli.common.options import print_result, say, warn_first
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.progress import watched
-from pnyx.errors import shorten
+from pnyx.errors import escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.judge.reports.plan import ReportPlan
@@ -69,7 +69,7 @@ def command(
     report.check()
     inputs = read_report_inputs(runs, report)
     if inputs.left_out:
-        say(f"{inputs.left_out} topics are not in {shorten(str(report.topics), 60)}: left out")
+        say(f"{inputs.left_out} topics are not in {escaped(str(report.topics), 60)}: left out")
     plan = plan_of(report, weights, every=spec.plan)
     with open_report_judge(spec, say) as opened:
         if spec.plan:
@@ -77,7 +77,7 @@ def command(
         manifest = _judge(str(results.out), runs, opened, inputs, plan, spec)
     _warn(manifest["reports"])
     say_judge(manifest["judge"], manifest["card"])
-    line = f"{_line(manifest)}; see {shorten(str(results.out), 200)}"
+    line = f"{_line(manifest)}; see {escaped(str(results.out), 200)}"
     print_result(manifest, line, as_json=as_json, err=False, ensure_ascii=False)
     nodes = manifest["reports"]["nodes"].values()
     return EXIT_UNSCORED if any(one["scored"] < one["asked"] for one in nodes) else 0
@@ -123,7 +123,7 @@ def _plan(
     planned = planned_models(opened.models, {m.name: prices(m.name) for m in opened.models})
     head = {"judge": opened.judge.name, "reports": len(inputs.responses), "questions": count}
     line = (
-        f"{len(inputs.responses)} reports for {shorten(opened.judge.name)}: at most {count:,} "
+        f"{len(inputs.responses)} reports for {escaped(opened.judge.name)}: at most {count:,} "
         "questions, of which some follow on answers that are not known yet"
     )
     print_planned(line, head, planned, as_json=as_json)
@@ -133,8 +133,8 @@ def _plan(
 def _warn(counts: Mapping[str, Any]) -> None:
     """Warn of topics without a report, and of what the reports' notes say."""
     missing = [
-        f"run {shorten(run, 40)} has no report on {len(topics)} of the topics: "
-        f"{', '.join(shorten(topic, 30) for topic in topics[:5])}"
+        f"run {escaped(run, 40)} has no report on {len(topics)} of the topics: "
+        f"{', '.join(escaped(topic, 30) for topic in topics[:5])}"
         f"{', ...' if len(topics) > 5 else ''}"
         for run, topics in counts["missing"].items()
     ]
@@ -152,7 +152,7 @@ def _line(manifest: Mapping[str, Any]) -> str:
     ]
     for node, one in counts["nodes"].items():
         reasons = ", ".join(f"{n:,} {shorten(why, 40)}" for why, n in one["reasons"].items())
-        by = ", ".join(f"{n:,} {shorten(who, 40)}" for who, n in one["by"].items())
+        by = ", ".join(f"{n:,} {escaped(who, 40)}" for who, n in one["by"].items())
         left = f"; unscored: {reasons}" if reasons else ""
         lines.append(
             f"  {node:<14}  {one['yes']:,} yes, {one['scored']:,} of {one['asked']:,} scored "

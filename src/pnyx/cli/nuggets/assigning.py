@@ -14,7 +14,7 @@ from pnyx.app.spec import Spec, file_opt
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.common.options import say, warn, warn_first
 from pnyx.cli.common.params import Raw, verb
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped
 
 if TYPE_CHECKING:
     from pnyx.judge.answers import Answer
@@ -36,6 +36,7 @@ class AssignSpec(Spec, heading="Nuggets"):
 @verb(
     "assign",
     resumes=True,
+    restricts=True,
     short_help="Hold reports against nuggets: support, in part, or not.",
     without={"spec": "student"},
 )
@@ -80,7 +81,7 @@ def assign(
         by_id = dict(zip((one.id for one in questions), answers, strict=True))
         _write(Path(str(results.out)), assigning, by_id)
 
-    source = ", ".join(shorten(run, 60) for run in runs)
+    source = ", ".join(escaped(run, 60) for run in runs)
     return answer_into(results.out, "nugget", source, questions, spec, as_json=as_json, also=also)
 
 
@@ -117,12 +118,12 @@ def _reasons(report: dict[str, object], answers: dict[str, Answer]) -> dict[str,
 
 def _warn(assigning: Assigning) -> None:
     if assigning.without_bank:
-        names = ", ".join(shorten(one, 30) for one in assigning.without_bank[:5])
+        names = ", ".join(escaped(one, 30) for one in assigning.without_bank[:5])
         warn(f"{len(assigning.without_bank)} topics of the runs have no bank: {names}")
     missing = Counter(run for run, _ in assigning.without_report)
     warn_first(
         [
-            f"run {shorten(run, 40)} has no report on {n} of the banks' topics"
+            f"run {escaped(run, 40)} has no report on {n} of the banks' topics"
             for run, n in missing.items()
         ],
         "runs lack topics",

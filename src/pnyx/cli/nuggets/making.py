@@ -22,7 +22,7 @@ from pnyx.cli.common.options import (
 )
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.progress import reporting, watched
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["create", "merge"]
 
 
-@verb("create", resumes=True, short_help="Draft nugget banks from relevant documents.")
+@verb(
+    "create", resumes=True, restricts=True, short_help="Draft nugget banks from relevant documents."
+)
 def create(own: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool) -> int:
     """Draft a nugget bank for each topic from its relevant documents.
 
@@ -62,20 +64,20 @@ def create(own: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool)
     with open_model(model, say, model) as llm, reporting("nuggets") as show:
         drafted = _drafted(own, llm, show)
         if model.plan:
-            line = f"{len(drafted)} topics for {shorten('' if llm is None else llm.name)}"
+            line = f"{len(drafted)} topics for {escaped('' if llm is None else llm.name)}"
             plan_asked(llm, model, line, {"topics": len(drafted)}, as_json=as_json)
             return 0
     warn_first(
-        [f"{shorten(one.bank.topic_id, 40)}: {p}" for one in drafted for p in one.problems],
+        [f"{escaped(one.bank.topic_id, 40)}: {p}" for one in drafted for p in one.problems],
         "problems",
     )
     kept = [one.bank for one in drafted if one.bank.nuggets]
     _write(bank, kept)
     failed = sum(one.failed for one in drafted)
     row = _summary(drafted, kept, bank)
-    by = "sentences of the documents" if llm is None else shorten(llm.name)
+    by = "sentences of the documents" if llm is None else escaped(llm.name)
     line = (
-        f"{shorten(str(bank.out), 200)}: {row['nuggets']} nuggets of {len(kept)} of "
+        f"{escaped(str(bank.out), 200)}: {row['nuggets']} nuggets of {len(kept)} of "
         f"{len(drafted)} topics by {by}; importance of {row['rated']} of {row['nuggets']}"
     )
     print_result(row, line, as_json=as_json)
@@ -133,7 +135,7 @@ def _edited(own: CreateSpec) -> list[tuple[NuggetBank, Question]]:
     for bank in read_nugget_banks(str(own.edited)):
         topic = topics.get(bank.topic_id) or Question(bank.topic_id, bank.title)
         if not topic.text.strip():
-            shown = shorten(bank.topic_id, 40)
+            shown = escaped(bank.topic_id, 40)
             raise InputError(f"topic {shown!r} has no title; --topics names a file of them")
         found.append((bank, topic))
     return found
@@ -227,7 +229,7 @@ def merge(
         "unscored": merged.unscored,
     }
     line = (
-        f"{shorten(str(bank.out), 200)}: {left} nuggets of {merged.given} on "
+        f"{escaped(str(bank.out), 200)}: {left} nuggets of {merged.given} on "
         f"{len(merged.banks)} topics; {len(merged.report)} pairs compared"
     )
     print_result(row, line, as_json=as_json)

@@ -16,6 +16,7 @@ from pnyx.judge.questions import Support
 from pnyx.judge.reports.asking import ask_answers
 from pnyx.judge.reports.records import JudgedAnswer, JudgedNugget, JudgedReport
 from pnyx.records import Nugget, NuggetBank, Response
+from pnyx.restricted import hides_text
 
 __all__ = ["Assigning", "Assignment", "assignment_of", "assignment_row", "text_of"]
 
@@ -129,6 +130,8 @@ def assignment_row(
 ) -> dict[str, Any]:
     """Return a report's line of nuggetizer's assign format.
 
+    In restricted mode it holds the nuggets, and neither the report's text nor reasons.
+
     Args:
         report: as `Assigning.judged` returns it.
         bank: its topic's.
@@ -141,12 +144,12 @@ def assignment_row(
         if assignment is None:
             continue
         row = {"text": _stated(nugget), "importance": nugget.importance, "assignment": assignment}
-        reason = (reasons or {}).get(nugget.id)
+        reason = "" if hides_text() else (reasons or {}).get(nugget.id)
         rows.append(row | ({"reasoning": reason} if reason else {}))
     return {
         "query": bank.title,
         "qid": report.topic_id,
-        "answer_text": text,
+        "answer_text": "" if hides_text() else text,
         "response_length": len(text.split()),
         "run_id": report.run_id,
         "nuggets": rows,
