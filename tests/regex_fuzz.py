@@ -21,6 +21,7 @@ from typing import Any
 
 import pnyx
 from pnyx.corpora.text import folded, word_breaks
+from pnyx.judge.reports import rules
 from pnyx.models.http import addresses
 
 SOURCE = Path(pnyx.__file__).parent
@@ -73,6 +74,10 @@ def collect() -> tuple[list[Found], list[str]]:
             ("corpora/text/folded.py:_patterns", vars_of(folded._patterns())),
             ("corpora/text/word_breaks.py:_ascii", [word_breaks._ascii()]),
             ("corpora/text/word_breaks.py:_plain", vars_of(word_breaks._plain())),
+            (
+                "judge/reports/rules.toml",
+                [r.pattern for some in rules._table()[1].values() for r in some],
+            ),
             ("models/http/addresses.py:_head", [addresses._Secret("sk-/a1&b2%c3")._head]),
         )
         for pattern in patterns  # compiled by functions

@@ -46,7 +46,7 @@ def test_what_is_installed(call, tmp_path):
     assert f"pnyx {metadata.version('pnyx')}" in out
     assert "minilm-int8: intact (SHA-256), embeds" in out
     assert "none yet, writable" in out
-    assert "pnyx judge          packaged(minilm-int8@1, student:perspectives@" in out
+    assert "pnyx judge          packaged(minilm-int8@1, nuggets@1, student:perspectives@" in out
     assert "300 ChatReportRetrieve pairs" in " ".join(out.split())
     assert "student:perspectives@" in out
     assert "preference, sides, ranking need one" in out
@@ -54,7 +54,9 @@ def test_what_is_installed(call, tmp_path):
     code, out, _ = call("--json")
     found = json.loads(out)
     assert found["dependencies"]["click"]["version"] == metadata.version("click")
-    assert found["packaged"]["tasks"] == ["support", "relevance", "stance", "quality", "rag"]
+    told = found["packaged"]["tasks"]
+    assert told[:6] == ["support", "nugget", "relevance", "stance", "quality", "rag"]
+    assert told[6:] == ["negative", "needs-citation", "unanswerable"]
     assert found["packaged"]["perspectives"]["judge"].startswith("student:perspectives@")
     assert (found["endpoints"], found["problems"]) == ([], [])
     assert found["will_use"]["writer"] == "extractive"

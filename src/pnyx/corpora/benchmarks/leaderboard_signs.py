@@ -42,8 +42,8 @@ _MEASURES: Final = re.compile(
     r"(?i)(a?p|map|gm_?map|bpref|rr|mrr|recip_rank|err|err_ia|rbp|infap|judged|success|set_\w+|"
     r"r_?prec|recall|precision|p_\d+|recall_\d+|success_\d+|(alpha_)?ndcg(_cut_\d+|_cut)?|"
     r"num_(ret|rel|rel_ret|q)|iprec_at_recall_\S+|iprec|f1|relevance|rel_info|"
-    r"((sentence|citation|nugget|weighted|unweighted|strict|vital|all|support|nuggets?)[_ -])+"
-    r"(precision|recall|f1|score|support|coverage|strict|partial)(_\w+)*)"
+    r"((sentence|citation|nugget|weighted|unweighted|strict|vital|all|support|nuggets?)[_ -]){1,3}"
+    r"(precision|recall|f1|score|support|coverage|strict|partial)(_\w+)?)"
     r"(\([^()\s]*\))?(@\d+)?"
 )
 """Names of measures that trec_eval, ir-measures and report evaluations use."""

@@ -47,7 +47,7 @@ class Gathered:
 
     def take(self, answer: Answer, named: str) -> bool | None:
         """Receive an answer on something with a name, and return what it says."""
-        found = finding_of(answer)
+        found = _finding_of(answer)
         self._by = self._by or found.by
         self._values.append(found.value)
         if found.value is None:
@@ -66,7 +66,7 @@ class Gathered:
         return Finding(value, self._by, why, chance, self._prefix)
 
 
-def finding_of(answer: Answer, id_: str = "") -> Finding:
+def _finding_of(answer: Answer, id_: str = "") -> Finding:
     """Return what one answer says."""
     by = answer.provenance.judge
     if isinstance(answer, Unscored):
@@ -233,14 +233,14 @@ class OpenSentence:
         """Receive an answer to one of `questions`."""
         extra, node = question.extra, question.extra["node"]
         if node == "attests":
-            self._attests[extra["doc_id"]] = finding_of(answer, question.id)
+            self._attests[extra["doc_id"]] = _finding_of(answer, question.id)
         elif node == "unanswerable":
             self._unanswerable.take(answer, f"nugget {extra['nugget_id']}")
             self._findings[node] = self._unanswerable.finding()
         elif node == "answers":
             self._take_answer((extra["nugget_id"], extra["answer"]), answer)
         else:
-            self._findings[node] = finding_of(answer, question.id)
+            self._findings[node] = _finding_of(answer, question.id)
 
     def _take_answer(self, pair: Pair, answer: Answer) -> None:
         value = self._answers.take(answer, f"nugget {pair[0]}")
