@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -198,7 +200,10 @@ def _read(paths: Sequence[str], formats: Sequence[str]) -> list[Leaderboard]:
             found[place] = read_leaderboard(paths[place], like=like)
         except InputError:
             raise unclear from None
-    return [found[place] for place in range(len(paths))]
+    names = [Path(path).name for path in paths]
+    told = all(names) and len(set(names)) == len(names)
+    shown = names if told else paths
+    return [replace(found[place], name=name) for place, name in enumerate(shown)]
 
 
 def _corrected(
