@@ -102,10 +102,9 @@ def test_every_format_scale_and_number_of_examples_is_asked_read_and_normalised(
 )
 @pytest.mark.parametrize(
     ("form", "scale", "shots"),
-    # Every pair of them; all three at once are asked of the test server.
-    [("listwise", "3", 5), ("listwise", "5", 0), ("listwise", "boolean", 0),
-     ("pointwise", "3", 0), ("pointwise", "5", 5), ("pointwise", "boolean", 5)],
-)  # fmt: skip
+    # Each of them; every combination is asked of the test server.
+    [("listwise", "3", 5), ("pointwise", "5", 0), ("listwise", "boolean", 0)],
+)
 def test_the_packaged_local_model_answers_in_each(form, scale, shots, items, examples):
     one = {"id": "t", "text": "Tea is good, for it calms.", "dimensions": ["cogency"]}
     write(items, [one])

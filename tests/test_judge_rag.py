@@ -426,9 +426,14 @@ def test_the_task_reads_documents_with_and_without_ids(tmp_path: Path) -> None:
 # --- the packaged language model
 
 
+ONE_OF_EACH_FORM = (
+    "direct static-rubric query-rubric rag-rubric rag-direct listwise-rag-fine".split()
+)
+
+
 @needs_local
-@pytest.mark.parametrize("name", FORMATS)
-def test_the_packaged_model_answers_every_format(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ONE_OF_EACH_FORM)
+def test_the_packaged_model_answers_in_every_form(name: str, tmp_path: Path) -> None:
     """Its verdicts mean nothing, but they are read, normalised and kept."""
     item = {name: ITEM[name] for name in ("id", "query", "argument")}
     item |= {"documents": ["Buses filled up."], "dimensions": ["groundedness"]}
