@@ -173,8 +173,8 @@ def stress(trial: str, items: str, own: StressSpec, spec: JudgeSpec, as_json: bo
 def _task_of(path: str) -> str:
     """Return the task whose items these are, by the fields of the first.
 
-    It needs most of them, then knows most of them, then knows the fewest others. Of tasks that need
-    the same, the usual one is listed first.
+    It needs most of them, then knows most of them, then knows the fewest others. Of tasks of
+    one kind that need the same, the usual one is listed first.
     """
     from pnyx.corpora.benchmarks.items import ITEM_FORMATS
     from pnyx.files import read_jsonl
@@ -186,12 +186,12 @@ def _task_of(path: str) -> str:
         raise InputError("holds no items", path=path)
     given = set(first[1])
     fits: dict[str, tuple[int, int, int]] = {}
-    seen: set[frozenset[str]] = set()
+    seen: set[tuple[type, frozenset[str]]] = set()
     for name, task in TASKS.items():
         format_ = ITEM_FORMATS[task.items]
         needed = frozenset(format_.required)
-        if needed <= given and needed not in seen:
-            seen.add(needed)
+        if needed <= given and (task.kind, needed) not in seen:
+            seen.add((task.kind, needed))
             known = needed | set(format_.optional)
             fits[name] = len(needed), len(given & known), -len(known)
     best = [name for name, count in fits.items() if count == max(fits.values())]
