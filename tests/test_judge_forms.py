@@ -40,7 +40,10 @@ def strict_object(text: str) -> dict[str, Any]:
     if "```" in text and not text.lstrip().startswith("{"):
         parts = re.split(r"```", text)
         check(len(parts) == 3 and "{" not in parts[0] + parts[2])
-        text = re.sub(r"\A(json)?[ \t]*\n", "", parts[1], flags=re.IGNORECASE)
+        fenced = re.fullmatch(r"(?:json)?[ \t]*\n(.*)\n[ \t]*", parts[1], re.IGNORECASE | re.DOTALL)
+        check(fenced)  # a fence stands on lines of its own
+        assert fenced is not None
+        text = fenced[1]
 
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in found]
