@@ -262,7 +262,7 @@ class PackagedJudge:
         cards: dict[str, dict[str, None]] = {}
         for task, model in self._models.items():
             own = getattr(model, "cards", {}).get(task, model.card)
-            cards.setdefault(model.name, {})[own] = None
+            cards.setdefault(model.name, {}).update(dict.fromkeys(own.split("; ")))
         shown = [f"{name}: {'; '.join(own)}" for name, own in cards.items()]
         parts = shown if len(shown) > 1 else next(iter(cards.values()))
         return "; ".join([*parts, "weak: hints only"])

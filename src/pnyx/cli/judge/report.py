@@ -142,13 +142,18 @@ def _warn(counts: Mapping[str, Any]) -> None:
     warn_first([f"{number} reports: {note}" for note, number in counts["notes"].items()], "notes")
 
 
+def _many(counts: Mapping[str, int], name: str) -> str:
+    """Return how many there are, one without the s of the name."""
+    return f"{counts[name]:,} {name[:-1] if counts[name] == 1 else name}"
+
+
 def _line(manifest: Mapping[str, Any]) -> str:
     """Return what was judged, and what came of it."""
     counts = manifest["reports"]
     outcomes = ", ".join(f"{number:,} {name}" for name, number in counts["outcomes"].items())
     lines = [
-        f"{counts['reports']:,} reports of {counts['runs']} runs on {counts['topics']} topics: "
-        f"{counts['sentences']:,} sentences, {counts['citations']:,} citations; {outcomes}"
+        f"{_many(counts, 'reports')} of {_many(counts, 'runs')} on {_many(counts, 'topics')}: "
+        f"{_many(counts, 'sentences')}, {_many(counts, 'citations')}; {outcomes}"
     ]
     for node, one in counts["nodes"].items():
         reasons = ", ".join(f"{n:,} {shorten(why, 40)}" for why, n in one["reasons"].items())
