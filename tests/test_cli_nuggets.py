@@ -317,6 +317,7 @@ def test_answers_are_united_and_an_unscored_pair_stays_apart():
         ("The city", ("d1", "d2")),
         ("The state", ("d3",)),
     ]
+    assert first.answers[0].extra["merged"] == [{"bank": "b", "id": "1/0", "text": "the City"}]
     assert second.is_claim  # questions never merge with claims
     assert merged.unscored == 1
 

@@ -117,12 +117,9 @@ def _documents(spec: ReportSpec, responses: Sequence[Response]) -> tuple[Any, An
 
 
 def _grades(qrels: str | None) -> Mapping[str, Mapping[str, int]]:
-    """Return topic -> document -> grade; the highest where a file has several for one."""
-    found: dict[str, dict[str, int]] = {}
-    if qrels is not None:
-        from pnyx.corpora import read_qrels
+    """Return topic -> document -> grade."""
+    if qrels is None:
+        return {}
+    from pnyx.measure.runs.rankings import judgements_of
 
-        for one in read_qrels(qrels):
-            grades = found.setdefault(one.topic_id, {})
-            grades[one.doc_id] = max(one.grade, grades.get(one.doc_id, one.grade))
-    return found
+    return judgements_of(qrels).best_grades

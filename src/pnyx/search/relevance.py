@@ -104,12 +104,17 @@ class RankedRelevance:
             hits: best first, at least `RANKED` where there are so many.
             documents: those of the first hits, in order.
         """
+        return [self._verdict(p) for p in self.chances(question, hits, documents)]
+
+    def chances(
+        self, question: str, hits: Sequence[Hit], documents: Sequence[Evidence]
+    ) -> list[float]:
+        """Return the probability of each document that it is about the question; see `judge`."""
         if not documents:
             return []
         table = self.features(question, hits, documents)
         z = table @ np.array(self._fitted["weights"]) + self._fitted["bias"]
-        chances = 1.0 / (1.0 + np.exp(-z))
-        return [self._verdict(float(p)) for p in chances]
+        return [float(p) for p in 1.0 / (1.0 + np.exp(-z))]
 
     def _verdict(self, probability: float) -> Judged:
         p = round(probability, 6)

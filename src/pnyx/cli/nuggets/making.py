@@ -27,6 +27,7 @@ from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
     from pnyx.drafts.nuggets.creating import DraftedBank, NuggetSource
+    from pnyx.drafts.nuggets.merging import MergedBanks
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import NuggetBank, Question
 
@@ -219,6 +220,12 @@ def merge(
             stream.writelines(json_line(row) + "\n" for row in merged.report)
     _write(bank, merged.banks)
     say_judge(opened.judge.name, opened.judge.card)
+    _say_merged(bank, merged, as_json=as_json)
+    return EXIT_UNSCORED if merged.unscored else 0
+
+
+def _say_merged(bank: BankSpec, merged: MergedBanks, *, as_json: bool) -> None:
+    """Print how many nuggets are left of how many."""
     left = sum(len(one.nuggets) for one in merged.banks)
     row = {
         "out": bank.out,
@@ -233,4 +240,3 @@ def merge(
         f"{len(merged.banks)} topics; {len(merged.report)} pairs compared"
     )
     print_result(row, line, as_json=as_json)
-    return EXIT_UNSCORED if merged.unscored else 0

@@ -293,6 +293,14 @@ def _united_answers(
     for some in merger.groups(topic, entries):
         parts = [answers[place][3] for place in some]
         extra = {key: value for one in reversed(parts) for key, value in one.extra.items()}
+        lost = [
+            {"bank": entries[place].bank, "id": entries[place].id, "text": one.text}
+            | ({"extra": dict(one.extra)} if one.extra else {})
+            for place, one in zip(some[1:], parts[1:], strict=True)
+            if one.text != parts[0].text or any(extra[k] != v for k, v in one.extra.items())
+        ]
+        if lost:
+            extra["merged"] = [*extra.get("merged", ()), *lost]
         found.append(replace(parts[0], references=_references(parts), extra=extra))
     return tuple(found)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pnyx.corpora import read_qrels, read_run
+from pnyx.corpora import read_run
 from pnyx.drafts.nuggets.creating import NuggetSource
 from pnyx.errors import InputError, shorten
-from pnyx.measure.runs.rankings import rankings_of
+from pnyx.measure.runs.rankings import judgements_of, rankings_of
 from pnyx.runs.pairs import questions_by_id
 from pnyx.search.index import Index
 
@@ -40,7 +40,7 @@ def sources_of(
             has any document.
     """
     questions, opened = questions_by_id(topics), Index.open(index)
-    grades = None if qrels is None else _grades(qrels)
+    grades = None if qrels is None else judgements_of(qrels).best_grades
     ranked = None if run is None else rankings_of(read_run(run)).by_topic
     found = []
     for name, question in questions.items():
@@ -69,12 +69,3 @@ def _documents(
     if graded is None:
         return list(of_run)
     return [doc_id for doc_id in of_run if graded.get(doc_id, level - 1) >= level]
-
-
-def _grades(qrels: str) -> dict[str, dict[str, int]]:
-    """Return topic -> document -> its highest grade."""
-    found: dict[str, dict[str, int]] = {}
-    for one in read_qrels(qrels):
-        of_topic = found.setdefault(one.topic_id, {})
-        of_topic[one.doc_id] = max(one.grade, of_topic.get(one.doc_id, one.grade))
-    return found

@@ -68,6 +68,11 @@ class Judgements:
         return {doc: max(by.values()) for doc, by in self.by_topic[topic].items()}
 
     @property
+    def best_grades(self) -> dict[str, dict[str, int]]:
+        """Topic -> document -> grade; see `grades`."""
+        return {topic: self.grades(topic) for topic in self.by_topic}
+
+    @property
     def without_relevant(self) -> tuple[str, ...]:
         """The topics of which no document is graded 1 or more."""
         return tuple(t for t in self.by_topic if not any(g > 0 for g in self.grades(t).values()))

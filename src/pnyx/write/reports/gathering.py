@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from pnyx.corpora import ReportRequest
 from pnyx.corpora.text.segment import split_sentences
-from pnyx.judge.answers import Judged
 from pnyx.records import Evidence, Question
-from pnyx.search.engine import Hit
 from pnyx.search.pipeline import Searcher
 from pnyx.search.ranking.diversify import mmr
 from pnyx.search.ranking.fusion import RRF_CONSTANT
@@ -104,7 +102,9 @@ def gather(
         if query.brings:
             hits = found.hits
             documents = searcher.engine.fetch([h.doc_id for h in hits[: plan.retrieve]])
-            for one, chance in zip(documents, _chances(judge, query, hits, documents), strict=True):
+            for one, chance in zip(
+                documents, judge.chances(query.text, hits, documents), strict=True
+            ):
                 known[one.id] = one
                 relevance[one.id] = max(relevance.get(one.id, 0.0), chance)
     kept = [doc_id for doc_id in fused if relevance.get(doc_id, 0.0) >= plan.relevant]
@@ -125,13 +125,6 @@ def gather(
         len(fused),
         problems,
     )
-
-
-def _chances(
-    judge: RankedRelevance, query: Query, hits: Sequence[Hit], documents: Sequence[Evidence]
-) -> list[float]:
-    answers = judge.judge(query.text, hits, documents)
-    return [(a.probability or 0.0) if isinstance(a, Judged) else 0.0 for a in answers]
 
 
 def _different(
