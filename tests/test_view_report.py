@@ -397,7 +397,7 @@ def _luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_colours_have_the_contrast_of_wcag_aa(scheme):
-    css = resources.files("pnyx.view").joinpath("templates/report.css").read_text("utf-8")
+    css = resources.files("pnyx.view").joinpath("templates/tokens.css").read_text("utf-8")
     block = re.findall(r":root \{(.*?)\}", css, re.S)[scheme]
     colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
     pairs = [(f, b) for f in ("ink", "soft", "link") for b in ("paper", "card")]

@@ -41,7 +41,8 @@ def render_html(case: Case) -> str:
     """
     from markupsafe import Markup
 
-    css, js = template_file("report.css"), template_file("report.js")
+    css = template_file("tokens.css") + template_file("report.css")
+    js = template_file("report.js")
     page = view_case(case)
     return (
         environment()

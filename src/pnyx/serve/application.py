@@ -1,0 +1,109 @@
+"""A Starlette application of routes: guarded, with the files that pages load, errors as pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from pnyx._version import __version__
+from pnyx.errors import MissingExtra, PnyxError
+from pnyx.serve.rendering import STATIC, Links, Site, render, static_file
+from pnyx.serve.security import Guard
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+__all__ = ["build_app", "html", "not_found"]
+
+Lifespan = Callable[[Any], Any]
+
+_WORDS: Mapping[int, str] = {
+    404: "There is no such page.",
+    405: "This page takes no such request.",
+    500: "Something went wrong here; the server's own output says what.",
+}
+
+
+def build_app(
+    routes: Sequence[BaseRoute], site: Site, *, token: str = "", lifespan: Lifespan | None = None
+) -> Guard:
+    """Return an ASGI application of these routes, of `/healthz` and `/static/NAME`.
+
+    Args:
+        routes: what it answers.
+        site: what its pages show.
+        token: what requests must bring; empty for none (see `Guard`).
+        lifespan: what is open while it runs (Starlette's).
+
+    Raises:
+        MissingExtra: Starlette is not installed.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.exceptions import HTTPException
+        from starlette.routing import Route
+    except ImportError as error:
+        raise MissingExtra("serving pages", "serve") from error
+
+    app = Starlette(
+        routes=[Route("/healthz", _healthy), Route("/static/{name}", _static), *routes],
+        exception_handlers={HTTPException: _failed, PnyxError: _refused, Exception: _failed},
+        lifespan=lifespan,
+    )
+    app.state.site = site
+    return Guard(app, token)  # outside of Starlette's own layers, whose answers it guards, too
+
+
+def html(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
+    """Return a page of the application that a request came to; `values` may be hostile."""
+    from starlette.responses import HTMLResponse
+
+    return HTMLResponse(render(template, request.app.state.site, Links(), **values), status)
+
+
+def not_found(what: str) -> Exception:
+    """Return what to raise where an address names what is not there."""
+    from starlette.exceptions import HTTPException
+
+    return HTTPException(404, what)
+
+
+async def _healthy(_: Request) -> Response:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"status": "ok", "version": __version__})
+
+
+async def _static(request: Request) -> Response:
+    from starlette.responses import Response
+
+    name = request.path_params["name"]
+    if name not in STATIC:
+        raise not_found("no such file")
+    # The address of a file changes when the file does.
+    kept = {"cache-control": "private, max-age=31536000, immutable"}
+    return Response(static_file(name), media_type=STATIC[name][2], headers=kept)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return _answer(request, 400, str(error))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    status = getattr(error, "status_code", 500)
+    said = getattr(error, "detail", "")
+    standard = HTTPStatus(status).phrase
+    return _answer(request, status, said if said and said != standard else _WORDS.get(status, ""))
+
+
+def _answer(request: Request, status: int, reason: str) -> Response:
+    """Return an error as a page to browsers, as JSON under `/v1/` and to who asks for it."""
+    from starlette.responses import JSONResponse
+
+    title = HTTPStatus(status).phrase
+    if request.url.path.startswith("/v1/") or "json" in request.headers.get("accept", ""):
+        return JSONResponse({"error": {"status": status, "message": reason or title}}, status)
+    return html(request, "error.html.j2", status=status, title=title, reason=reason)

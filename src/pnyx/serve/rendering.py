@@ -1,0 +1,154 @@
+"""Pages from templates, for a server and for files on a disk alike. Knows nothing of HTTP.
+
+A page is a template and its values; it leads to other pages through `Links` alone, so the same
+template serves both. Every value is escaped by Jinja2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlencode
+
+from pnyx._version import __version__
+
+if TYPE_CHECKING:
+    import jinja2
+
+__all__ = ["STATIC", "Links", "Site", "environment", "render", "slug", "static_file"]
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}")
+_ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
+
+_ROOM, _VIEW = "pnyx.serve", "pnyx.view"
+STATIC: Final[Mapping[str, tuple[str, str, str]]] = {
+    name: (room, folder, kind)
+    for room, folder, kind, names in (
+        (_VIEW, "templates", "text/css", ("tokens.css",)),
+        (_ROOM, "static", "text/css", ("pnyx.css",)),
+        (_ROOM, "static", "text/javascript", ("htmx.min.js", "htmx-sse.min.js")),
+        (_ROOM, "static", "image/svg+xml", ("pnyx.svg",)),
+    )
+    for name in names
+}
+"""Files that pages load: name -> package, folder, media type. A page loads nothing else."""
+
+
+@cache
+def static_file(name: str) -> bytes:
+    """Return a file of `STATIC`; KeyError where it is none."""
+    room, folder, _ = STATIC[name]
+    return resources.files(room).joinpath(folder, name).read_bytes()
+
+
+def slug(name: str) -> str:
+    """Return a name as one part of an address and of a file's name: itself where it is plain.
+
+    Another is shortened to its plain characters and a hash, so that two never share one.
+    """
+    if _PLAIN.fullmatch(name):
+        return name
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+    head = _ODD.sub("-", name).strip("-")[:40].strip("-")
+    return f"{head}-{digest}" if head else digest
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Addresses of pages.
+
+    Attributes:
+        root: what leads to the first page: `/` on a server, `../` as often as needed in a file.
+        files: whether pages are files, which are named `.html`.
+    """
+
+    root: str = "/"
+    files: bool = False
+
+    def to(self, *parts: str, anchor: str = "", **query: Any) -> str:
+        """Return the address of a page by its parts, e.g. `topic`, the topic's id.
+
+        Parts are made plain by `slug`. `query` is left out of files, which have none.
+        """
+        path = "/".join(map(slug, parts))
+        if self.files:
+            path = f"{path or 'index'}.html"
+        asked = {k: v for k, v in query.items() if v not in (None, "")}
+        asking = f"?{urlencode(asked)}" if asked and not self.files else ""
+        return f"{self.root}{path}{asking}" + (f"#{quote(anchor)}" if anchor else "")
+
+    def static(self, name: str) -> str:
+        """Return the address of a file of `STATIC`, which changes when the file does."""
+        if self.files:
+            return f"{self.root}static/{name}"
+        return f"{self.root}static/{name}?{_version(name)}"
+
+
+@cache
+def _version(name: str) -> str:
+    return hashlib.blake2b(static_file(name), digest_size=5).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all pages of one application show.
+
+    Attributes:
+        name: what is served, e.g. `my.index`.
+        nav: label and parts of the address of each page in the head.
+        scripts: files of `STATIC` that every page loads.
+    """
+
+    name: str
+    nav: Sequence[tuple[str, Sequence[str]]] = ()
+    scripts: Sequence[str] = field(default=())
+
+
+def render(template: str, site: Site, links: Links, **values: Any) -> str:
+    """Return a page as HTML; `values` may be hostile.
+
+    `template` is a file under `serve/templates/`. Beside `values` it knows `site`, `links` and
+    `version`; `here` among the values is the parts of this page's own address.
+    """
+    known = {"here": (), "site": site, "links": links, "version": __version__}
+    return environment().get_template(template).render(known | values)
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Return what renders the templates: it makes harmless and escapes whatever is put in."""
+    import jinja2
+
+    from pnyx.view.model import probability
+    from pnyx.view.tables import interval, number
+    from pnyx.view.text import web_address
+
+    made = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(room) for room in (_ROOM, _VIEW)]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_harmless,
+    )
+    made.filters |= {
+        "number": number,
+        "interval": interval,
+        "probability": probability,
+        "web_address": web_address,
+    }
+    return made
+
+
+def _harmless(value: Any) -> Any:
+    """Return text without control characters and overrides; what is HTML already, as it is."""
+    from markupsafe import Markup
+
+    from pnyx.view.text import clean
+
+    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
