@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,7 +97,10 @@ def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     out = tmp_path / "demo"
     assert run("demo", "--out", str(out)) == 0
     printed = capsys.readouterr().out
-    assert max(map(len, printed.splitlines())) <= 80
+    assert max(map(len, printed.replace(str(out), "out").splitlines())) <= 80
+    assert (out / re.search(r"(?m)^report to open: +\S+?([^/\s]+\.html)$", printed)[1]).exists()
+    assert f"pnyx serve {out / 'example.index'}\n" in printed
+    assert f"pnyx view {out}\n" in printed
     summary = json.loads((out / "manifest.json").read_text())
     example = load_example()
     for question in example.questions:

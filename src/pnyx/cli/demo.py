@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -250,5 +251,21 @@ def _report(
         filled(f"{len(cases)} questions argued and judged in {seconds:.0f} s; the reports are in "
                f"{Path(out)}, to be opened in a browser:"),
         Table((Column("report"), Column("question")), reports).text(),
+        _next(Path(out), reports[0][0]),
     )  # fmt: skip
     return "\n\n".join(parts)
+
+
+def _next(out: Path, report: str) -> str:
+    """Return what to do next: the report to open, and the commands that serve pages."""
+    from pnyx.cli.installed import installed
+
+    index, folder = shlex.quote(str(out / "example.index")), shlex.quote(str(out))
+    lines = [
+        f"report to open:      {out / report}",
+        f"ask in a browser:    pnyx serve {index}",
+        f"look at the results: pnyx view {folder}",
+    ]
+    if not installed()["extras"].get("serve", {}).get("installed"):
+        lines.append("(pnyx serve and pnyx view need an extra: pip install 'pnyx[serve]')")
+    return "\n".join(lines)
