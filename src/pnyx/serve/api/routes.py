@@ -36,14 +36,14 @@ def api_routes(service: AskService) -> list[BaseRoute]:
     from pnyx.serve.api.openapi import described
 
     async def search(request: Request) -> Response:
-        asked = _query(request, {"q", "k", "facet"})
+        asked = _query(request)
         question, k, facet = (asked.pop(name, None) for name in ("q", "k", "facet"))
         more = {} if k is None else {"k": k}
         found = await service.search(_needed(question), asked, facet=facet, **more)
         return _json(found.row())
 
     async def perspectives(request: Request) -> Response:
-        asked = _query(request, {"q", "k"})
+        asked = _query(request)
         question, k = (asked.pop(name, None) for name in ("q", "k"))
         more = {} if k is None else {"k": k}
         covered = await while_there(request, service.perspectives(_needed(question), asked, **more))
@@ -130,7 +130,7 @@ def _needed(question: Any, name: str = "q") -> str:
     return question
 
 
-def _query(request: Request, own: set[str]) -> dict[str, Any]:
+def _query(request: Request) -> dict[str, Any]:
     """Return the parameters of an address; one that is given twice is a list or refused."""
     from pnyx.app.search_specs import SearchSpec
 
