@@ -1,0 +1,1 @@
+"""What programs ask: the HTTP API with its description, and the server of MCP."""
