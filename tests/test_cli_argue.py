@@ -11,7 +11,7 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.cli import main
-from pnyx.cli.argue import question_id
+from pnyx.records import question_id
 from pnyx.corpora import read_responses
 from pnyx.corpora.bundled import load_example
 from pnyx.records import Argument, Document, Premise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
@@ -33,6 +34,7 @@ __all__ = [
     "Source",
     "Stance",
     "judged_text",
+    "question_id",
 ]
 
 Stance: TypeAlias = Literal["pro", "con", "neutral"]
@@ -140,6 +142,12 @@ class Question:
     narrative: str = ""
     definition: str = ""
     extra: Mapping[str, Any] = _extra()
+
+
+def question_id(question: str) -> str:
+    """Make a topic id of a question: its words, joined by hyphens, at most 60 characters."""
+    words = re.findall(r"\w+", question.casefold())
+    return "-".join(words)[:60].strip("-") or "question"
 
 
 @dataclass(frozen=True, slots=True)

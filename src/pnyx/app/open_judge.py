@@ -79,6 +79,7 @@ def open_judge(
     as_perspectives: bool = False,
     form: Format | None = None,
     several: Mapping[str, str] | None = None,
+    models: Sequence[StoredModel] | None = None,
 ) -> Iterator[Opened]:
     """Open the judge that a spec names.
 
@@ -91,6 +92,7 @@ def open_judge(
         form: the format in which a language model is asked; None for the task's usual one.
         several: the tasks of a judge that is asked more than one -> the prompt that it gets where
             questions share a call; empty for the task's own.
+        models: the language models, where they are open already; they stay open.
 
     Raises:
         InputError: a file cannot be used, or choices exclude each other.
@@ -104,7 +106,8 @@ def open_judge(
         _check_cheap(cheap, spec)
     named = [*spec.models, *([cheap] if cheap is not None else [])]
     make = _Maker(task, spec, as_perspectives, form, several or {})
-    with open_models(spec, named, say, spec) as opened:
+    opening = open_models(spec, named, say, spec)
+    with opening if models is None else contextlib.nullcontext(list(models)) as opened:
         judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
         if spec.calibration is not None:
             from pnyx.judge.calibration.recalibration import Recalibrated, read_calibration

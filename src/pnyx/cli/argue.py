@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pnyx._version import __version__
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
     from pnyx.write.case import Case, Writer
 
-__all__ = ["case_json", "command", "question_id"]
+__all__ = ["command", "write_pages", "write_responses_file"]
 
 
 class OutputSpec(Spec, heading="Output", rare="style topic_id"):
@@ -69,9 +67,10 @@ def command(
       pnyx argue my.index "Should voting be compulsory?" --html report.html
       pnyx argue my.index "Should voting be compulsory?" --llm local --plan
     """
-    from pnyx.records import Question
+    from pnyx.records import Question, question_id
     from pnyx.search.index import Index
     from pnyx.write.arguing import argue
+    from pnyx.write.rows import case_row, with_settings
 
     check_question(question)
     model.check()
@@ -91,7 +90,7 @@ def command(
         write_responses_file(output.out, [case], output.style)
     printed = not (output.out or output.html or as_json)
     write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
-    print_result(case_json(case), "", as_json=as_json, ensure_ascii=False, indent=2)
+    print_result(case_row(case), "", as_json=as_json, ensure_ascii=False, indent=2)
     _say(case)
     return 0 if case.complete else EXIT_UNSCORED
 
@@ -120,55 +119,6 @@ def _print_plan(case: Case, llm: StoredModel | None, model: PaidModelSpec, *, as
     line = f"an argument of about {sentences} sentences"
     plan_asked(llm, model, line, {"sentences": sentences}, as_json=as_json)
     return 0
-
-
-def question_id(question: str) -> str:
-    """Make a topic id of a question: its words, joined by hyphens, at most 60 characters."""
-    words = re.findall(r"\w+", question.casefold())
-    return "-".join(words)[:60].strip("-") or "question"
-
-
-def with_settings(case: Case, **more: str) -> Case:
-    """Add what only the caller knows (which index), and the version."""
-    return replace(case, settings={**more, **case.settings, "version": f"pnyx {__version__}"})
-
-
-def case_json(case: Case) -> dict[str, Any]:
-    """Return what `--json` prints: responses, verdicts, measures, judges and settings."""
-    from pnyx.corpora import response_row
-    from pnyx.judge.answers import verdict_fields
-    from pnyx.write.case import verdict_rows
-
-    verdicts = list(verdict_rows(case))
-    return {
-        "question": {"id": case.question.id, "text": case.question.text},
-        "sides": [
-            {
-                "stance": side.side,
-                "response": response_row(side.response),
-                "verdicts": [row for row in verdicts if row["side"] == side.side],
-                "measures": {name: m.row() for name, m in side.measures.items()},
-                "considered": side.considered,
-                "problems": list(side.problems),
-            }
-            for side in case.sides
-        ],
-        "judges": dict(case.judges),
-        "settings": dict(case.settings),
-        "undecided": [
-            {
-                "doc_id": one.doc_id,
-                "relevance": verdict_fields(one.relevance),
-                **{side: verdict_fields(answer) for side, answer in one.stance.items()},
-            }
-            for one in case.undecided
-        ],
-        "passed_over": case.passed_over,
-        "unscored": case.unscored + case.search_unscored,
-        "search_problems": list(case.search_problems),
-        "weighed": None if case.weighed is None else case.weighed.row(),
-        "topics": [{**match.row(), "passages": count} for match, count in case.topics],
-    }
 
 
 def write_pages(case: Case, *, html: str | None, md: str | None) -> None:

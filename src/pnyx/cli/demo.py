@@ -17,7 +17,7 @@ from pnyx.app.open_search import argue_plan, open_writer
 from pnyx.app.search_specs import ArgueSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.argue import with_settings, write_pages, write_responses_file
+from pnyx.cli.argue import write_pages, write_responses_file
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import watched
@@ -160,6 +160,7 @@ def _run(
     from pnyx.search.pipeline import Searcher
     from pnyx.search.plan import FEATURES
     from pnyx.write.arguing import argue
+    from pnyx.write.rows import with_settings
 
     index = build_index(example.arguments, folder / "example.index", features=FEATURES)
     searcher = Searcher(index)

@@ -57,8 +57,7 @@ def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -
       pnyx perspectives "Should zoos be phased out?" --index my.index -n 6
       pnyx perspectives "Should zoos be phased out?" --llm local --out views.jsonl
     """
-    from pnyx.cli.argue import question_id
-    from pnyx.records import Question
+    from pnyx.records import Question, question_id
     from pnyx.search.perspectives import perspectives_of
 
     refuse_two_outputs("--out", spec.out, as_json=as_json)

@@ -25,10 +25,10 @@ from pnyx.errors import InputError, OptionError, escaped, shorten
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.store.completions import StoredModel
-    from pnyx.records import Evidence, Question
-    from pnyx.search.engine import Engine, Hit, Topic
+    from pnyx.records import Question
+    from pnyx.search.engine import Engine, Hit
+    from pnyx.search.listing import Listed
     from pnyx.search.pipeline import Found, Searcher
-    from pnyx.search.topics import TopicMatch
 
 __all__ = ["command"]
 
@@ -126,9 +126,8 @@ def _judge(model: StoredModel | None, search: SearchSpec) -> Iterator[Judge | No
 
 def _questions(text: str | None, run: RunSpec) -> list[Question]:
     """Return the question, or those of the file of topics."""
-    from pnyx.cli.argue import question_id
     from pnyx.corpora import read_questions
-    from pnyx.records import Question
+    from pnyx.records import Question, question_id
 
     if run.topics is None:
         text = re.sub(r"[\ud800-\udfff]", "\ufffd", str(text))  # bytes that are not UTF-8
@@ -160,7 +159,8 @@ def _print_plan(
 
 
 def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) -> int:
-    from pnyx.search.sides import label_topic, match_labels
+    from pnyx.search.listing import has_all, list_hits
+    from pnyx.search.sides import label_topic
 
     (found,) = searcher.search([question], k)
     for problem in found.problems:
@@ -168,14 +168,13 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
     if not found.hits:
         warn(_nothing(found, searcher))
     ids = [hit.doc_id for hit in found.hits]
-    topics = _topics(searcher.engine, ids)
-    documents = searcher.engine.fetch(ids)
-    matches = match_labels(found.question, documents, searcher.matcher)
-    rows = [_row(found, *one, topics) for one in zip(found.hits, documents, matches, strict=True)]
-    for problem in searcher.matcher.problems(map(label_topic, documents)):
+    listed = list_hits(found, found.hits, searcher)
+    clustered = has_all(searcher.engine, "clusters")
+    rows = [_row(one, clustered=clustered) for one in listed]
+    for problem in searcher.matcher.problems(label_topic(one.document) for one in listed):
         warn(problem)
     shown = [_lines(hit, row) for hit, row in zip(found.hits, rows, strict=True)]
-    if topics is not None and found.hits:
+    if clustered and found.hits:
         shown.append(_facets(searcher.engine, ids))
     print_result(rows, "\n".join(shown), as_json=as_json, err=False, indent=1)
     return EXIT_UNSCORED if found.unscored else 0
@@ -189,45 +188,10 @@ def _nothing(found: Found, searcher: Searcher) -> str:
     return f"none of the best {judged} reaches a probability of {searcher.plan.threshold:g}"
 
 
-def _topics(engine: Engine, ids: Sequence[str]) -> dict[str, Topic | None] | None:
-    """Return the topic of each document, if there are topics of all documents."""
-    known = engine.feature_info("clusters")
-    if known is None or known.documents != len(engine):
-        return None
-    return dict(zip(ids, engine.topics(ids), strict=True))
-
-
-def _row(
-    found: Found,
-    hit: Hit,
-    document: Evidence,
-    match: TopicMatch | None,
-    topics: dict[str, Topic | None] | None,
-) -> dict[str, Any]:
-    from pnyx.search.sides import label_on
-
-    row: dict[str, Any] = {
-        "rank": hit.rank,
-        "score": hit.score,
-        "id": hit.doc_id,
-        "title": document.title,
-        "stance": getattr(document, "stance", None),
-        "text": document.text,
-    }
-    if match is not None:
-        row["label"] = {**match.row(), "stance": label_on(document, match)}
-    if hit.doc_id in found.probabilities:
-        row["probability"] = found.probabilities[hit.doc_id]
-    if hit.doc_id in found.sides:
-        sided = found.sides[hit.doc_id]
-        row |= {"side": sided.side, "side_by": sided.by or None}
-    if hit.doc_id in found.found_for:
-        perspective = found.found_for[hit.doc_id]
-        row["perspective"] = {"text": perspective.text, "stance": perspective.stance}
-    if topics is not None:
-        topic = topics[hit.doc_id]
-        row["cluster"] = None if topic is None else {"number": topic.number, "label": topic.label}
-    return row
+def _row(one: Listed, *, clustered: bool) -> dict[str, Any]:
+    topic = one.topic
+    shown = None if topic is None else {"number": topic.number, "label": topic.label}
+    return {**one.row(), **({"cluster": shown} if clustered else {})}
 
 
 def _lines(hit: Hit, row: dict[str, Any]) -> str:

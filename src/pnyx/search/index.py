@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +17,7 @@ from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.records import Evidence
 from pnyx.search.engine import FeatureInfo, Hit, Topic, TopicQuery
 from pnyx.search.features.access import Feature, read_feature
-from pnyx.search.lexical.kernels import Boosts, Kernel, KernelName
+from pnyx.search.lexical.kernels import Boosts, Kernel, KernelName, score_numpy
 from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.query import QueryCompiler
 from pnyx.search.lexical.segments import open_segments
@@ -154,6 +155,37 @@ class Index:
         if parts is None:
             return np.full(len(self), -0.0)
         return self._kernel.scores(parts, self._queries.by_length(scoring), scoring.combine)
+
+    def term_scores(
+        self, text: str, numbers: NDArray[np.int64], model: str = DEFAULT_MODEL, **parameters: float
+    ) -> list[dict[str, float]]:
+        """Return what each term of a question adds to the score of each document, by number.
+
+        A term that a document lacks is left out; added in order, the rest are its score.
+        """
+        scoring = make_model(model, parameters)
+        found: list[dict[str, float]] = [{} for _ in numbers]
+        for term, parts in self._queries.by_term(text, scoring).items():
+            by_length = self._queries.by_length(scoring)
+            some = [score_numpy(part, by_length, scoring.combine) for part in parts]
+            for own, score in zip(found, np.concatenate(some)[numbers].tolist(), strict=True):
+                if math.copysign(1.0, score) > 0:
+                    own[term] = score
+        return found
+
+    def compile(self) -> None:
+        """Load the compiled kernel now; otherwise it is loaded once that pays.
+
+        It may take a minute where it was never compiled; searches go on meanwhile.
+        """
+        kernel = Kernel("numba")
+        scoring = make_model(DEFAULT_MODEL, {})
+        for document in islice(self.documents(), 20):
+            parts = self._queries.parts(document.text, scoring)
+            if parts is not None:
+                kernel.top(parts, self._queries.by_length(scoring), scoring.combine, 10)
+                self._kernel = kernel
+                return
 
     # As an `Engine`. The imports are local: what reads features stands above the index.
 

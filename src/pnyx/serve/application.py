@@ -28,7 +28,12 @@ _WORDS: Mapping[int, str] = {
 
 
 def build_app(
-    routes: Sequence[BaseRoute], site: Site, *, token: str = "", lifespan: Lifespan | None = None
+    routes: Sequence[BaseRoute],
+    site: Site,
+    *,
+    token: str = "",
+    lifespan: Lifespan | None = None,
+    state: Callable[[], str] | None = None,
 ) -> Guard:
     """Return an ASGI application of these routes, of `/healthz` and `/static/NAME`.
 
@@ -37,6 +42,7 @@ def build_app(
         site: what its pages show.
         token: what requests must bring; empty for none (see `Guard`).
         lifespan: what is open while it runs (Starlette's).
+        state: what `/healthz` says in place of `ok`.
 
     Raises:
         MissingExtra: Starlette is not installed.
@@ -53,7 +59,7 @@ def build_app(
         exception_handlers={HTTPException: _failed, PnyxError: _refused, Exception: _failed},
         lifespan=lifespan,
     )
-    app.state.site = site
+    app.state.site, app.state.health = site, state or (lambda: "ok")
     return Guard(app, token)  # outside of Starlette's own layers, whose answers it guards, too
 
 
@@ -71,10 +77,10 @@ def not_found(what: str) -> Exception:
     return HTTPException(404, what)
 
 
-async def _healthy(_: Request) -> Response:
+async def _healthy(request: Request) -> Response:
     from starlette.responses import JSONResponse
 
-    return JSONResponse({"status": "ok", "version": __version__})
+    return JSONResponse({"status": request.app.state.health(), "version": __version__})
 
 
 async def _static(request: Request) -> Response:

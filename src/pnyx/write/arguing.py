@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from pnyx.judge.answers import Answer
+from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, run_blocking
 from pnyx.judge.questions import Preference
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import citation_precision, sentence_precision
 from pnyx.models.http.flow import run_all
-from pnyx.records import Document, Evidence, Question, Response, Side
+from pnyx.records import SIDES, Document, Evidence, Question, Response, Side
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.pipeline import Found, Searcher
 from pnyx.search.relevance import RANKED, RankedRelevance
@@ -28,7 +29,19 @@ from pnyx.write.plan import Plan
 from pnyx.write.qualities import MIDDLING, quality_of
 from pnyx.write.weighing import WeighedSides
 
-__all__ = ["Plan", "argue", "search_text"]
+__all__ = ["Plan", "Tell", "argue", "search_text"]
+
+Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
+"""Called with the name of a step and what is known of it, as JSON values; it may be called from
+another thread, and what it raises ends the work:
+
+- `found`: `documents`, how many were retrieved;
+- `sides`: how many of them are `pro`, `con`, `undecided`, and `passed_over`;
+- `writing`: a `side`, from so many `documents`;
+- `sentence`: one that was written: `side`, `place` (0-based), `text`, `role`, `citations`;
+- `written`: a `side`, of so many `sentences`, whose citations are judged now;
+- `judged`: a `side`, with how many of its citations were `scored` of those `asked`.
+"""
 
 
 def argue(
@@ -38,6 +51,7 @@ def argue(
     judge: Judge,
     writer: Writer,
     plan: Plan | None = None,
+    tell: Tell | None = None,
 ) -> Case:
     """Retrieve evidence, place it on the sides, write each side and judge every part.
 
@@ -50,13 +64,15 @@ def argue(
             counts as `write.weighing` says; relevance is then told by the ranking and by it.
         writer: argues one side from given documents.
         plan: sizes and options.
+        tell: told of each step.
 
     Raises InputError where the index lacks what the search needs, ModelError where the model of the
     judge or of the writer cannot be used at all; whatever it had answered is in the store.
     """
-    plan = plan or Plan()
+    plan, tell = plan or Plan(), tell or _untold
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
     found = _retrieve(searcher, question, plan)
+    tell("found", {"documents": len(found.documents)})
     sides = _teller(judge, question, plan)
     usual = isinstance(judge, PackagedJudge) or sides is not judge
     by_rank = usual if plan.by_rank is None else plan.by_rank
@@ -69,10 +85,11 @@ def argue(
         placed = await place(
             question, found.documents, judge, plan, relevance, searcher.matcher, sides
         )
+        tell("sides", _counts(placed))
 
         async def write(side: Side) -> None:
             mine = _best(placed, side, quality, plan)
-            argued[side] = await _argue_side(question, side, mine, judge, writer, plan)
+            argued[side] = await _argue_side(question, side, mine, judge, writer, plan, tell)
 
         await run_all(plan.sides, write, workers=len(plan.sides))
         return placed
@@ -91,6 +108,18 @@ def argue(
         search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
         search_unscored=found.all.unscored,
     )
+
+
+def _untold(step: str, known: Mapping[str, Any]) -> None:
+    """Tell nobody."""
+
+
+def _counts(placed: Sequence[Placed]) -> dict[str, int]:
+    return {
+        **{side: sum(side in p.sided.sides for p in placed) for side in SIDES},
+        "undecided": sum(p.undecided for p in placed),
+        "passed_over": sum(p.passed_over for p in placed),
+    }
 
 
 def _teller(judge: Judge, question: Question, plan: Plan) -> Judge:
@@ -200,14 +229,23 @@ async def _argue_side(
     judge: Judge,
     writer: Writer,
     plan: Plan,
+    tell: Tell,
 ) -> ArguedSide:
     used = {p.document.id: p for p in mine[: plan.per_side]}
     documents = [p.document for p in used.values()]
+    tell("writing", {"side": side, "documents": len(documents)})
     draft = await writer.write(question, side, documents) if documents else Draft(())
     draft = without_foreign_citations(draft, set(used))
+    for position, one in enumerate(draft.sentences):
+        cited = [citation.doc_id for citation in one.citations]
+        said = {"text": one.text, "role": one.extra.get("role"), "citations": cited}
+        tell("sentence", {"side": side, "place": position, **said})
+    tell("written", {"side": side, "sentences": len(draft.sentences)})
     response = _response(question, side, draft, writer, plan, documents)
     read = {doc_id: p.document for doc_id, p in used.items()}
     support = await judge_citations(question.text, response, read, judge, quotes=draft.quotes)
+    scored = sum(isinstance(answer, Judged) for answer in support.values())
+    tell("judged", {"side": side, "scored": scored, "asked": len(support)})
     return ArguedSide(
         side=side,
         response=response,

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 if TYPE_CHECKING:
-    from pnyx.judge.answers import Answer
-    from pnyx.judge.base import Emit, Judge
-    from pnyx.judge.questions import JudgeQuestion
+    from pnyx.judge.base import Judge
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import Evidence, Question, Side
     from pnyx.write.case import Draft, Writer
@@ -26,39 +24,6 @@ LOG_SECONDS = 30.0
 
 _Show: TypeAlias = Callable[[int, int | None, str], None]
 """Shows how much is done, of how much if that is known, and a word on it."""
-
-
-class _Watched:
-    """A judge whose answers are counted; otherwise it is the judge it wraps."""
-
-    def __init__(
-        self,
-        judge: Judge,
-        models: Sequence[StoredModel],
-        show: _Show,
-        expected: Callable[[], int | None],
-    ) -> None:
-        self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
-        self._judge = judge
-        self._models = models
-        self._show = show
-        self._expected = expected
-        self._done = self._total = self._unscored = 0
-
-    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        from pnyx.judge.answers import Unscored
-
-        self._total += len(questions)
-
-        def counted(position: int, answer: Answer) -> None:
-            emit(position, answer)
-            self._done += 1
-            self._unscored += isinstance(answer, Unscored)
-            unscored = f"{self._unscored} unscored" if self._unscored else ""
-            word = "  ".join(filter(None, [unscored, spent_so_far(self._models)]))
-            self._show(self._done, self._expected() or self._total, word)
-
-        await self._judge.answer(questions, counted)
 
 
 def _logged(doing: str) -> _Show:
@@ -149,8 +114,16 @@ def watched(
     `expected` says how many answers there will be, where the judge is asked several times;
     otherwise all that it has been asked so far.
     """
+    from pnyx.judge.watched import Watched
+
     with reporting("judging") as show:
-        yield _Watched(judge, models, show, expected)
+
+        def tell(done: int, asked: int, unscored: int) -> None:
+            lacking = f"{unscored} unscored" if unscored else ""
+            word = "  ".join(filter(None, [lacking, spent_so_far(models)]))
+            show(done, expected() or asked, word)
+
+        yield Watched(judge, tell)
 
 
 class _Told:

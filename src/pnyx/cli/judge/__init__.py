@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +14,6 @@ from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
 from pnyx.cli.judge.report import command as report
 from pnyx.errors import OptionError
-from pnyx.judge.questions import Rating
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -173,19 +171,13 @@ def _overall(
 ) -> PairSource | Sequence[JudgeQuestion]:
     """Ask the packaged judge of what it rates, unless an item names dimensions."""
     from pnyx.judge.dimensions import dimensions_of
-    from pnyx.students.quality.judge import OVERALL
+    from pnyx.students.quality.judge import OVERALL, overall_only
 
     if not isinstance(questions, Sequence):
         return questions
-    every = tuple(dimensions_of("quality"))
-    asked: list[JudgeQuestion] = [
-        replace(question, dimensions=(OVERALL,))
-        if isinstance(question, Rating) and question.dimensions == every
-        else question
-        for question in questions
-    ]
+    asked = overall_only(questions)
     if asked != list(questions):
-        others = ", ".join(name for name in every if name != OVERALL)
+        others = ", ".join(name for name in dimensions_of("quality") if name != OVERALL)
         say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
     return asked
 

@@ -58,10 +58,24 @@ class QueryCompiler:
         """Compile a query against each segment; None where no word of it is in the index."""
         terms: list[list[TermPart]] = [[] for _ in self._segments]
         for term, count in Counter(self._tokenizer.terms(text)).items():
-            for segment, part in self._compiled(term, model):
-                terms[segment].append(replace(part, weight=count * part.weight))
-        if not any(terms):
-            return None
+            self._add(term, count, model, terms)
+        return self._laid_out(terms) if any(terms) else None
+
+    def by_term(self, text: str, model: Model) -> dict[str, list[SegmentPart]]:
+        """Compile each term of a query by itself, those that are in the index."""
+        found = {}
+        for term, count in Counter(self._tokenizer.terms(text)).items():
+            own: list[list[TermPart]] = [[] for _ in self._segments]
+            self._add(term, count, model, own)
+            if any(own):
+                found[term] = self._laid_out(own)
+        return found
+
+    def _add(self, term: str, count: int, model: Model, terms: list[list[TermPart]]) -> None:
+        for segment, part in self._compiled(term, model):
+            terms[segment].append(replace(part, weight=count * part.weight))
+
+    def _laid_out(self, terms: list[list[TermPart]]) -> list[SegmentPart]:
         return [
             SegmentPart(s.lengths.whole(), s.lows.unverified(), s.highs.unverified(), parts)
             for s, parts in zip(self._segments, terms, strict=True)

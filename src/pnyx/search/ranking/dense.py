@@ -21,7 +21,15 @@ from pnyx.search.ranking.fusion import RankedList
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["build_ann", "check_graph", "cosine_top", "dense_rank", "graph_library", "new_graph"]
+__all__ = [
+    "build_ann",
+    "check_graph",
+    "cosine_top",
+    "cosines_of",
+    "dense_rank",
+    "graph_library",
+    "new_graph",
+]
 
 ANN_FROM: Final = 1_000_000
 """Documents from which the graph is used where there is one: exact search then takes 0.2 s."""
@@ -84,18 +92,33 @@ def cosine_top(rows: NDArray[np.float16], question: NDArray[np.float32], k: int)
     return _exactly(rows, candidates, question, k)
 
 
+def cosines_of(
+    index: Index, question_vector: NDArray[np.float32], numbers: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the cosines of documents, by number, as `dense_rank` has them."""
+    rows = document_vectors(index).rows
+    return _dots(rows, numbers, _question(question_vector, rows.shape[1], 1))
+
+
 def _exactly(
     rows: NDArray[np.float16], numbers: NDArray[np.int64], question: NDArray[np.float32], k: int
 ) -> RankedList:
     """Rank some rows by their dot product in float64."""
+    scores = _dots(rows, numbers, question)
+    order = np.argsort(-scores, kind="stable")[:k]
+    return numbers[order], scores[order]
+
+
+def _dots(
+    rows: NDArray[np.float16], numbers: NDArray[np.int64], question: NDArray[np.float32]
+) -> NDArray[np.float64]:
     exact = question.astype(np.float64)
     scores = np.empty(len(numbers))
     for start in range(0, len(numbers), 4096):  # all rows may be equal, so it may be all of them
         part = numbers[start : start + 4096]
         # Not a matrix product: its rounding depends on where in the matrix a row stands.
         scores[start : start + 4096] = (rows[part].astype(np.float64) * exact).sum(axis=1)
-    order = np.argsort(-scores, kind="stable")[:k]
-    return numbers[order], scores[order]
+    return scores
 
 
 def _scan(rows: NDArray[np.float16], question: NDArray[np.float32]) -> NDArray[np.float32]:

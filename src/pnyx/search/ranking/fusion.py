@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError, shorten
 from pnyx.search.plan import check_least
 
-__all__ = ["RRF_CONSTANT", "Normalisation", "RankedList", "fuse_rrf", "fuse_weighted"]
+__all__ = [
+    "RRF_CONSTANT",
+    "Normalisation",
+    "RankedList",
+    "fuse_rrf",
+    "fuse_weighted",
+    "lowest",
+    "normalised",
+]
 
 Numbers: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -73,13 +81,19 @@ def fuse_weighted(
         raise InputError(f"unknown normalisation {shown!r}, expected: minmax, zscore")
     checked = list(map(_checked, rankings))
     both = zip(weights, checked, strict=True)
-    values = [weight * _normalised(scores, normalise) for weight, (_, scores) in both]
+    values = [weight * normalised(scores, normalise) for weight, (_, scores) in both]
+    missing = [lowest(own, normalise) for own in values]
+    return _sum([numbers for numbers, _ in checked], values, missing, k)
+
+
+def lowest(values: Floats, normalise: Normalisation) -> float:
+    """Return what a document counts that a ranking does not hold; `values` are the ranking's."""
     # Of minmax the lowest is 0; of zscore it is negative.
-    lowest = [0.0 if normalise == "minmax" else float(v.min(initial=0.0)) for v in values]
-    return _sum([numbers for numbers, _ in checked], values, lowest, k)
+    return 0.0 if normalise == "minmax" else float(values.min(initial=0.0))
 
 
-def _normalised(scores: Floats, normalise: Normalisation) -> Floats:
+def normalised(scores: Floats, normalise: Normalisation) -> Floats:
+    """Return the scores of a ranking made comparable with others; see `fuse_weighted`."""
     if not len(scores):
         return scores
     largest = np.abs(scores).max()

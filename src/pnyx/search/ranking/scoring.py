@@ -38,8 +38,12 @@ __all__ = [
     "fuse_parts",
     "question_vector",
     "rank_documents",
+    "rank_parts",
+    "touche_boosts",
     "touche_rank",
     "touche_scores",
+    "weights_of_parts",
+    "with_feedback",
 ]
 
 _FUSED_FROM: Final = 1000
@@ -97,16 +101,24 @@ def rank_documents(
     """
     if scoring.model == AUTO:
         raise ValueError("auto names no model before choose_scoring has chosen one")
-    if parts := scoring.parts:
-        deep = depth_of_parts(k)
-        question = question_vector(index, text, embedder)
-        lexical = rank_documents(index, text, parts[0], deep, embedder)
-        return fuse_parts(index, scoring, [lexical, _by_vector(index, question, deep)], question, k)
+    if scoring.parts:
+        return _fuse(scoring, rank_parts(index, text, scoring, k, embedder), k)
     if scoring.model == "dense":
         return _by_vector(index, question_vector(index, text, embedder), k)
     if scoring.model == "touche":
         return touche_rank(index, text, embedder, k, flat=scoring.flat, **scoring.parameters)
     return index.rank(text, scoring.model, k, boosts=None, **scoring.parameters)
+
+
+def rank_parts(
+    index: Index, text: str, scoring: Scoring, k: int, embedder: Embedder | None
+) -> list[RankedList]:
+    """Return the rankings that a hybrid fuses in the end, words before vectors."""
+    deep = depth_of_parts(k)
+    question = question_vector(index, text, embedder)
+    lexical = rank_documents(index, text, scoring.parts[0], deep, embedder)
+    rankings = [lexical, _by_vector(index, question, deep)]
+    return with_feedback(index, scoring, rankings, question, k)
 
 
 def depth_of_parts(k: int) -> int:
@@ -121,20 +133,30 @@ def fuse_parts(
     question: NDArray[np.float32] | None,
     k: int,
 ) -> RankedList:
-    """Fuse the rankings of a hybrid's parts, each as deep as `depth_of_parts` says.
+    """Fuse the rankings of a hybrid's parts, each as deep as `depth_of_parts` says."""
+    return _fuse(scoring, with_feedback(index, scoring, rankings, question, k), k)
+
+
+def with_feedback(
+    index: Index,
+    scoring: Scoring,
+    rankings: Sequence[RankedList],
+    question: NDArray[np.float32] | None,
+    k: int,
+) -> list[RankedList]:
+    """Return the rankings that a hybrid fuses in the end.
 
     With feedback the question's vector (None for an empty question) is moved to the mean of the
     best documents, weighted by the squares of their scores, and the dense part is ranked again
     (Rocchio, "Relevance feedback in information retrieval", 1971).
     """
     if question is None or not scoring.feedback:
-        return _fuse(scoring, rankings, k)
+        return list(rankings)
     numbers, scores = _fuse(scoring, rankings, scoring.feedback)
     centre = scores**2 @ document_vectors(index).rows[numbers].astype(np.float64)
     moved = question + centre / max(float(np.linalg.norm(centre)), 1e-12)
     unit = (moved / np.linalg.norm(moved)).astype(np.float32)
-    again = dense_rank(index, unit, depth_of_parts(k))
-    return _fuse(scoring, [*rankings[:-1], again], k)
+    return [*rankings[:-1], dense_rank(index, unit, depth_of_parts(k))]
 
 
 def question_vector(
@@ -155,8 +177,14 @@ def _by_vector(index: Index, question: NDArray[np.float32] | None, k: int) -> Ra
 def _fuse(scoring: Scoring, rankings: Sequence[RankedList], k: int) -> RankedList:
     if scoring.fusion == "rrf":
         return fuse_rrf(rankings, k=k)
-    weights = [1.0 - scoring.dense_weight, scoring.dense_weight]
-    return fuse_weighted(rankings, weights, k, cast("Normalisation", scoring.fusion))
+    return fuse_weighted(
+        rankings, weights_of_parts(scoring), k, cast("Normalisation", scoring.fusion)
+    )
+
+
+def weights_of_parts(scoring: Scoring) -> list[float]:
+    """Return how much the parts of a hybrid count where their scores are fused."""
+    return [1.0 - scoring.dense_weight, scoring.dense_weight]
 
 
 # The Touché model ---------------------------------------------------------------------------------
@@ -200,7 +228,7 @@ def touche_rank(
         ModelError: the embedder cannot be used.
     """
     check_least("k", k, 1)
-    boosts = _boosts(index, question, embedder, wc, wq)
+    boosts = touche_boosts(index, question, embedder, wc, wq)
     if not flat:
         return index.rank(question, "dirichlet", k, boosts=boosts, mu=mu)
     scores = _flat(index, boosts)
@@ -222,7 +250,7 @@ def touche_scores(
 
     A document without any word of the question scores -0.0 (unless `flat`).
     """
-    boosts = _boosts(index, question, embedder, wc, wq)
+    boosts = touche_boosts(index, question, embedder, wc, wq)
     if flat:
         return _flat(index, boosts)
     scores = index.score_all(question, "dirichlet", mu=mu)
@@ -234,9 +262,10 @@ def _flat(index: Index, boosts: Boosts | None) -> Floats:
     return ones if boosts is None else boosts.apply(ones)
 
 
-def _boosts(
+def touche_boosts(
     index: Index, question: str, embedder: Embedder | None, wc: float, wq: float
 ) -> Boosts | None:
+    """Return what the model multiplies R by, of every document; None where both weights are 0."""
     check_parameter("wc", wc)
     check_parameter("wq", wq)
     if wc == 0.0 and wq == 0.0:

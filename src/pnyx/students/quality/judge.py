@@ -6,15 +6,17 @@ docs/decisions/quality-judge.md, docs/model-cards/quality-judge.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Missing, Provenance, Unscored
 from pnyx.judge.base import Emit, answer_chunks, of_kind
+from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.questions import JudgeQuestion, Rating, blank
 from pnyx.students.quality.model import OverallQuality, OverallScore, load_overall_quality
 
-__all__ = ["OVERALL", "QualityJudge"]
+__all__ = ["OVERALL", "QualityJudge", "overall_only"]
 
 OVERALL = "overall"
 """The dimension that it rates."""
@@ -82,3 +84,14 @@ def _problem(question: Rating) -> str:
     if OVERALL not in question.dimensions:
         return str(_ONLY)
     return ""
+
+
+def overall_only(questions: Sequence[JudgeQuestion]) -> list[JudgeQuestion]:
+    """Return ratings of every dimension as ratings of the one that it rates; others as they are."""
+    every = tuple(dimensions_of("quality"))
+    return [
+        replace(question, dimensions=(OVERALL,))
+        if isinstance(question, Rating) and question.dimensions == every
+        else question
+        for question in questions
+    ]

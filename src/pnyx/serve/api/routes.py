@@ -1,0 +1,217 @@
+"""The HTTP API: `/v1/search`, `/v1/perspectives`, `/v1/argue`, `/v1/judge`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pnyx.errors import InputError, ModelError, PnyxError, shorten
+from pnyx.serve.asking.arguing import LeftError
+from pnyx.serve.asking.choices import open_fields
+from pnyx.serve.asking.pool import Busy
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+    from pnyx.serve.asking.service import AskService
+
+__all__ = ["api_routes", "event", "while_there"]
+
+T = TypeVar("T")
+Handler = Callable[["Request"], Awaitable["Response"]]
+
+_GONE: Final = 499
+"""Status of what nobody reads, as nginx calls it."""
+
+
+def api_routes(service: AskService) -> list[BaseRoute]:
+    """Return the routes of the API."""
+    from starlette.routing import Route
+
+    from pnyx.serve.api.openapi import described
+
+    async def search(request: Request) -> Response:
+        asked = _query(request, {"q", "k", "facet"})
+        question, k, facet = (asked.pop(name, None) for name in ("q", "k", "facet"))
+        more = {} if k is None else {"k": k}
+        found = await service.search(_needed(question), asked, facet=facet, **more)
+        return _json(found.row())
+
+    async def perspectives(request: Request) -> Response:
+        asked = _query(request, {"q", "k"})
+        question, k = (asked.pop(name, None) for name in ("q", "k"))
+        more = {} if k is None else {"k": k}
+        covered = await while_there(request, service.perspectives(_needed(question), asked, **more))
+        return _json(covered.row())
+
+    async def argue(request: Request) -> Response:
+        from pnyx.write.rows import case_row
+
+        asked = await _body(request)
+        question = _needed(asked.pop("question", None), "question")
+        if "text/event-stream" in request.headers.get("accept", ""):
+            return await _stream(service, question, asked)
+        return _json(case_row(await while_there(request, service.case(question, asked))))
+
+    async def judge(request: Request) -> Response:
+        asked = await _body(request)
+        known = ("task", "items", "options")
+        for name in asked:
+            if name not in known:
+                found = shorten(name, 40)
+                raise InputError(f"{found!r} is no field, expected: {', '.join(known)}")
+        options = asked.get("options") or {}
+        if not isinstance(options, Mapping):
+            raise InputError("options: expected an object")
+        items = asked.get("items")
+        judged = await while_there(
+            request, service.judge_items(str(asked.get("task")), items or [], options)
+        )
+        return _json(judged.row())
+
+    async def openapi(_: Request) -> Response:
+        return _json(described())
+
+    return [
+        Route("/v1/search", _told(search)),
+        Route("/v1/perspectives", _told(perspectives)),
+        Route("/v1/argue", _told(argue), methods=["POST"]),
+        Route("/v1/judge", _told(judge), methods=["POST"]),
+        Route("/v1/openapi.json", _told(openapi)),
+    ]
+
+
+def _json(row: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    from starlette.responses import Response
+
+    # Half characters, which documents may hold, cannot be sent as UTF-8: they are escaped.
+    text = json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    content = text.encode("utf-8", "surrogatepass")
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        content = json.dumps(row, allow_nan=False, separators=(",", ":")).encode()
+    return Response(content, status, headers, "application/json")
+
+
+def _told(handler: Handler) -> Handler:
+    """Return a handler whose errors are one line as JSON."""
+
+    async def handling(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except PnyxError as error:
+            status, headers = status_of(error)
+            row = {"error": {"status": status, "message": str(error)}}
+            return _json(row, status, headers)
+
+    return handling
+
+
+def status_of(error: PnyxError) -> tuple[int, dict[str, str]]:
+    """Return the HTTP status of an error, and what else its answer says."""
+    if isinstance(error, Busy):
+        return 503, {"retry-after": str(error.after)}
+    if isinstance(error, LeftError):
+        return _GONE, {}
+    if isinstance(error, InputError):
+        return 422, {}
+    return (502 if isinstance(error, ModelError) else 500), {}
+
+
+def _needed(question: Any, name: str = "q") -> str:
+    if not isinstance(question, str):
+        raise InputError(f"{name}: expected a question")
+    return question
+
+
+def _query(request: Request, own: set[str]) -> dict[str, Any]:
+    """Return the parameters of an address; one that is given twice is a list or refused."""
+    from pnyx.app.search_specs import SearchSpec
+
+    many = {f.name for f, _ in open_fields(SearchSpec) if isinstance(f.default, tuple)}
+    found: dict[str, Any] = {}
+    for name, value in request.query_params.multi_items():
+        if name in many:
+            found.setdefault(name, []).append(value)
+        elif name in found:
+            raise InputError(f"{shorten(name, 40)}: given twice, expected once")
+        else:
+            found[name] = value
+    return found
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """Return the JSON object of a request's body."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise InputError(
+            f"content-type: found {shorten(kind or 'none', 40)}, expected application/json"
+        )
+    try:
+        found = json.loads(await request.body(), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the body is no JSON: {shorten(str(error))}") from error
+    if not isinstance(found, dict):
+        raise InputError("the body is no JSON object")
+    return found
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"found {text}, expected a number")
+
+
+async def while_there(request: Request, work: Awaitable[T]) -> T:
+    """Wait for work, and cancel it where the client goes away; LeftError then."""
+
+    async def gone() -> None:
+        await request.body()
+        while not await request.is_disconnected():
+            await asyncio.sleep(0.2)
+
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise LeftError("the client went away")
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+# A stream -----------------------------------------------------------------------------------------
+
+
+def event(name: str, value: Any) -> str:
+    """Return one event of a stream (text/event-stream), its value as JSON on one line."""
+    return f"event: {name}\ndata: {json.dumps(value, allow_nan=False)}\n\n"
+
+
+async def _stream(service: AskService, question: str, asked: Mapping[str, Any]) -> Response:
+    """Return the steps of an argument as events; what is refused at once is refused by status."""
+    from starlette.responses import StreamingResponse
+
+    steps = service.argue(question, asked)
+    first = await anext(steps)
+
+    async def events() -> AsyncIterator[str]:
+        from pnyx.write.rows import case_row
+
+        async with contextlib.aclosing(steps):
+            try:
+                yield event(first.name, first.known)
+                async for step in steps:
+                    known = step.known if step.case is None else case_row(step.case)
+                    yield event(step.name, known)
+            except PnyxError as error:
+                yield event("error", {"status": status_of(error)[0], "message": str(error)})
+
+    return StreamingResponse(events(), media_type="text/event-stream")

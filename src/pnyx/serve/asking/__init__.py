@@ -1,0 +1,1 @@
+"""`pnyx serve`: questions asked of one index, by people and by programs."""

@@ -1,0 +1,60 @@
+"""The application of `pnyx serve`: pages, the HTTP API, and what is opened while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pnyx.serve.api.routes import api_routes
+from pnyx.serve.application import build_app
+from pnyx.serve.rendering import Site
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+    from pnyx.serve.asking.service import AskService
+    from pnyx.serve.security import Guard
+
+__all__ = ["build_asking"]
+
+
+def build_asking(service: AskService, token: str = "", *, warm: bool = True) -> Guard:
+    """Return the ASGI application that asks a service: its pages and the HTTP API.
+
+    Args:
+        service: what answers.
+        token: what requests must bring; empty for none.
+        warm: load what the first question needs in the background once it runs; `/healthz` says
+            `warming` until then.
+
+    Raises:
+        MissingExtra: Starlette is not installed.
+    """
+
+    @contextlib.asynccontextmanager
+    async def running(_: Any) -> AsyncIterator[None]:
+        task = asyncio.ensure_future(service.warm_up()) if warm else None
+        try:
+            yield
+        finally:
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    routes = [*api_routes(service), *_pages(service)]
+    site = Site(service.name, nav=(("Ask", ()),), scripts=("htmx.min.js", "htmx-sse.min.js"))
+    state = (lambda: "ok" if service.ready else "warming") if warm else None
+    return build_app(routes, site, token=token, lifespan=running, state=state)
+
+
+def _pages(service: AskService) -> Sequence[BaseRoute]:
+    if importlib.util.find_spec("pnyx.serve.asking.pages") is None:
+        return ()
+    from pnyx.serve.asking.pages import routes
+
+    made: Sequence[BaseRoute] = routes(service)
+    return made

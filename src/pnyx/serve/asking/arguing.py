@@ -1,0 +1,114 @@
+"""An argument under way: its steps, for everybody who waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pnyx.errors import PnyxError
+
+if TYPE_CHECKING:
+    from pnyx.write.case import Case
+
+__all__ = ["Job", "LeftError", "Step"]
+
+
+class LeftError(PnyxError):
+    """Nobody waits for the work any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of an argument.
+
+    Attributes:
+        name: `found`, `sides`, `writing`, `sentence`, `written` or `judged`, as
+            `pnyx.write.arguing.Tell` has them; `judging`, with how many verdicts are `done` of
+            those `asked` so far and how many `unscored`; last `case`.
+        known: what is known of it, as JSON values.
+        case: the result, of the last step alone.
+    """
+
+    name: str
+    known: Mapping[str, Any] = field(default_factory=dict)
+    case: Case | None = None
+
+
+class Job:
+    """One argument that is made once, however many ask for it.
+
+    Its steps may be followed from the first, also by who comes late. Where everybody has left, it
+    ends at its next step; what a language model said until then is stored.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.followers = 0
+        self._moved = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._over = False
+        self._error: BaseException | None = None
+        self._left = threading.Event()
+
+    @property
+    def left(self) -> bool:
+        """Whether everybody has gone."""
+        return self._left.is_set()
+
+    def tell(self, name: str, known: Mapping[str, Any]) -> None:
+        """Take a step, in any thread; LeftError where nobody waits."""
+        if self._left.is_set():
+            raise LeftError("nobody waits for this any more")
+        self._loop.call_soon_threadsafe(self._add, Step(name, known))
+
+    def count(self, done: int, asked: int, unscored: int) -> None:
+        """Tell how many verdicts there are; see `pnyx.judge.watched.Watched`."""
+        self.tell("judging", {"done": done, "asked": asked, "unscored": unscored})
+
+    def _add(self, step: Step) -> None:
+        same = self.steps and self.steps[-1].name == step.name == "judging"
+        if not same:  # who comes late needs no count that was overtaken
+            self.steps.append(step)
+        else:
+            self.steps[-1] = step
+        self._move()
+
+    def _move(self) -> None:
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+    def end(self, case: Case | None, error: BaseException | None = None) -> None:
+        """Give the result, or what went wrong, to all who follow."""
+        if case is not None:
+            self.steps.append(Step("case", case=case))
+        self._error, self._over = error, True
+        self._move()
+
+    async def follow(self, gone: Callable[[], None]) -> AsyncIterator[Step]:
+        """Yield each step, from the first; `gone` is called when the last follower left."""
+        self.followers += 1
+        place = 0
+        shown: Step | None = None
+        try:
+            while True:
+                while place < len(self.steps):
+                    shown = self.steps[place]
+                    place += 1
+                    yield shown
+                if place and self.steps[place - 1] is not shown:
+                    shown = self.steps[place - 1]
+                    yield shown
+                    continue
+                if self._over:
+                    break
+                await self._moved.wait()
+            if self._error is not None:
+                raise self._error
+        finally:
+            self.followers -= 1
+            if not self.followers and not self._over:
+                self._left.set()
+                gone()

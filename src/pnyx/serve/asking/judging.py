@@ -1,0 +1,113 @@
+"""A judge's answers to items that were sent, as lines of `answers.jsonl`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pnyx.app.judge_specs import PaidModelSpec
+from pnyx.app.open_judge import open_judge
+from pnyx.corpora.benchmarks.items import ITEM_FORMATS
+from pnyx.corpora.fields import Fields
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import answer_rows, tally
+from pnyx.judge.base import ask
+from pnyx.judge.tasks import TASKS
+from pnyx.serve.asking.choices import MOST_ITEMS, judge_choices
+from pnyx.students.quality.judge import overall_only
+
+if TYPE_CHECKING:
+    from pnyx.app.open_models import Say
+    from pnyx.judge.questions import JudgeQuestion
+    from pnyx.judge.store.completions import StoredModel
+
+__all__ = ["JudgedItems", "judge_items"]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedItems:
+    """Answers to items.
+
+    Attributes:
+        task: what was asked.
+        judge: who answered.
+        card: how far it can be trusted.
+        answers: lines of `answers.jsonl`: one for each item, of a rating for each dimension.
+        counts: `asked`, `scored`, `unscored` and, most frequent first, `reasons`.
+    """
+
+    task: str
+    judge: str
+    card: str
+    answers: tuple[dict[str, Any], ...]
+    counts: Mapping[str, Any]
+
+    def row(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "task": self.task,
+            "judge": self.judge,
+            "card": self.card,
+            "answers": list(self.answers),
+            "counts": dict(self.counts),
+        }
+
+
+def judge_items(
+    task: str,
+    items: Sequence[Any],
+    row: Mapping[str, Any],
+    server: PaidModelSpec,
+    model: StoredModel | None,
+    say: Say,
+) -> JudgedItems:
+    """Ask the server's judge about items, objects as in an items file of the task.
+
+    Raises:
+        InputError: no such task, a broken item, or an option that cannot be.
+        ModelError: the language model cannot be used at all; what it answered is stored.
+    """
+    if task not in TASKS:
+        found = shorten(repr(task), 40)
+        raise InputError(f"task: found {found}, expected one of: {', '.join(TASKS)}")
+    spec, formatted = judge_choices(server, row)
+    form = formatted.chosen(TASKS[task], spec)
+    questions = _questions(task, items)
+    if form is not None or formatted.scale is not None:
+        questions = formatted.shaped(TASKS[task], questions, form)
+    if task == "quality" and model is None:
+        questions = overall_only(questions)
+    with contextlib.ExitStack() as stack:
+        models = [] if model is None else [model]
+        opened = stack.enter_context(open_judge(TASKS[task], spec, say, form=form, models=models))
+        answers = ask(opened.judge, questions)
+        rows = [
+            line
+            for question, answer in zip(questions, answers, strict=True)
+            for line in answer_rows(question, answer)
+        ]
+        return JudgedItems(task, opened.judge.name, opened.judge.card, tuple(rows), tally(rows))
+
+
+def _questions(task: str, items: Sequence[Any]) -> list[JudgeQuestion]:
+    if not isinstance(items, list | tuple) or not items:
+        raise InputError("items: expected a list of at least one object")
+    if len(items) > MOST_ITEMS:
+        raise InputError(f"items: found {len(items)}, expected at most {MOST_ITEMS}")
+    form = ITEM_FORMATS[TASKS[task].items]
+    seen: dict[Any, int] = {}
+    questions = []
+    for place, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise InputError(f"items[{place}]: found {shorten(repr(item), 40)}, expected an object")
+        try:
+            parsed = form.parse(item)
+            first = seen.setdefault(form.identity(parsed), place)
+            if first != place:
+                raise InputError(f"the id of items[{first}] again")
+            questions.append(TASKS[task].question(Fields(parsed)))
+        except InputError as error:
+            raise InputError(f"items[{place}]: {error.problem}") from error
+    return questions

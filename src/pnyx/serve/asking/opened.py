@@ -1,0 +1,105 @@
+"""An index that is searched for as long as it stays as it is on the disk, and opened anew then."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pnyx.app.open_search import open_searcher
+from pnyx.errors import PnyxError
+from pnyx.search.index import Index
+from pnyx.search.lexical.manifest import MANIFEST
+
+if TYPE_CHECKING:
+    from pnyx.app.open_models import Say
+    from pnyx.app.search_specs import SearchSpec
+    from pnyx.judge.base import Judge
+    from pnyx.judge.store.completions import StoredModel
+    from pnyx.search.pipeline import Searcher
+
+__all__ = ["OpenIndex", "State"]
+
+State = tuple[int, ...]
+"""What tells one state of the index from another."""
+
+_SEARCHERS: Final = 64
+
+
+@dataclass(slots=True)
+class _Generation:
+    state: State
+    index: Index
+    searchers: OrderedDict[Hashable, Searcher] = field(default_factory=OrderedDict)
+
+
+class OpenIndex:
+    """The index of a server; safe in several threads.
+
+    Args:
+        path: its folder.
+        model: the language model of searches that ask one.
+        judge: answers what searches ask; it is loaded when it is first asked.
+        say: told what the user should know.
+
+    Raises IndexFolderError where it is none.
+    """
+
+    def __init__(self, path: str, model: StoredModel | None, judge: Judge | None, say: Say) -> None:
+        self.path = Path(path)
+        self._model, self._judge, self._say = model, judge, say
+        self._lock = threading.Lock()
+        self._now = self._opened()
+
+    def _state(self) -> State:
+        found = (self.path / MANIFEST).stat()
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def _opened(self) -> _Generation:
+        try:
+            state = self._state()
+        except OSError:
+            state = ()
+        return _Generation(state, Index.open(self.path))
+
+    def _latest(self) -> _Generation:
+        with self._lock:
+            try:
+                changed = self._state() != self._now.state
+            except OSError:  # being replaced: what is open stays whole
+                changed = False
+            if changed:
+                try:
+                    self._now = self._opened()
+                except PnyxError as error:
+                    self._say(f"warning: the index changed and cannot be used: {error}")
+                    raise
+            return self._now
+
+    @property
+    def state(self) -> State:
+        """Of the index as it is on the disk now; opened anew where it changed."""
+        return self._latest().state
+
+    @property
+    def index(self) -> Index:
+        """The index as it is now."""
+        return self._latest().index
+
+    def searcher(self, spec: SearchSpec) -> Searcher:
+        """Return what searches the index as a spec says; equal specs share one."""
+        now = self._latest()
+        key = repr(spec)
+        with self._lock:
+            if key in now.searchers:
+                now.searchers.move_to_end(key)
+                return now.searchers[key]
+        made = open_searcher(now.index, spec, self._model, self._judge, self._say)
+        with self._lock:
+            kept = now.searchers.setdefault(key, made)
+            while len(now.searchers) > _SEARCHERS:
+                now.searchers.popitem(last=False)
+            return kept

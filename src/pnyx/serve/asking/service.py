@@ -1,0 +1,313 @@
+"""What `pnyx serve` and `pnyx mcp` answer from: one index, one judge, opened once.
+
+Expensive work is done in few threads with lines of limited length; who asks what is under way, or
+was asked lately, shares it. Everything a request may choose is checked in `choices`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from pnyx.app.judge_specs import PaidModelSpec
+from pnyx.app.open_judge import default_judge
+from pnyx.app.open_models import Say, open_model
+from pnyx.app.open_search import argue_plan, open_writer
+from pnyx.app.search_specs import ArgueSpec, SearchSpec
+from pnyx.errors import PnyxError
+from pnyx.judge.watched import Watched
+from pnyx.records import Question, question_id
+from pnyx.search.plan import FOUND, PERSPECTIVES
+from pnyx.serve.asking.arguing import Job, LeftError, Step
+from pnyx.serve.asking.choices import MOST_HITS, chosen, chosen_for, question_text, whole
+from pnyx.serve.asking.finding import Coverage, SearchAnswer, cover, find
+from pnyx.serve.asking.judging import JudgedItems, judge_items
+from pnyx.serve.asking.opened import OpenIndex
+from pnyx.serve.asking.pool import Pool, Shared
+
+if TYPE_CHECKING:
+    from pnyx.judge.base import Judge
+    from pnyx.judge.store.completions import StoredModel
+    from pnyx.records import Evidence
+    from pnyx.search.perspectives import PerspectiveSource
+    from pnyx.write.case import Case
+
+__all__ = ["AskService", "Asking", "open_service"]
+
+_QUICK: Final = (4, 400)
+_SLOW: Final = (2, 64)
+"""Threads, and how much may wait for one. A language model is waited for, so it gets more."""
+_SLOW_MODEL: Final = (8, 64)
+_KEPT_SEARCHES: Final = 512
+_KEPT: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """What the server chooses; requests may choose otherwise as `choices` says.
+
+    Attributes:
+        index: folder of the index.
+        search: how it is searched.
+        argue: how both sides are argued.
+        model: the language model, if one is named, with its store and its budget.
+    """
+
+    index: str
+    search: SearchSpec = field(default_factory=SearchSpec)
+    argue: ArgueSpec = field(default_factory=ArgueSpec)
+    model: PaidModelSpec = field(default_factory=PaidModelSpec)
+
+
+@contextlib.contextmanager
+def open_service(asking: Asking, say: Say) -> Iterator[AskService]:
+    """Open what answers; `say` is told what its user should know.
+
+    Raises:
+        InputError: a choice that cannot be; IndexFolderError: no index.
+    """
+    asking.model.check()
+    with open_model(asking.model, say, asking.model) as model:
+        service = AskService(asking, model, say)
+        try:
+            yield service
+        finally:
+            service.close()
+
+
+class AskService:
+    """Answers questions from one index. Its async methods are called within one event loop.
+
+    Args:
+        asking: what the server chooses.
+        model: the language model; None for the packaged judge and the extractive writer.
+        say: told what the user should know.
+
+    Attributes:
+        asking: the same.
+        ready: whether what the first question needs is loaded; see `warm_up`.
+
+    Raises:
+        InputError: a choice that cannot be; IndexFolderError: no index.
+    """
+
+    def __init__(self, asking: Asking, model: StoredModel | None, say: Say) -> None:
+        self.asking, self._model, self._say = asking, model, say
+        self.judge: Judge = default_judge(model)
+        self._open = OpenIndex(asking.index, model, self.judge, say)
+        self._open.searcher(asking.search)  # choices that cannot be are refused at the start
+        open_writer(asking.argue, model)
+        self._quick = Pool("search", *_QUICK)
+        self._slow = Pool("ask", *(_SLOW if model is None else _SLOW_MODEL))
+        self._searches, self._others = Shared(_KEPT_SEARCHES), Shared(_KEPT)
+        self._jobs: dict[Any, Job] = {}
+        self.ready = False
+
+    @property
+    def name(self) -> str:
+        """The index's name, for people."""
+        return self._open.path.name
+
+    @property
+    def documents(self) -> int:
+        """How many documents the index has now."""
+        return len(self._open.index)
+
+    @property
+    def model_name(self) -> str:
+        """The language model's name; empty where none is asked."""
+        return "" if self._model is None else self._model.name
+
+    def close(self) -> None:
+        """Drop what waits."""
+        self._quick.close()
+        self._slow.close()
+
+    # Searching ----------------------------------------------------------------------------------
+
+    async def search(
+        self,
+        question: str,
+        row: Mapping[str, Any] | None = None,
+        *,
+        k: int | str = FOUND,
+        facet: int | str | None = None,
+    ) -> SearchAnswer:
+        """Return the best `k` documents, 1 to 100; of one topic (`facet`) alone where one is given.
+
+        `row` holds fields of `SearchSpec`, in place of the server's choices.
+
+        Raises InputError for what cannot be asked, Busy where too many wait, ModelError.
+        """
+        text = question_text(question)
+        spec = chosen(self.asking.search, row or {})
+        count = whole("k", k, 1, MOST_HITS)
+        number = None if facet is None else whole("facet", facet, 0, 1_000_000)
+        pool = self._slow if spec.asks_model or spec.diversify == "perspectives" else self._quick
+
+        def work() -> SearchAnswer:
+            searcher = self._open.searcher(spec)
+            asked = Question(question_id(text), text)
+            return find(searcher, self._open.index, asked, count, number)
+
+        key = ("search", text, repr(spec), count, number, self._open.state)
+        found: SearchAnswer = await self._searches.ask(key, lambda: pool.run(work))
+        return found
+
+    async def document(self, doc_id: str) -> Evidence | None:
+        """Return a document by its id; None where the index has none."""
+
+        def work() -> Evidence | None:
+            index = self._open.index
+            return index.document(doc_id) if doc_id in index else None
+
+        return await self._quick.run(work)
+
+    async def perspectives(
+        self, question: str, row: Mapping[str, Any] | None = None, *, k: int | str = FOUND
+    ) -> Coverage:
+        """Return perspectives on a question, and which of the best `k` documents cover each.
+
+        They come from the language model, or else from what the index's documents conclude. Raises
+        as `search` does.
+        """
+        text = question_text(question)
+        spec = chosen(self.asking.search, row or {})
+        count = whole("k", k, 1, MOST_HITS)
+
+        def work() -> Coverage:
+            from pnyx.students.judge import PackagedJudge
+
+            asked = Question(question_id(text), text)
+            searcher = self._open.searcher(spec)
+            (found,) = searcher.search([asked], count)
+            documents = searcher.engine.fetch([hit.doc_id for hit in found.hits])
+            judge = PackagedJudge("support", as_perspectives=True)
+            return cover(asked, self._source(spec), documents, judge)
+
+        key = ("perspectives", text, repr(spec), count, self._open.state)
+        found: Coverage = await self._others.ask(key, lambda: self._slow.run(work))
+        return found
+
+    def _source(self, spec: SearchSpec) -> PerspectiveSource:
+        from pnyx.search.perspectives import FilePerspectives, LlmPerspectives
+        from pnyx.search.perspectives_index import IndexPerspectives
+        from pnyx.search.topics import TopicMatcher
+
+        if spec.perspectives is not None:
+            return FilePerspectives(spec.perspectives, count=spec.count)
+        count = spec.count or PERSPECTIVES
+        if self._model is not None:
+            return LlmPerspectives(self._model, count=count)
+        matcher = TopicMatcher(spec.topic)
+        return IndexPerspectives(self._open.index, count=count, matcher=matcher)
+
+    # Arguing ------------------------------------------------------------------------------------
+
+    async def argue(
+        self, question: str, row: Mapping[str, Any] | None = None
+    ) -> AsyncIterator[Step]:
+        """Yield the steps of an argument; the last holds the `Case`.
+
+        `row` holds fields of `ArgueSpec` and, as `search`, an object of fields of `SearchSpec`.
+        Raises as `search` does; what was asked of a language model by then is stored.
+        """
+        text = question_text(question)
+        spec, search = chosen_for(self.asking.argue, self.asking.search, row or {})
+        key = ("argue", text, repr(spec), repr(search), self._open.state)
+        kept = self._others.get(key)
+        if kept is not None:
+            for step in kept:
+                yield step
+            return
+        job = self._jobs.get(key)
+        if job is None:
+            job = self._jobs[key] = Job()
+            asyncio.ensure_future(self._run(key, job, text, spec, search))  # noqa: RUF006
+        async with contextlib.aclosing(job.follow(lambda: self._forget(key, job))) as steps:
+            async for step in steps:
+                yield step
+
+    async def case(self, question: str, row: Mapping[str, Any] | None = None) -> Case:
+        """Return the argument; see `argue`."""
+        async with contextlib.aclosing(self.argue(question, row)) as steps:
+            async for step in steps:
+                if step.case is not None:
+                    return step.case
+        raise LeftError("the argument was given up")
+
+    def _forget(self, key: Any, job: Job) -> None:
+        if self._jobs.get(key) is job:
+            del self._jobs[key]
+
+    async def _run(
+        self, key: Any, job: Job, text: str, spec: ArgueSpec, search: SearchSpec
+    ) -> None:
+        case: Case | None = None
+        error: BaseException | None = None
+        try:
+            case = await self._slow.run(lambda: self._argue(job, text, spec, search))
+        except (Exception, asyncio.CancelledError) as failed:
+            error = failed
+        job.end(case, error)
+        if case is not None:
+            self._others.put(key, tuple(job.steps))
+        self._forget(key, job)
+
+    def _argue(self, job: Job, text: str, spec: ArgueSpec, search: SearchSpec) -> Case:
+        from pnyx.write.arguing import argue
+        from pnyx.write.rows import with_settings
+
+        if job.left:
+            raise LeftError("nobody waits for this any more")
+        searcher = self._open.searcher(search)
+        case = argue(
+            searcher,
+            Question(question_id(text), text, definition=spec.definition),
+            judge=Watched(self.judge, job.count),
+            writer=open_writer(spec, self._model),
+            plan=argue_plan(spec),
+            tell=job.tell,
+        )
+        return with_settings(case, index=f"{self.name} ({len(searcher.engine):,} documents)")
+
+    # Judging ------------------------------------------------------------------------------------
+
+    async def judge_items(
+        self, task: str, items: Sequence[Any], row: Mapping[str, Any] | None = None
+    ) -> JudgedItems:
+        """Return a judge's answers to items of a task, objects as in an items file.
+
+        `row` holds fields of `AskingSpec` and `FormatSpec`. Raises as `search` does.
+        """
+        return await self._slow.run(
+            lambda: judge_items(task, items, row or {}, self.asking.model, self._model, self._say)
+        )
+
+    # Warming up ---------------------------------------------------------------------------------
+
+    async def warm_up(self) -> None:
+        """Load what the first question needs; `ready` says when that is done."""
+        started = time.monotonic()
+        try:
+            await self._quick.run(self._load)
+            await self._quick.run(self._open.index.compile)
+        except PnyxError as error:
+            self._say(f"warning: {error}")
+        self.ready = True
+        self._say(f"ready after {time.monotonic() - started:.1f} s")
+
+    def _load(self) -> None:
+        index = self._open.index
+        if not len(index):
+            return
+        words = index.document_at(0).text[:200]
+        searcher = self._open.searcher(self.asking.search)
+        if searcher.plan.rerank or searcher.plan.asks_sides:  # those ask, which may cost money
+            index.retrieve(words, searcher.plan.scoring, FOUND, searcher.embedder)
+            return
+        find(searcher, index, Question("warm-up", words), FOUND)
