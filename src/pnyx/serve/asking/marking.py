@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from pnyx.corpora.text.tokens import Tokenizer
+from pnyx.search.polarity import FORM_WORDS
 from pnyx.view.text import Segment, Span, clean
 
 __all__ = ["Marker"]
@@ -22,13 +23,16 @@ _MARKED: Final = 400_000
 class Marker:
     """Marks the words of a question, in whatever form: as the index's terms compare them.
 
+    Words that carry a question's form ("should", "be") count only where it has no others.
+
     Args:
         tokenizer: the index's.
         question: plain text; empty marks nothing.
     """
 
     def __init__(self, tokenizer: Tokenizer, question: str) -> None:
-        self._terms = frozenset(tokenizer.terms(question))
+        words = [word for word in _WORD.findall(question) if word.casefold() not in FORM_WORDS]
+        self._terms = frozenset(tokenizer.terms(" ".join(words) or question))
         self._term = lru_cache(4096)(tokenizer.term)
 
     def marked(self, text: str) -> tuple[Segment, ...]:

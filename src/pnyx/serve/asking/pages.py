@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
 from pnyx.search.listing import has_all
-from pnyx.search.sides import CORPUS_LABEL
 from pnyx.serve.application import html, not_found
 from pnyx.serve.asking.address import Asked, read_asked
 from pnyx.serve.asking.arguments import ArgumentPages
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
-    from pnyx.serve.asking.finding import Coverage, SearchAnswer
+    from pnyx.serve.asking.finding import Coverage
     from pnyx.serve.asking.service import AskService
 
 __all__ = ["routes"]
@@ -69,7 +68,8 @@ class _Pages:
         page, by_id = await self._page(asked, self._standings.known(asked.question, asked.count))
         covered = self._coverages.get((asked.question, self._service.opened.state))
         views = None if covered is None else coverage_view(covered, _LINKS, by_id)
-        return html(request, "asking/results.html.j2", page=page, views=views)
+        served = _served(self._service)
+        return html(request, "asking/results.html.j2", page=page, views=views, served=served)
 
     async def _first(self, request: Request) -> Response:
         index = self._service.opened.index
@@ -138,35 +138,26 @@ class _Pages:
         results = await asyncio.to_thread(
             result_views, found.hits, told.placed if told else None, asked, marker, _LINKS
         )
-        said = self._said(found, results, told, took)
+        said = self._said(results, told, took)
         page = results_view(
             asked, results, _LINKS, waiting=told is None, said=said, problems=found.problems,
             failed=failed,
         )  # fmt: skip
         return page, {one.id: one for one in results}
 
-    def _said(
-        self,
-        found: SearchAnswer,
-        results: Sequence[ResultView],
-        told: Standing | None,
-        took: float,
-    ) -> str:
+    def _said(self, results: Sequence[ResultView], told: Standing | None, took: float) -> str:
         """Say how many were found, how they stand, and how long that took or takes."""
         count = len(results)
         if not count:
             return "Nothing was found."
-        of_all = f"{count} of {self._service.documents:,} documents, {found.described}"
+        of_all = f"{count} of {self._service.documents:,} documents"
         if told is None:
             wait = "takes some seconds"
             if self._pace:
                 wait = f"takes about {max(1.0, count * self._pace):.0f} s"
             return f"{of_all}, found in {took:.2f} s. Telling their sides {wait}."
         counts = [f"{sum(r.standing == s for r in results)} {w}" for s, w in _COUNTED.items()]
-        by = {p.sided.by for p in told.placed.values() if p.sided.by}
-        who = " and ".join("the corpus's labels" if b == CORPUS_LABEL else b for b in sorted(by))
-        told_by = f", by {one_line(who)}" if who else ""
-        return f"{of_all}: {', '.join(counts)}. Sides told in {told.seconds:.1f} s{told_by}."
+        return f"{of_all}: {', '.join(counts)}. Sides told in {told.seconds:.1f} s."
 
 
 def _served(service: AskService) -> dict[str, Any]:

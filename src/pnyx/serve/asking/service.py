@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.open_judge import default_judge
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from pnyx.records import Evidence
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.write.case import Case
+
+T = TypeVar("T")
 
 __all__ = ["AskService", "Asking", "open_service"]
 
@@ -113,6 +115,11 @@ class AskService:
         return self._open.path.name
 
     @property
+    def opened(self) -> OpenIndex:
+        """The index, and what searches it."""
+        return self._open
+
+    @property
     def documents(self) -> int:
         """How many documents the index has now."""
         return len(self._open.index)
@@ -121,6 +128,10 @@ class AskService:
     def model_name(self) -> str:
         """The language model's name; empty where none is asked."""
         return "" if self._model is None else self._model.name
+
+    async def work(self, work: Callable[[], T]) -> T:
+        """Do work that asks a judge, off the event loop. Raises Busy, and what `work` raises."""
+        return await self._slow.run(work)
 
     def close(self) -> None:
         """Drop what waits."""

@@ -17,6 +17,7 @@ from pnyx.view.text import Segment, one_line, web_address
 from pnyx.write.placing import chance
 
 if TYPE_CHECKING:
+    from pnyx.search.engine import Topic
     from pnyx.search.listing import Listed
     from pnyx.search.sides import Sided
     from pnyx.serve.asking.marking import Marker
@@ -28,6 +29,7 @@ __all__ = ["FacetView", "ResultView", "ResultsView", "result_views", "results_vi
 _LONGEST_TITLE: Final = 300
 _LONGEST_TOPIC: Final = 60
 _MOST_VALUES: Final = 10
+_TERMS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class ResultView:
     quality_share: float
     band: str
     topic: str
+    topic_said: str
     topic_number: str
     topic_href: str
     why: WhyView
@@ -67,6 +70,7 @@ class ValueView:
     """A value of a facet, how many have it (None: not known yet), where it leads, if anywhere."""
 
     label: str
+    meaning: str
     count: int | None
     href: str
     chosen: bool
@@ -155,11 +159,12 @@ def _result(
         source=one_line(document.source)[:_LONGEST_TOPIC],
         standing=standing,
         side_said=_side_said(placed, standing),
-        label=_label(one),
+        label=_label(one, placed),
         quality="" if share is None else f"better than {share:.0%}",
         quality_share=share or 0.0,
         band="" if share is None else tuple(BANDS)[2 - min(2, int(share * 3))],
-        topic="" if one.topic is None else one_line(one.topic.label)[:_LONGEST_TITLE],
+        topic=_topic_name(one.topic),
+        topic_said="" if one.topic is None else one_line(one.topic.label)[:_LONGEST_TITLE],
         topic_number=number,
         topic_href=asked.with_(topic=number).link(links) if number else "",
         why=why_view(one.hit.rank, one.why),
@@ -201,15 +206,29 @@ def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _label(one: Listed) -> str:
-    """Say what the corpus's own label is, and whether its topic is about the question."""
+def _label(one: Listed, placed: Placed | None) -> str:
+    """Say what the corpus's own label is, and whether its topic is about the question.
+
+    Nothing where the side already says it: by a label on this very question.
+    """
     if one.stance is None:
         return ""
+    same = one.match is not None and one.match.used
+    if same and one.match is not None and one.match.why == "words" and one.match.relation == 1:
+        told = placed is not None and placed.sided.labelled
+        return "" if told else f"labelled {one.stance} on this question"
     topic = one_line(label_topic(one.document))[:_LONGEST_TITLE]
     said = f"labelled {one.stance} on “{topic}”" if topic else f"labelled {one.stance}"
     if one.match is None:
         return said
-    return f"{said}, which {one.match.reason if one.match.used else 'is another question'}"
+    return f"{said}, which {one.match.reason}" if same else f"{said}, another question"
+
+
+def _topic_name(topic: Topic | None) -> str:
+    """Return the words that tell a topic from others; its conclusion where it has none."""
+    if topic is None:
+        return ""
+    return one_line(", ".join(topic.terms[:_TERMS]) or topic.label)[:_LONGEST_TOPIC]
 
 
 # A page --------------------------------------------------------------------------------------------
@@ -287,6 +306,7 @@ def _facets(
     asked: Asked, results: Sequence[ResultView], links: Links, *, waiting: bool
 ) -> Iterator[FacetView]:
     topics = {one.topic_number: one.topic for one in results if one.topic_number}
+    meanings = {one.topic_number: one.topic_said for one in results}
     rated = any(one.band for one in results)
     for name, heading, labels in (
         ("side", "Side", STANDINGS),
@@ -299,6 +319,7 @@ def _facets(
         values = [
             ValueView(
                 label,
+                meanings.get(value, "") if name == "topic" else "",
                 None if untold else counts[value],
                 asked.with_(**{name: value}).link(links) if counts[value] and not untold else "",
                 getattr(asked, name) == value,
