@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.open_judge import default_judge
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.write.case import Case
+
+T = TypeVar("T")
 
 __all__ = ["AskService", "Asking", "Served", "open_service"]
 
@@ -127,6 +129,11 @@ class AskService:
         return self._open.index
 
     @property
+    def opened(self) -> OpenIndex:
+        """The index, and what searches it."""
+        return self._open
+
+    @property
     def documents(self) -> int:
         """How many documents the index has now."""
         return len(self._open.index)
@@ -141,6 +148,10 @@ class AskService:
         writer = self.model_name or "sentences are quoted, no language model is asked"
         searcher = self._open.searcher(self.asking.search)
         return Served(self.name, (f"{self.documents:,} documents", str(searcher.plan), writer))
+
+    async def work(self, work: Callable[[], T]) -> T:
+        """Do work that asks a judge, off the event loop. Raises Busy, and what `work` raises."""
+        return await self._slow.run(work)
 
     def close(self) -> None:
         """Drop what waits."""
