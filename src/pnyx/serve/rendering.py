@@ -26,16 +26,19 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}")
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 _ROOM, _VIEW = "pnyx.serve", "pnyx.view"
+_KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def _files(room: str, folder: str, *names: str) -> dict[str, tuple[str, str, str]]:
+    """Return the named files of a folder, or all that pages can load."""
+    found = names or sorted(one.name for one in resources.files(room).joinpath(folder).iterdir())
+    kinds = {name: _KINDS.get(name[name.rfind(".") :]) for name in found}
+    return {name: (room, folder, kind) for name, kind in kinds.items() if kind}
+
+
 STATIC: Final[Mapping[str, tuple[str, str, str]]] = {
-    name: (room, folder, kind)
-    for room, folder, kind, names in (
-        (_VIEW, "templates", "text/css", ("tokens.css", "case.css")),
-        (_VIEW, "templates", "text/javascript", ("report.js",)),
-        (_ROOM, "static", "text/css", ("pnyx.css", "asking.css")),
-        (_ROOM, "static", "text/javascript", ("htmx.min.js", "htmx-sse.min.js", "asking.js")),
-        (_ROOM, "static", "image/svg+xml", ("pnyx.svg",)),
-    )
-    for name in names
+    **_files(_VIEW, "templates", "tokens.css", "case.css", "report.js"),
+    **_files(_ROOM, "static"),
 }
 """Files that pages load: name -> package, folder, media type. A page loads nothing else."""
 
