@@ -210,7 +210,7 @@ class Recalibrated:
         by, source = answer.provenance, self.calibration.source
         details = {**by.details, "recalibration": self.calibration.digest}
         method = f"{by.method}+{self.calibration.method}"
-        provenance = Provenance(self.name, by.prompt_hash, method, details)
+        provenance = Provenance(self.name, by.prompt_hash, method, details, by.asked)
         if isinstance(answer, Unscored):
             return dataclasses.replace(answer, provenance=provenance)
         prompts = {prompt.get("hash") for prompt in self.calibration.prompts}
