@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,12 @@ _WORDS: Mapping[int, str] = {
 
 
 def build_app(
-    routes: Sequence[BaseRoute], site: Site, *, token: str = "", lifespan: Lifespan | None = None
+    routes: Sequence[BaseRoute],
+    site: Site,
+    *,
+    token: str = "",
+    others: Collection[str] = (),
+    lifespan: Lifespan | None = None,
 ) -> Guard:
     """Return an ASGI application of these routes, of `/healthz` and `/static/NAME`.
 
@@ -36,6 +41,7 @@ def build_app(
         routes: what it answers.
         site: what its pages show.
         token: what requests must bring; empty for none (see `Guard`).
+        others: further tokens that open it as well.
         lifespan: what is open while it runs (Starlette's).
 
     Raises:
@@ -54,7 +60,8 @@ def build_app(
         lifespan=lifespan,
     )
     app.state.site = site
-    return Guard(app, token)  # outside of Starlette's own layers, whose answers it guards, too
+    # Outside of Starlette's own layers, whose answers it guards, too.
+    return Guard(app, token, others)
 
 
 def html(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:

@@ -32,6 +32,8 @@ STATIC: Final[Mapping[str, tuple[str, str, str]]] = {
         (_VIEW, "templates", "text/css", ("tokens.css",)),
         (_ROOM, "static", "text/css", ("pnyx.css",)),
         (_ROOM, "static", "text/javascript", ("htmx.min.js", "htmx-sse.min.js")),
+        (_ROOM, "static", "text/css", ("labelling.css",)),
+        (_ROOM, "static", "text/javascript", ("labelling.js",)),
         (_ROOM, "static", "image/svg+xml", ("pnyx.svg",)),
     )
     for name in names
