@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "annotate": "Annotate relevance at scale: definitions, samples, labels, students.",
     "build": "Build a benchmark: questions with perspectives, or debates with evidence.",
     "judge": "Ask a judge about each item of a file.",
+    "label": "Let people answer what judges are asked, in a browser.",
     "nuggets": "Draft nugget banks, merge them, and hold reports against them.",
     "measure": "Measure answers against labels and runs against qrels, with intervals.",
     "compare": "Compare leaderboards with each other and with people's.",

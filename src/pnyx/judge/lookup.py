@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pnyx.corpora.benchmarks.items import PARTLY
+from pnyx.corpora.benchmarks.items import ADJUDICATED, PARTLY
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Missing, Provenance, Value, asked_of
 from pnyx.judge.base import Emit
@@ -104,6 +104,8 @@ def _fields(rows: Sequence[Verdict]) -> dict[str, Any]:
 class HumanLabels:
     """Answers by looking up what people said; where annotators differ, the majority counts.
 
+    A label of the annotator `adjudicated` decides: of what it labels it alone counts.
+
     Of a rating, a dimension without a label (or with a tie) is None in the list of values, with
     its reason in `notes["dimensions"]`.
 
@@ -120,8 +122,14 @@ class HumanLabels:
     def __init__(self, path: str | Path) -> None:
         self._votes: dict[tuple[str, str], list[Value]] = {}
         annotators: set[str] = set()
+        decided: set[tuple[str, str]] = set()
         for one in read_verdicts(str(path), "labels"):
-            self._votes.setdefault(one.key, []).append(one.value)
+            if one.annotator == ADJUDICATED:
+                decided.add(one.key)
+                self._votes[one.key] = [one.value]
+                continue
+            if one.key not in decided:
+                self._votes.setdefault(one.key, []).append(one.value)
             if one.annotator:
                 annotators.add(one.annotator)
         self.name = f"labels:{'-' if str(path) == '-' else Path(path).name}"

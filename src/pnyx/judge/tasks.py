@@ -50,6 +50,7 @@ class Task:
         items: format of its items file, as `pnyx validate` knows it; `example` is a line of it.
         question: makes the question of a line that the format has checked.
         many: the packaged prompt that asks several questions about one text; empty without one.
+        graded: whether people may say that it is so in part.
         formats: the ways to put its items to a language model, the usual one first; none where
             there is but one.
     """
@@ -62,6 +63,7 @@ class Task:
     example: str
     question: Callable[[Fields], JudgeQuestion]
     many: str = ""
+    graded: bool = False
     formats: tuple[Format, ...] = ()
 
     @property
@@ -118,6 +120,7 @@ _ALL = (
         'rise?", "statement": "Buses got cheaper."}',
         supported_as("nugget"),
         many="nugget-many",
+        graded=True,
     ),
     # DIRAS, under a definition of relevance; with a stance as in ConQRet.
     Task(
@@ -132,6 +135,7 @@ _ALL = (
         "relevance-items",
         '{"id": "1", "question": "Should buses be free?", "document": "Fares cost cities little."}',
         make_relevance,
+        graded=True,
     ),
     # ConQRet, BERDS.
     Task(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ def build_app(
     site: Site,
     *,
     token: str = "",
+    others: Collection[str] = (),
     lifespan: Lifespan | None = None,
     state: Callable[[], str] | None = None,
 ) -> Guard:
@@ -41,6 +42,7 @@ def build_app(
         routes: what it answers.
         site: what its pages show.
         token: what requests must bring; empty for none (see `Guard`).
+        others: further tokens that open it as well.
         lifespan: what is open while it runs (Starlette's).
         state: what `/healthz` says in place of `ok`.
 
@@ -60,7 +62,8 @@ def build_app(
         lifespan=lifespan,
     )
     app.state.site, app.state.health = site, state or (lambda: "ok")
-    return Guard(app, token)  # outside of Starlette's own layers, whose answers it guards, too
+    # Outside of Starlette's own layers, whose answers it guards, too.
+    return Guard(app, token, others)
 
 
 def html(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:

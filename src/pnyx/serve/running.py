@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pnyx.errors import InputError, MissingExtra, OptionError, shorten
+from pnyx.errors import InputError, MissingExtra, OptionError, escaped, shorten
 from pnyx.serve.security import is_loopback
 
 if TYPE_CHECKING:
@@ -34,8 +34,17 @@ def check_server(spec: ServerSpec) -> None:
         )
 
 
-def run_app(app: Any, spec: ServerSpec, what: str, say: Callable[[str], None]) -> None:
+def run_app(
+    app: Any,
+    spec: ServerSpec,
+    what: str,
+    say: Callable[[str], None],
+    *,
+    tokens: Mapping[str, str] | None = None,
+) -> None:
     """Serve an ASGI application until Ctrl-C; `say` is told where, once it can be reached.
+
+    `tokens` are visitors' own, by name; each is told its address.
 
     Raises:
         OptionError: see `check_server`.
@@ -54,6 +63,8 @@ def run_app(app: Any, spec: ServerSpec, what: str, say: Callable[[str], None]) -
             timeout_graceful_shutdown=_WAIT_SECONDS, proxy_headers=False, lifespan="on",
         )  # fmt: skip
         say(f"{what}: {_address(listener, spec)} (Ctrl-C ends)")
+        for name, token in (tokens or {}).items():
+            say(f"  {escaped(name)}: {_base(listener, spec)}?token={token}")
         uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -77,6 +88,10 @@ def _listening(spec: ServerSpec) -> socket.socket:
 
 
 def _address(listener: socket.socket, spec: ServerSpec) -> str:
+    return _base(listener, spec) + ("?token=..." if spec.token else "")
+
+
+def _base(listener: socket.socket, spec: ServerSpec) -> str:
     port = listener.getsockname()[1]
     host = f"[{spec.host}]" if ":" in spec.host else spec.host
-    return f"http://{host}:{port}/" + ("?token=..." if spec.token else "")
+    return f"http://{host}:{port}/"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -69,10 +69,12 @@ class Guard:
     Args:
         app: what answers.
         token: what a request must bring; empty for none.
+        others: further tokens that open it as well, where there is a first. Which one was brought
+            is told as `scope["pnyx.token"]`.
     """
 
-    def __init__(self, app: App, token: str = "") -> None:
-        self.app, self.token = app, token
+    def __init__(self, app: App, token: str = "", others: Collection[str] = ()) -> None:
+        self.app, self.token, self.others = app, token, tuple(others)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -86,9 +88,11 @@ class Guard:
         if refusal is not None:
             await _answer(send, *refusal)
             return
+        brought = self._brought(request)
         if self.token and "token" in request.query:
-            await _answer(send, 303, "", _signed_in(request, self.token))
+            await _answer(send, 303, "", _signed_in(request, brought))
             return
+        scope["pnyx.token"] = brought
         await self.app(scope, _Bounded(receive), _with_headers(send))
 
     def _refusal(self, request: _Request) -> tuple[int, str] | None:
@@ -97,15 +101,20 @@ class Guard:
             return 413, f"the body has {request.length:,} bytes, expected at most {MAX_BODY:,}"
         if not self.token and not is_loopback(request.host):
             return 421, "this address serves its own machine alone"
-        if self.token and request.path not in _OPEN and not self._brings_token(request):
+        if self.token and request.path not in _OPEN and not self._brought(request):
             return 401, "expected the token: a header 'Authorization: Bearer TOKEN', or ?token="
         if request.method not in _SAFE and request.is_foreign:
             return 403, "this request came from a page of another site"
         return None
 
-    def _brings_token(self, request: _Request) -> bool:
-        wanted = self.token.encode()
-        return any(hmac.compare_digest(one.encode(), wanted) for one in request.tokens)
+    def _brought(self, request: _Request) -> str:
+        """Return the first of the request's tokens that opens it; empty for none."""
+        known = (self.token, *self.others) if self.token else ()
+        for one in request.tokens:
+            for wanted in known:
+                if hmac.compare_digest(one.encode(), wanted.encode()):
+                    return wanted
+        return ""
 
 
 class _Request:
@@ -131,6 +140,8 @@ class _Request:
 
     @property
     def tokens(self) -> Iterable[str]:
+        if self.method == "GET" and "token" in self.query:  # first: a new link makes one another
+            yield self.query["token"]
         scheme, _, bearer = self.headers.get("authorization", "").partition(" ")
         if scheme.casefold() == "bearer":
             yield bearer.strip()
@@ -140,8 +151,6 @@ class _Request:
             cookie = None
         if cookie is not None:
             yield cookie.value
-        if self.method == "GET" and "token" in self.query:
-            yield self.query["token"]
 
     @property
     def is_foreign(self) -> bool:

@@ -14,9 +14,12 @@ from pnyx.corpora.fields import Fields, a_list, an_object, number, string, unlik
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES
 
-__all__ = ["FORMATS", "ITEM_FORMATS", "LABEL_WORDS", "PARTLY", "ItemFormat"]
+__all__ = ["ADJUDICATED", "FORMATS", "ITEM_FORMATS", "LABEL_WORDS", "PARTLY", "ItemFormat"]
 
 Check: TypeAlias = Callable[[Any, str], object]
+
+ADJUDICATED = "adjudicated"
+"""The annotator of a label that decides where others differ: it alone counts."""
 
 PARTLY = "partially"
 LABEL_WORDS: dict[str, bool] = {"yes": True, PARTLY: True, "no": False}
@@ -351,10 +354,11 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "people's labels, one a line; several annotators may label the same item",
             '{"id": "1", "value": true, "annotator": "anna"}',
             "value",
-            "gain uncertain annotator dimension group",
+            "gain uncertain annotator dimension group seconds comment shown seen at",
             key="id dimension annotator",
             value=_value,
             uncertain=_flag_or_number,
+            seconds=number,
         ),
         _items(
             "labelled-pairs",

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.corpora.base import located
+from pnyx.corpora.benchmarks.items import ADJUDICATED
 from pnyx.errors import InputError, shorten
 from pnyx.judge.verdicts import (
     Source,
@@ -117,10 +118,11 @@ class RaterAgreement(Result):
 
 @dataclass(slots=True)
 class _Side:
-    """What one side says: rater -> key -> value."""
+    """What one side says: rater -> key -> value; `decided` is what was adjudicated."""
 
     name: str
     raters: dict[str, dict[Key, float]] = field(default_factory=dict)
+    decided: dict[Key, float] = field(default_factory=dict)
     counted: bool = False
     asked: set[Key] = field(default_factory=set)
 
@@ -131,9 +133,9 @@ class _Side:
             for key, value in said.items():
                 votes.setdefault(key, []).append(value)
         if self.counted:
-            return {key: float(np.mean(values)) for key, values in votes.items()}
+            return {key: float(np.mean(values)) for key, values in votes.items()} | self.decided
         found = {key: _most(values) for key, values in votes.items()}
-        return {key: value for key, value in found.items() if value is not None}
+        return {key: value for key, value in found.items() if value is not None} | self.decided
 
 
 def _most(values: Sequence[float]) -> float | None:
@@ -159,6 +161,7 @@ def measure_raters(
     Args:
         answers: a judge's answers (yes or no, numbers, or a, b and tie); None for people alone.
         labels: people's labels, one or more files; raters within one have an `annotator`.
+            `adjudicated` is no rater: what it says replaces what they say together.
         judge: whose answers count, where there are several judges'.
         bootstrap: how intervals are drawn: groups or, where no item has one, items.
 
@@ -220,7 +223,9 @@ def _read(source: Source, name: str, groups: dict[str, str], *, judge: str | Non
         groups[one.id] = groups.get(one.id) or one.group or one.question_id
         if value is not None:
             side.counted |= isinstance(one.value, int | float) and not isinstance(one.value, bool)
-            side.raters.setdefault(one.annotator or "", {})[one.key] = value
+            third = one.annotator == ADJUDICATED
+            own = side.decided if third else side.raters.setdefault(one.annotator or "", {})
+            own[one.key] = value
     return side
 
 

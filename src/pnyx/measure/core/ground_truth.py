@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from pnyx.corpora import read_qrels
 from pnyx.corpora.base import located
+from pnyx.corpora.benchmarks.items import ADJUDICATED
 from pnyx.errors import InputError, shorten
 from pnyx.judge.verdicts import (
     Source,
@@ -123,10 +124,19 @@ class _Votes:
 
 
 def read_labels(source: Source, task: str) -> Labels:
-    """Read labels; several annotators of one question become one gold (see `grade_of`)."""
+    """Read labels; several annotators of one question become one gold (see `grade_of`).
+
+    Of what the annotator `adjudicated` labels, that label alone counts.
+    """
+    decided: set[Key] = set()
     votes: dict[Key, _Votes] = {}
     graded = False
     for one in read_verdicts(source, "labels"):
+        if one.annotator == ADJUDICATED:
+            decided.add(one.key)
+            votes[one.key] = _Votes()
+        elif one.key in decided:
+            continue
         try:
             graded |= votes.setdefault(one.key, _Votes()).add(one, task)
         except InputError as error:

@@ -1,0 +1,48 @@
+"""Spec of labelling: who answers which items, and where the labels go. Light."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pnyx.app.spec import Spec, file_opt, opt
+
+__all__ = ["LabellingSpec"]
+
+
+class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge"):
+    """Who answers which items, and where the labels go."""
+
+    out: str = file_opt(
+        ...,
+        "Labels to write (JSONL). What people do is kept in LABELS.journal, so the same command "
+        "goes on where it stopped.",
+        metavar="LABELS",
+    )
+    annotators: tuple[str, ...] = opt(
+        (),
+        "Who labels: each gets an address of their own, and sees nobody else's answers. Without, "
+        "whoever comes gives a name.",
+        metavar="NAME[,NAME...]",
+        each=True,
+    )
+    overlap: int | None = opt(
+        None,
+        "How many annotators answer each item.",
+        low=1,
+        needs="annotators",
+        shown="all",
+    )
+    shuffle: bool = opt(False, "Show the items to each annotator in an order of their own.")
+    suggest: str | None = file_opt(
+        None,
+        "A judge's answers, shown after one's own, and never before.",
+        metavar="ANSWERS",
+    )
+    judge: str | None = opt(
+        None, "Whose answers are suggested, where there are several judges'.",
+        metavar="NAME", needs="suggest",
+    )  # fmt: skip
+    scale: Literal["3", "5", "boolean"] | None = opt(
+        None, "quality: points of the scale, or yes and no.", shown="3"
+    )
+    seed: int = opt(0, "Of orders, of which side comes first, and of who gets which items.")

@@ -1,0 +1,122 @@
+"""`pnyx label`: people answer the questions that judges answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.app.label_specs import LabellingSpec
+from pnyx.app.serve_specs import ServerSpec
+from pnyx.cli.common.options import refuse_same_file, say
+from pnyx.cli.common.params import verb
+from pnyx.errors import InputError, OptionError, shorten
+
+if TYPE_CHECKING:
+    from pnyx.judge.questions import JudgeQuestion
+    from pnyx.judge.tasks import Task
+    from pnyx.judge.verdicts import Verdict
+
+__all__ = ["command"]
+
+
+@verb("label", resumes=True)
+@click.argument("task")
+@click.argument("items")
+def command(task: str, items: str, own: LabellingSpec, server: ServerSpec) -> int:
+    """Let people answer the questions of TASK about ITEMS, in a browser.
+
+    TASK is one of pnyx judge; ITEMS are the same files. Every answer is on the disk before the
+    next item is shown. LABELS has a line for each answer, for pnyx judge --labels, pnyx measure
+    and pnyx audit agreement. Preferences are shown in an order drawn for each item and annotator.
+    The organiser's page shows agreement and has disputes decided (annotator adjudicated).
+
+    \b
+    Example:
+      pnyx label support items.jsonl --out labels.jsonl
+      pnyx label relevance pairs.jsonl --out labels.jsonl --annotators ann,ben --shuffle
+      pnyx judge support items.jsonl --out results
+      pnyx audit agreement results --labels labels.jsonl
+    """
+    from pnyx.serve.labelling.desk import Desk, Share
+    from pnyx.serve.labelling.journal import Journal
+    from pnyx.serve.labelling.pages import build_labelling
+    from pnyx.serve.labelling.people import People
+    from pnyx.serve.running import check_server, run_app
+
+    check_server(server)
+    _check(own, items)
+    chosen, questions = _read(task, items, own)
+    share = Share(own.annotators, own.overlap, own.shuffle, own.seed)
+    suggested = _suggested(own, questions)
+    with Journal(own.out, about(chosen, questions, share)) as journal:
+        people = People(own.annotators, journal.secret, server.token)
+        with Desk(chosen, questions, journal, share, suggested) as desk:
+            app = build_labelling(desk, people, token=server.token or "")
+            what = f"{len(questions)} items to label ({chosen.name}) into {own.out}"
+            run_app(app, server, what, say, tokens=people.tokens)
+    return 0
+
+
+def about(task: Task, questions: Sequence[JudgeQuestion], share: Any) -> dict[str, Any]:
+    """Return what a journal belongs to: the task, the items, how they are shared out."""
+    import hashlib
+
+    from pnyx.runs.engine import item_bytes
+
+    digest = hashlib.blake2b(digest_size=16)
+    for question in questions:
+        digest.update(hashlib.blake2b(item_bytes(question)).digest())
+    return {"task": task.name, "items": digest.hexdigest(), **share.row()}
+
+
+def _check(own: LabellingSpec, items: str) -> None:
+    own.check_needs()
+    if own.out in ("", "-"):
+        raise OptionError("--out: expected the name of a file, which is written while people label")
+    refuse_same_file("--out", own.out, ITEMS=items, suggest=own.suggest)
+    if own.overlap is not None and own.overlap > len(own.annotators):
+        raise OptionError(f"--overlap {own.overlap}: there are {len(own.annotators)} --annotators")
+
+
+def _read(name: str, items: str, own: LabellingSpec) -> tuple[Task, list[JudgeQuestion]]:
+    """Return the task and its items, as they are asked of people."""
+    from pnyx.judge.tasks import TASKS
+    from pnyx.serve.labelling.forms import check_places
+
+    task = TASKS.get(name)
+    if task is None:
+        found, known = shorten(name, 40), ", ".join(TASKS)
+        raise OptionError(f"TASK: found {found!r}, expected one of: {known}")
+    if own.scale is not None and own.scale not in task.scales:
+        raise OptionError(f"--scale goes with quality, not {task.name}")
+    questions: list[Any] = task.read(items)
+    if not questions:
+        raise InputError("holds no items", path=items)
+    if own.scale is not None:
+        bounds = task.scales[own.scale].bounds
+        questions = [replace(question, scale=bounds) for question in questions]
+    check_places(task, questions, items)
+    return task, questions
+
+
+def _suggested(
+    own: LabellingSpec, questions: Sequence[JudgeQuestion]
+) -> Mapping[tuple[str, str], Verdict]:
+    """Return a judge's answers by id and dimension; InputError where none is of these items."""
+    if own.suggest is None:
+        return {}
+    from pnyx.judge.verdicts import of_one_judge, read_verdicts
+
+    found = {
+        one.key: one
+        for one in of_one_judge(read_verdicts(own.suggest), own.judge, own.suggest)
+        if one.task == questions[0].task
+    }
+    if not any((q.id, name) in found for q in questions for name in q.cells):
+        raise InputError(
+            f"holds no answer on {questions[0].task} to any of the items", path=own.suggest
+        )
+    return found

@@ -1,0 +1,1 @@
+"""`pnyx label`: people answer the questions that judges answer, in a browser."""

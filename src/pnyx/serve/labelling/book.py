@@ -1,0 +1,198 @@
+"""What people have said, replayed from what they did: nothing is lost, the last word counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from pnyx.corpora.benchmarks.items import ADJUDICATED
+from pnyx.errors import InputError, shorten
+from pnyx.judge.questions import JudgeQuestion
+from pnyx.serve.labelling.forms import Marks
+
+__all__ = ["Act", "Book", "Done", "State", "label_rows"]
+
+Does = Literal["answer", "skip", "draft", "undo"]
+_DOES: Final = get_args(Does)
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One thing that one person did to one item; a line of the journal.
+
+    Attributes:
+        who: the annotator.
+        item: id of the item.
+        does: `answer`; `skip` (nothing can be said); `draft` (begun, not confirmed); `undo` (the
+            last answer or skip of this person is taken back).
+        marks: the choices made, `values` what they say, by dimension (of an answer only).
+        unsure: whether the person doubts it.
+        comment: in the person's words; of a skip the reason.
+        seconds: spent on the item so far, with its page in sight; None where it is not known.
+        shown: which side came first (see `Form`).
+        at: when, in UTC (ISO 8601).
+        seen: the judge whose answer was seen before this one; empty for none.
+    """
+
+    who: str
+    item: str
+    does: Does
+    marks: Marks = ()
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    unsure: bool = False
+    comment: str = ""
+    seconds: float | None = None
+    shown: str = ""
+    at: str = ""
+    seen: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """Return the line of the journal: what differs from the defaults."""
+        row: dict[str, Any] = {"who": self.who, "item": self.item, "does": self.does}
+        if self.marks:
+            row["marks"] = list(self.marks)
+        if self.values:
+            row["values"] = dict(self.values)
+        for name in ("unsure", "comment", "seconds", "shown", "at", "seen"):
+            value = getattr(self, name)
+            if value not in (None, "", False):
+                row[name] = value
+        return row
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Act:
+        """Return what a line of the journal says; InputError where it is none."""
+        try:
+            known = dict(row)
+            act = cls(**{**known, "marks": tuple(known.get("marks", ()))})
+        except TypeError as error:
+            raise InputError("is not a line of a journal") from error
+        if act.does not in _DOES:
+            raise InputError(f"does: found {shorten(act.does, 40)!r}, expected {', '.join(_DOES)}")
+        return act
+
+
+@dataclass(slots=True)
+class State:
+    """What one person has said of one item.
+
+    Attributes:
+        said: the answer or skip that counts; None without one.
+        draft: what was begun after it.
+        version: how often the person did something to the item.
+    """
+
+    said: Act | None = None
+    draft: Act | None = None
+    version: int = 0
+
+    @property
+    def latest(self) -> Act | None:
+        """What the form shows."""
+        return self.draft or self.said
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is an answer, rather than nothing or a skip."""
+        return self.said is not None and self.said.does == "answer"
+
+
+class Done(NamedTuple):
+    """An item that was answered or skipped, and what was said of it before."""
+
+    item: str
+    before: Act | None
+
+
+_NOTHING: Final = State()
+
+
+class Book:
+    """All states, by annotator and item; `apply` is the only way in."""
+
+    def __init__(self, acts: Iterable[Act] = ()) -> None:
+        self._states: dict[str, dict[str, State]] = {}
+        self._done: dict[str, list[Done]] = {}
+        self.count = 0
+        for act in acts:
+            self.apply(act)
+
+    def apply(self, act: Act) -> State:
+        """Take in one act and return the item's new state.
+
+        InputError: an undo of what is not the last thing that the person said.
+        """
+        done = self._done.setdefault(act.who, [])
+        if act.does == "undo" and (not done or done[-1].item != act.item):
+            raise InputError(f"{shorten(act.item, 40)!r} is not what was answered last")
+        state = self._states.setdefault(act.who, {}).setdefault(act.item, State())
+        if act.does == "undo":
+            state.draft, state.said = state.said, done.pop().before
+        elif act.does == "draft":
+            state.draft = act
+        else:
+            done.append(Done(act.item, state.said))
+            state.said, state.draft = act, None
+        state.version += 1
+        self.count += 1
+        return state
+
+    def state(self, who: str, item: str) -> State:
+        """Return what a person has said of an item."""
+        return self._states.get(who, {}).get(item, _NOTHING)
+
+    def last(self, who: str) -> str:
+        """Return the item that an undo of this person is about; empty for none."""
+        done = self._done.get(who)
+        return done[-1].item if done else ""
+
+    @property
+    def people(self) -> list[str]:
+        """Who did something, in the order of their first act; whoever adjudicates is not one."""
+        return [who for who in self._states if who != ADJUDICATED]
+
+    def answers(self, item: str, *, adjudicated: bool = False) -> Iterator[Act]:
+        """Yield the answers to an item, of those who answered it; the third decision on demand."""
+        for who, states in self._states.items():
+            state = states.get(item)
+            counts = adjudicated or who != ADJUDICATED
+            if counts and state is not None and state.said is not None and state.answered:
+                yield state.said
+
+
+def label_rows(question: JudgeQuestion, answers: Iterable[Act]) -> list[dict[str, Any]]:
+    """Return the lines of a labels file for one item, by annotator and dimension."""
+    rows = []
+    for said in sorted(answers, key=lambda one: one.who):
+        for dimension, value in said.values.items():
+            row: dict[str, Any] = {"id": question.id, "value": value, "annotator": said.who}
+            row |= {"dimension": dimension} if dimension else {}
+            row |= {"group": question.group} if question.group else {}
+            row["uncertain"] = said.unsure
+            for name in ("seconds", "comment", "shown", "seen", "at"):
+                if (known := getattr(said, name)) not in (None, ""):
+                    row[name] = known
+            rows.append(row)
+    return rows
+
+
+def disputed(answers: Sequence[Act], steps: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Return the dimensions on which answers differ.
+
+    Args:
+        answers: to one item, of several people.
+        steps: of a rating, its values in order; there one step more or less is no dispute.
+    """
+    found = []
+    for dimension in answers[0].values if answers else ():
+        values = [one.values.get(dimension) for one in answers]
+        scale = steps.get(dimension)
+        if scale is None:
+            differ = any(value != values[0] for value in values)
+        else:
+            places = [scale.index(value) for value in values if value in scale]
+            differ = bool(places) and max(places) - min(places) > (1 if len(scale) > 2 else 0)
+        if differ:
+            found.append(dimension)
+    return found

@@ -1,0 +1,297 @@
+"""What the pages show and do: items, states, the journal, and the labels file made of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, NamedTuple
+
+from pnyx.corpora.benchmarks.items import ADJUDICATED
+from pnyx.errors import InputError, PnyxError
+from pnyx.files import atomic_text, json_line
+from pnyx.judge.questions import JudgeQuestion, Preference, Rating
+from pnyx.judge.tasks import Task
+from pnyx.judge.verdicts import Verdict
+from pnyx.serve.labelling.book import Act, Book, State, disputed, label_rows
+from pnyx.serve.labelling.forms import Form, form_of
+from pnyx.serve.labelling.journal import Journal
+from pnyx.serve.labelling.sharing import is_turned, order_of, shared_out
+
+__all__ = ["SHOWS", "Desk", "Progress", "Share", "Show", "StaleError"]
+
+Show = Literal["open", "answered", "unsure", "skipped", "commented", "differs"]
+SHOWS: Final[Mapping[str, str]] = {
+    "open": "Open",
+    "answered": "Answered",
+    "unsure": "Unsure",
+    "skipped": "Skipped",
+    "commented": "With a comment",
+    "differs": "Unlike the judge",
+}
+"""What a list of items can be narrowed to -> its label."""
+
+_REST: Final = 10.0
+"""After writing LABELS, so many times as long as that took is waited before the next time."""
+
+
+class StaleError(PnyxError):
+    """The item was answered since the page was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How items are shared out.
+
+    Attributes:
+        annotators: who labels, each with a token; empty: whoever gives a name.
+        overlap: how many label each item; None for all.
+        shuffle: whether each has an order of their own.
+        seed: of order, sides and shares.
+    """
+
+    annotators: tuple[str, ...] = ()
+    overlap: int | None = None
+    shuffle: bool = False
+    seed: int = 0
+
+    def row(self) -> dict[str, Any]:
+        """Return what a journal must not be gone on with otherwise."""
+        names = ("overlap", "shuffle", "seed")
+        return {f"--{name}": getattr(self, name) for name in names} | {
+            "--annotators": list(self.annotators) if self.overlap is not None else []
+        }
+
+
+class Progress(NamedTuple):
+    """How far one person is: items done (answered or skipped), of all, skipped, unsure."""
+
+    done: int
+    all: int
+    skipped: int
+    unsure: int
+
+
+@dataclass
+class Desk:
+    """All that is known while people label.
+
+    Args:
+        task: what is asked.
+        questions: the items.
+        journal: open.
+        share: who labels what.
+        suggested: a judge's answers by id and dimension, shown after one's own.
+    """
+
+    task: Task
+    questions: Sequence[JudgeQuestion]
+    journal: Journal
+    share: Share = Share()
+    suggested: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.places = {question.id: n for n, question in enumerate(self.questions)}
+        self.book = Book(self.journal.acts())
+        self._orders: dict[str, list[int]] = {}
+        share = self.share
+        self._shares = (
+            shared_out(len(self.questions), share.annotators, share.overlap, share.seed)
+            if share.annotators
+            else {}
+        )
+        self._lock = threading.Lock()
+        self._lines: dict[str, str] = {}
+        self._file = _File(self._write)
+
+    # What is shown ------------------------------------------------------------------------------
+
+    def order(self, who: str) -> list[int]:
+        """Return a person's items in the order in which they are shown."""
+        if who not in self._orders:
+            own = self._shares.get(who, () if self._shares else range(len(self.questions)))
+            own = range(len(self.questions)) if who == ADJUDICATED else own
+            shuffle = self.share.shuffle and who != ADJUDICATED
+            self._orders[who] = order_of(own, who, self.share.seed, shuffle=shuffle)
+        return self._orders[who]
+
+    def form(self, question: JudgeQuestion, who: str) -> Form:
+        """Return what a person is shown of an item."""
+        sided = isinstance(question, Preference) and who != ADJUDICATED
+        return form_of(question, turned=sided and is_turned(question.id, who, self.share.seed))
+
+    def state(self, who: str, item: int) -> State:
+        """Return what a person has said of an item, by its number in the file."""
+        return self.book.state(who, self.questions[item].id)
+
+    def progress(self, who: str) -> tuple[Progress, dict[str, Progress]]:
+        """Return how far a person is: in all, and by group."""
+        counts: dict[str, list[int]] = {}
+        for item in self.order(who):
+            said = self.state(who, item).said
+            own = counts.setdefault(self.questions[item].group, [0, 0, 0, 0])
+            own[1] += 1
+            if said is not None:
+                own[0] += 1
+                own[2] += said.does == "skip"
+                own[3] += said.unsure
+        total = Progress(*map(sum, zip(*counts.values(), strict=True))) if counts else _NONE
+        return total, {group: Progress(*own) for group, own in counts.items()}
+
+    def shows(self, who: str, item: int, show: str) -> bool:
+        """Tell whether an item belongs to what a list is narrowed to; to no narrowing, all do."""
+        state = self.state(who, item)
+        said = state.said
+        if show == "open":
+            return said is None
+        if show == "differs":
+            return bool(self.differing(who, item))
+        found = {
+            "answered": state.answered,
+            "unsure": said is not None and said.unsure,
+            "skipped": said is not None and said.does == "skip",
+            "commented": said is not None and bool(said.comment),
+        }
+        return found.get(show, True)
+
+    def following(self, who: str, place: int, show: str = "open") -> int | None:
+        """Return the next place, from 0, in a person's order that `show` holds.
+
+        After the last comes the first; None where there is no other.
+        """
+        order = self.order(who)
+        for n in (*range(place + 1, len(order)), *range(min(place, len(order)))):
+            if self.shows(who, order[n], show):
+                return n
+        return None
+
+    def differing(self, who: str, item: int) -> list[str]:
+        """Return the dimensions on which the judge said something else than a person did."""
+        question, said = self.questions[item], self.state(who, item).said
+        if said is None or not said.values:
+            return []
+        found = []
+        for dimension, value in said.values.items():
+            judged = self.suggested.get((question.id, dimension))
+            if judged is not None and judged.value is not None:
+                own, its = question.value_of(value), question.value_of(judged.value)
+                found += [dimension] if own != its else []
+        return found
+
+    def disputes(self) -> list[int]:
+        """Return the items on which people differ, by their number in the file."""
+        return [n for n, question in enumerate(self.questions) if self.disputed(question)]
+
+    def disputed(self, question: JudgeQuestion) -> list[str]:
+        """Return the dimensions of an item on which people differ."""
+        answers = list(self.book.answers(question.id))
+        if len(answers) < 2:
+            return []
+        steps = {}
+        if isinstance(question, Rating):
+            fields = form_of(question).fields
+            steps = {f.dimension: sorted(c.value for c in f.choices) for f in fields}
+        return disputed(answers, steps)
+
+    @property
+    def trouble(self) -> str:
+        """Why LABELS could not be written last time; empty where it could."""
+        return self._file.trouble
+
+    # What is done -------------------------------------------------------------------------------
+
+    def record(self, act: Act, version: int) -> State:
+        """Write an act down and take it in; LABELS follows.
+
+        Raises:
+            StaleError: the person did something to the item since the page was made.
+            InputError: an undo of what was not answered last.
+            PnyxError: the journal cannot be written; the act does not count then.
+        """
+        with self._lock:
+            state = self.book.state(act.who, act.item)
+            if state.version != version:
+                raise StaleError("this item was answered elsewhere since this page was opened")
+            if act.does == "undo" and self.book.last(act.who) != act.item:
+                raise InputError("only the last answer can be taken back")
+            act = replace(act, at=datetime.now(UTC).isoformat(timespec="seconds"))
+            self.journal.add(act)
+            state = self.book.apply(act)
+            if act.does != "draft":
+                self._lines[act.item] = self._rendered(act.item)
+                self._file.changed()
+            return state
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines of LABELS, in the order of the items."""
+        for question in self.questions:
+            yield from self._rows_of(question.id)
+
+    def _rows_of(self, item: str) -> list[dict[str, Any]]:
+        answers = self.book.answers(item, adjudicated=True)
+        return label_rows(self.questions[self.places[item]], answers)
+
+    def _rendered(self, item: str) -> str:
+        return "".join(json_line(row) + "\n" for row in self._rows_of(item))
+
+    def _write(self) -> None:
+        with self._lock:
+            lines = [self._lines.get(question.id, "") for question in self.questions]
+        with atomic_text(self.journal.labels) as stream:
+            stream.writelines(lines)
+
+    # While it is open ---------------------------------------------------------------------------
+
+    def __enter__(self) -> Desk:
+        """Write LABELS as the journal has it, and whenever that changes."""
+        for question in self.questions:
+            if rendered := self._rendered(question.id):
+                self._lines[question.id] = rendered
+        self._write()
+        self._file.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.stop()
+
+
+_NONE: Final = Progress(0, 0, 0, 0)
+
+
+class _File:
+    """Writes a file soon after it changed, in a thread of its own, and at the end.
+
+    A large file is not written for every answer: between two times it rests.
+    """
+
+    def __init__(self, write: Callable[[], None]) -> None:
+        self._write = write
+        self._changed, self._ended = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="labels", daemon=True)
+        self.trouble = ""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def changed(self) -> None:
+        self._changed.set()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._changed.set()
+        self._thread.join()
+        self._write()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            self._changed.wait()
+            self._changed.clear()
+            begun = time.monotonic()
+            try:
+                self._write()
+                self.trouble = ""
+            except PnyxError as error:  # the journal has it; the page says so
+                self.trouble = str(error)
+            self._ended.wait(_REST * (time.monotonic() - begun))

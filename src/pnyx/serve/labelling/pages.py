@@ -1,0 +1,398 @@
+"""The pages on which a person labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from pnyx.errors import InputError, OptionError
+from pnyx.files import clean_text
+from pnyx.serve.application import build_app, html, not_found
+from pnyx.serve.labelling.book import Act, Does, State
+from pnyx.serve.labelling.desk import SHOWS, Desk, StaleError
+from pnyx.serve.labelling.forms import Form, Marks
+from pnyx.serve.labelling.people import People
+from pnyx.serve.rendering import Links, Site
+
+if TYPE_CHECKING:
+    from starlette.datastructures import FormData
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from pnyx.serve.security import Guard
+
+__all__ = ["Pages", "build_labelling"]
+
+PART: Final = "x-pnyx-part"
+"""A request that brings this header gets the work alone, without the frame of the page."""
+
+_LONGEST_COMMENT: Final = 4000
+_LONGEST_SECONDS: Final = 24 * 3600.0
+_A_PAGE: Final = 100
+SKIPS: Final = ("I cannot tell", "The text is broken", "The question is unclear")
+"""Reasons offered for skipping; others go into the comment."""
+
+
+def build_labelling(desk: Desk, people: People, *, token: str = "") -> Guard:
+    """Return the application in which people label.
+
+    `token` opens it where annotators have none of their own.
+    """
+    from pnyx.serve.labelling.organising import Organising
+
+    site = Site(
+        f"label {desk.task.name}",
+        nav=(("Label", ("next",)), ("Items", ("items",))),
+        scripts=("labelling.js",),
+    )
+    pages = Pages(desk, people)
+    first, *others = people.tokens.values() if people.closed else [token]
+    routes = [*pages.routes(), *Organising(desk, people, pages).routes()]
+    return build_app(routes, site, token=first, others=others)
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The routes of annotators, each a method that answers a request."""
+
+    desk: Desk
+    people: People
+
+    def routes(self) -> list[Any]:
+        """Return the routes."""
+        from starlette.routing import Route
+
+        known = self._known
+        return [
+            Route("/", self.start),
+            Route("/enter", self.enter, methods=["POST"]),
+            Route("/leave", self.leave, methods=["POST"]),
+            Route("/next", known(self.next)),
+            Route("/items", known(self.items)),
+            Route("/jump", known(self.jump)),
+            Route("/item/{place:int}", known(self.item)),
+            Route("/item/{place:int}", known(self.answer), methods=["POST"]),
+            Route("/undo", known(self.undo), methods=["POST"]),
+        ]
+
+    def _known(
+        self, page: Callable[[Request, str], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return a page that is for whoever has said who they are; others are asked first."""
+
+        async def answer(request: Request) -> Response:
+            who = self.people.who(request)
+            return await page(request, who) if who else _see(Links().to())
+
+        return answer
+
+    # Coming in ----------------------------------------------------------------------------------
+
+    async def start(self, request: Request) -> Response:
+        """Answer with what is asked, how far one is, and where to begin."""
+        who = self.people.who(request)
+        if self.people.closed and not who:
+            return _see(Links().to("organise"))
+        return self._start(request, who)
+
+    def _start(self, request: Request, who: str, problem: str = "") -> Response:
+        desk = self.desk
+        total, groups = desk.progress(who)
+        shown = desk.form(desk.questions[0], who)
+        return html(
+            request,
+            "labelling/start.html.j2",
+            status=400 if problem else 200,
+            task=desk.task, who=who, form=shown, total=total, groups=groups, problem=problem,
+            closed=self.people.closed, count=len(desk.questions), here=(),
+        )  # fmt: skip
+
+    async def enter(self, request: Request) -> Response:
+        """Take a name, where there are no tokens."""
+        from pnyx.serve.labelling.sharing import check_name
+
+        given = (await request.form()).get("name")
+        try:
+            name = check_name(clean_text(str(given or "")))
+        except OptionError as error:
+            return self._start(request, "", str(error))
+        answer = _see(Links().to("next"))
+        if not self.people.closed:
+            self.people.remember(answer, name)
+        return answer
+
+    async def leave(self, _: Request) -> Response:
+        """Forget the name, so that another can be given."""
+        from pnyx.serve.labelling.people import NAME_COOKIE
+
+        answer = _see(Links().to())
+        answer.delete_cookie(NAME_COOKIE)
+        return answer
+
+    # Labelling ----------------------------------------------------------------------------------
+
+    async def next(self, request: Request, who: str) -> Response:
+        """Lead to the first open item; without one, to what is said at the end."""
+        place = self.desk.following(who, -1)
+        if place is None:
+            return self._work(request, who, None)
+        return _see(_address(place))
+
+    async def item(self, request: Request, who: str) -> Response:
+        """Show an item by its place in the person's order, from 1."""
+        return self._work(request, who, self._place(request, who), show=_show(request.query_params))
+
+    async def answer(self, request: Request, who: str) -> Response:
+        """Take an answer, a skip or a draft, and show what is next."""
+        place = self._place(request, who)
+        sent = await request.form()
+        item = self.desk.order(who)[place]
+        form = self.desk.form(self.desk.questions[item], who)
+        known = self.desk.state(who, item)
+        try:
+            act = self._act(who, item, form, sent, known)
+            state = await _blocking(self.desk.record, act, _version(sent))
+        except StaleError as error:
+            return self._work(request, who, place, problem=str(error), status=409)
+        except InputError as error:
+            kept = _draft(form, sent, who, self.desk.questions[item].id)
+            return self._work(request, who, place, problem=str(error), status=400, kept=kept)
+        if act.does == "draft":
+            return _json({"version": state.version})
+        show = _show(sent)
+        if self._to_review(item, act, known):
+            return self._to(request, who, place, show)
+        following = self.desk.following(who, place, show or "open")
+        if following is None and show:
+            return _moved(request, Links().to("items", show=show))
+        return self._to(request, who, following, show)
+
+    def _to_review(self, item: int, act: Act, before: State) -> bool:
+        """Whether the judge's answer is shown now: after one's own first answer, and only then."""
+        question = self.desk.questions[item]
+        known = any((question.id, name) in self.desk.suggested for name in act.values)
+        return known and not before.answered
+
+    async def undo(self, request: Request, who: str) -> Response:
+        """Take back one's last answer, and show its item with the choices made."""
+        sent = await request.form()
+        item = self.desk.places.get(str(sent.get("item", "")))
+        order = self.desk.order(who)
+        if item is None or item not in order:
+            raise InputError("there is nothing to take back")
+        act = Act(who, self.desk.questions[item].id, "undo")
+        place = order.index(item)
+        try:
+            await _blocking(self.desk.record, act, _version(sent))
+        except (StaleError, InputError) as error:
+            return self._work(request, who, place, problem=str(error), status=409)
+        return self._to(request, who, place)
+
+    def _act(self, who: str, item: int, form: Form, sent: FormData, known: State) -> Act:
+        """Return what a form that was sent says; InputError where it is no whole answer."""
+        does: Does = "answer"
+        if sent.get("do") in ("skip", "draft"):
+            does = "skip" if sent["do"] == "skip" else "draft"
+        question = self.desk.questions[item]
+        act = _draft(form, sent, who, question.id)
+        before = known.latest.seconds if known.latest and known.latest.seconds else 0.0
+        seconds = None if act.seconds is None else round(before + act.seconds, 1)
+        values: Mapping[str, Any] = form.values(act.marks) if does == "answer" else {}
+        comment, reason = act.comment, str(sent.get("reason", ""))
+        if does == "skip" and reason in SKIPS:
+            comment = f"{reason}. {comment}".strip() if not comment.startswith(reason) else comment
+        judges = {v.judge for (i, _), v in self.desk.suggested.items() if i == question.id} if (
+            known.answered and self.desk.suggested
+        ) else set()  # fmt: skip
+        return Act(
+            who, question.id, does, act.marks, values, act.unsure and does != "skip", comment,
+            seconds, form.shown, seen=min(judges, default=""),
+        )  # fmt: skip
+
+    def _place(self, request: Request, who: str) -> int:
+        place = int(request.path_params["place"]) - 1
+        if not 0 <= place < len(self.desk.order(who)):
+            raise not_found(f"there are {len(self.desk.order(who))} items, from 1")
+        return place
+
+    def _to(self, request: Request, who: str, place: int | None, show: str = "") -> Response:
+        """Show an item after something was done: at once to a script, else by its address."""
+        if PART in request.headers:
+            return self._work(request, who, place, show=show)
+        return _see(Links().to("next") if place is None else _address(place, show))
+
+    def _work(
+        self,
+        request: Request,
+        who: str,
+        place: int | None,
+        *,
+        show: str = "",
+        problem: str = "",
+        status: int = 200,
+        kept: Act | None = None,
+    ) -> Response:
+        """Answer with an item and its form; without one, with what is said at the end."""
+        part = PART in request.headers
+        values = self.item_values(who, place) if place is not None else {"item": None}
+        total, groups = self.desk.progress(who)
+        last = self.desk.book.last(who)
+        answer = html(
+            request,
+            "labelling/work.html.j2" if part else "labelling/page.html.j2",
+            status=status,
+            **values, who=who, total=total, groups=groups, show=show, problem=problem, kept=kept,
+            last=last, last_version=self.desk.book.state(who, last).version if last else 0,
+            skips=SKIPS, task=self.desk.task, trouble=self.desk.trouble, here=("next",),
+            others=(), action=Links().to("item", str((place or 0) + 1)),
+            undo=Links().to("undo"), back=Links().to("items"), disputed=(), named=False,
+        )  # fmt: skip
+        if part:
+            answer.headers["x-pnyx-address"] = (
+                Links().to("next") if place is None else _address(place, show)
+            )
+        return answer
+
+    def item_values(self, who: str, place: int) -> dict[str, Any]:
+        """Return what the template shows of an item."""
+        desk = self.desk
+        order = desk.order(who)
+        item = order[place]
+        question, state = desk.questions[item], desk.state(who, item)
+        return {
+            "item": question,
+            "form": desk.form(question, who),
+            "place": place + 1,
+            "count": len(order),
+            "state": state,
+            "suggestions": self._suggestions(item, state, desk.form(question, who)),
+            "differing": desk.differing(who, item),
+        }
+
+    def _suggestions(self, item: int, state: State, form: Form) -> list[dict[str, Any]]:
+        """Return what the judge said, where one's own answer is there; nothing before."""
+        question = self.desk.questions[item]
+        if not state.answered:
+            return []
+        found = []
+        for dimension in question.cells:
+            judged = self.desk.suggested.get((question.id, dimension))
+            if judged is not None:
+                label = next((f.label for f in form.fields if f.dimension == dimension), "")
+                found.append({"label": label, "dimension": dimension, "judged": judged,
+                              "words": form.words(judged.value)})  # fmt: skip
+        return found
+
+    async def jump(self, request: Request, who: str) -> Response:
+        """Lead to an item by the number that was given."""
+        place = _whole(request.query_params.get("to", ""), 0)
+        if not 1 <= place <= len(self.desk.order(who)):
+            raise not_found(f"there are {len(self.desk.order(who))} items, from 1")
+        return _see(_address(place - 1))
+
+    async def items(self, request: Request, who: str) -> Response:
+        """List the items, all or those of one kind, a hundred a page."""
+        show = _show(request.query_params)
+        order = self.desk.order(who)
+        kept = [n for n, item in enumerate(order) if self.desk.shows(who, item, show)]
+        page = _whole(request.query_params.get("page", "1"), 1)
+        pages = max(1, math.ceil(len(kept) / _A_PAGE))
+        page = min(page, pages)
+        rows = [
+            {"place": n + 1, "question": self.desk.questions[order[n]],
+             "state": self.desk.state(who, order[n])}
+            for n in kept[(page - 1) * _A_PAGE : page * _A_PAGE]
+        ]  # fmt: skip
+        shows = {k: v for k, v in SHOWS.items() if k != "differs" or self.desk.suggested}
+        total, _ = self.desk.progress(who)
+        return html(
+            request, "labelling/items.html.j2", who=who, rows=rows, show=show, shows=shows,
+            found=len(kept), page=page, pages=pages, total=total, here=("items",),
+            words=partial(_said, self.desk, who),
+        )  # fmt: skip
+
+
+def _said(desk: Desk, who: str, row: Mapping[str, Any]) -> str:
+    """Return what a person said of an item in a list, in a few words."""
+    said = row["state"].said
+    if said is None or said.does == "skip":
+        return ""
+    form = desk.form(row["question"], who)
+    if form.single or form.places:
+        return form.words(next(iter(said.values.values())))
+    return ", ".join(f"{value:g}" for value in said.values.values())
+
+
+def _draft(form: Form, sent: FormData, who: str, item: str) -> Act:
+    """Return what a form that was sent holds, whole or not."""
+    comment = clean_text(str(sent.get("comment", ""))).replace("\r\n", "\n").strip()
+    return Act(
+        who, item, "draft", _marks(form, sent), {}, bool(sent.get("unsure")),
+        comment[:_LONGEST_COMMENT], _seconds(sent.get("seconds")), form.shown,
+    )  # fmt: skip
+
+
+def _marks(form: Form, sent: FormData) -> Marks:
+    """Return the choice sent for each field; None for what is none of them."""
+    found = []
+    for number, field in enumerate(form.fields):
+        chosen = _whole(str(sent.get(f"f{number}", "")), -1)
+        found.append(chosen if 0 <= chosen < len(field.choices) else None)
+    return tuple(found)
+
+
+def _seconds(sent: object) -> float | None:
+    """Return the time that the page says it was in sight; None where it does not say."""
+    try:
+        found = float(str(sent))
+    except ValueError:
+        return None
+    return found if 0 <= found <= _LONGEST_SECONDS and str(sent) else None
+
+
+def _whole(text: str, otherwise: int) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else otherwise
+
+
+def _version(sent: FormData) -> int:
+    return _whole(str(sent.get("version", "")), -1)
+
+
+def _show(sent: Mapping[str, Any]) -> str:
+    found = str(sent.get("show", ""))
+    return found if found in SHOWS else ""
+
+
+def _address(place: int, show: str = "") -> str:
+    return Links().to("item", str(place + 1), show=show)
+
+
+def _see(address: str) -> Response:
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(address, 303)
+
+
+def _moved(request: Request, address: str) -> Response:
+    """Lead to another page, whether a script or a browser asks."""
+    from starlette.responses import Response
+
+    if PART not in request.headers:
+        return _see(address)
+    return Response(status_code=204, headers={"x-pnyx-leave": address})
+
+
+def _json(values: Mapping[str, Any]) -> Response:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse(values)
+
+
+async def _blocking(function: Callable[..., Any], *args: Any) -> Any:
+    """Call in a thread what waits for the disk."""
+    from anyio.to_thread import run_sync
+
+    return await run_sync(function, *args)
