@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import signal
 import sys
@@ -57,9 +56,13 @@ class _Remembering:
         return getattr(self._session, name)
 
 
-@functools.cache
-def _remembering(model: bytes) -> _Remembering:
-    return _Remembering(_open_session(model))
+@pytest.fixture(scope="session", autouse=True)
+def _sessions_that_remember():
+    """From the first test on: what is packaged is opened once a process, whoever asks first."""
+    with pytest.MonkeyPatch.context() as patch:
+        opener = "pnyx.models.embed.encoder.open_session"
+        patch.setattr(opener, lambda model: _Remembering(_open_session(model)))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +72,6 @@ def run_once():
     For tests of what is done with scores. Tests of the networks' own bits go without it.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pnyx.models.embed.encoder.open_session", _remembering)
         patch.setattr(_Remembering, "on", True)
         yield
 
