@@ -14,7 +14,9 @@ demo: $(VENV)/.core
 	$(BIN)/pnyx demo --out demo-out
 
 # A worker for each core; numerical libraries get one thread each, so that workers do not wait for
-# one another.
+# one another. Bytecode is kept, as the tests start pnyx hundreds of times.
+unexport PYTHONDONTWRITEBYTECODE
+
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist worksteal
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import functools
+import hashlib
 import importlib
+import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pnyx.models.embed.encoder import open_session as _open_session
@@ -37,39 +40,59 @@ def call(capsys):
 
 
 class _Remembering:
-    """A session of a packaged network that, while it is `on`, runs once for each input."""
+    """A session of a packaged network that, while it is `on`, runs once for each input.
+
+    What it said is kept in files of this test run, so that the workers share it.
+    """
 
     on = False
 
-    def __init__(self, session):
-        self._session = session
-        self._known = {}
+    def __init__(self, model: bytes, folder: Path):
+        self._session = _open_session(model)
+        self._model = hashlib.sha256(model)
+        self._folder = folder
 
     def run(self, names, feeds):
         if not self.on:
             return self._session.run(names, feeds)
-        key = tuple((name, feeds[name].shape, feeds[name].tobytes()) for name in sorted(feeds))
-        if key not in self._known:
-            self._known[key] = self._session.run(names, feeds)
-        return [array.copy() for array in self._known[key]]
+        asked = self._model.copy()
+        for name in sorted(feeds):
+            asked.update(f"{names} {name} {feeds[name].shape} {feeds[name].dtype}".encode())
+            asked.update(feeds[name].tobytes())
+        path = self._folder / f"{asked.hexdigest()}.npz"
+        if path.is_file():
+            with np.load(path) as kept:
+                return [kept[name] for name in kept.files]
+        said = self._session.run(names, feeds)
+        if sum(array.nbytes for array in said) <= 1 << 16:
+            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as stream:
+                np.savez(stream, *said)
+            Path(stream.name).replace(path)
+        return said
 
     def __getattr__(self, name):
         return getattr(self._session, name)
 
 
-@functools.cache
-def _remembering(model: bytes) -> _Remembering:
-    return _Remembering(_open_session(model))
+@pytest.fixture(scope="session", autouse=True)
+def _sessions_that_remember(tmp_path_factory):
+    """From the first test on: what is packaged is opened once a process, whoever asks first."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "networks"
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        opener = "pnyx.models.embed.encoder.open_session"
+        patch.setattr(opener, lambda model: _Remembering(model, folder))
+        yield
 
 
 @pytest.fixture(scope="module")
 def run_once():
-    """Run each packaged network once for each text, whichever test of this process asks.
+    """Run each packaged network once for each text, whichever test of whichever worker asks.
 
     For tests of what is done with scores. Tests of the networks' own bits go without it.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pnyx.models.embed.encoder.open_session", _remembering)
         patch.setattr(_Remembering, "on", True)
         yield
 

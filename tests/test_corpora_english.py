@@ -33,7 +33,9 @@ def character_of_each_class() -> str:
     return "".join(own[0] + rng.choice(own) + own[-1] for own in by_class.values())
 
 
-texts = st.text(st.sampled_from(character_of_each_class()) | st.characters(), max_size=40)
+texts = st.deferred(
+    lambda: st.text(st.sampled_from(character_of_each_class()) | st.characters(), max_size=40)
+)
 
 
 @given(texts)

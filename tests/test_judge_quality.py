@@ -102,8 +102,8 @@ def test_every_format_scale_and_number_of_examples_is_asked_read_and_normalised(
 )
 @pytest.mark.parametrize(
     ("form", "scale", "shots"),
-    # Each of them; every combination is asked of the test server.
-    [("listwise", "3", 5), ("pointwise", "5", 0), ("listwise", "boolean", 0)],
+    # Each format, and with an example; every combination is asked of the test server.
+    [("pointwise", "5", 0), ("listwise", "boolean", 1)],
 )
 def test_the_packaged_local_model_answers_in_each(form, scale, shots, items, examples):
     one = {"id": "t", "text": "Tea is good, for it calms.", "dimensions": ["cogency"]}

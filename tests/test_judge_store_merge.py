@@ -276,7 +276,8 @@ def tampered(path: Path, *statements: str) -> Path:
     return path
 
 
-BOMB = zlib.compress(b" " * 200_000_000)
+_SPACES = zlib.compressobj(1)
+BOMB = b"".join(_SPACES.compress(b" " * 1_000_000) for _ in range(200)) + _SPACES.flush()
 
 HOSTILE = {
     "a view in place of the table": [
