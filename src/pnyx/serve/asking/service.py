@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -242,7 +242,7 @@ class AskService:
 
     async def argue(
         self, question: str, row: Mapping[str, Any] | None = None
-    ) -> AsyncIterator[Step]:
+    ) -> AsyncGenerator[Step, None]:
         """Yield the steps of an argument; the last holds the `Case`.
 
         `row` holds fields of `ArgueSpec` and, as `search`, an object of fields of `SearchSpec`.
