@@ -28,6 +28,8 @@ COMMANDS: dict[str, str] = {
     "tune": "Tune a search model's parameters on topics with qrels, cross-validated.",
     "perspectives": "List perspectives on a question, from a model, an index or a file.",
     "argue": "Argue both sides of a question, with citations.",
+    "serve": "Serve pages to search an index and argue from it, and an HTTP API.",
+    "mcp": "Offer search, perspectives, argue and judge to a language model (MCP).",
     "report": "Write reports to requests, with citations, under a limit.",
     "annotate": "Annotate relevance at scale: definitions, samples, labels, students.",
     "build": "Build a benchmark: questions with perspectives, or debates with evidence.",

@@ -1,1 +1,1 @@
-"""What programs ask: the HTTP API, its description, and the server of the Model Context Protocol."""
+"""What programs ask: the HTTP API with its description, and the server of MCP."""

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pnyx.errors import InputError, ModelError, PnyxError, shorten
+from pnyx.search.plan import FOUND
 from pnyx.serve.asking.arguing import LeftError
-from pnyx.serve.asking.choices import open_fields
+from pnyx.serve.asking.choices import open_fields, question_text
 from pnyx.serve.asking.pool import Busy
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from pnyx.serve.asking.service import AskService
 
-__all__ = ["api_routes", "event", "while_there"]
+__all__ = ["UnreadableError", "api_routes", "status_of", "while_there"]
 
 T = TypeVar("T")
 Handler = Callable[["Request"], Awaitable["Response"]]
@@ -29,61 +30,70 @@ _GONE: Final = 499
 """Status of what nobody reads, as nginx calls it."""
 
 
+class UnreadableError(InputError):
+    """The body of a request cannot be read."""
+
+
 def api_routes(service: AskService) -> list[BaseRoute]:
     """Return the routes of the API."""
     from starlette.routing import Route
 
-    from pnyx.serve.api.openapi import described
+    api = _Api(service)
+    return [
+        Route("/v1/search", _told(api.search)),
+        Route("/v1/perspectives", _told(api.perspectives)),
+        Route("/v1/argue", _told(api.argue), methods=["POST"]),
+        Route("/v1/judge", _told(api.judge), methods=["POST"]),
+        Route("/v1/openapi.json", _told(api.openapi)),
+    ]
 
-    async def search(request: Request) -> Response:
-        asked = _query(request, {"q", "k", "facet"})
+
+class _Api:
+    def __init__(self, service: AskService) -> None:
+        self._service = service
+
+    async def search(self, request: Request) -> Response:
+        asked = _query(request)
         question, k, facet = (asked.pop(name, None) for name in ("q", "k", "facet"))
-        more = {} if k is None else {"k": k}
-        found = await service.search(_needed(question), asked, facet=facet, **more)
-        return _json(found.row())
+        count = FOUND if k is None else k
+        found = self._service.search(_question(question, "q"), asked, k=count, facet=facet)
+        return _json((await while_there(request, found)).row())
 
-    async def perspectives(request: Request) -> Response:
-        asked = _query(request, {"q", "k"})
+    async def perspectives(self, request: Request) -> Response:
+        asked = _query(request)
         question, k = (asked.pop(name, None) for name in ("q", "k"))
-        more = {} if k is None else {"k": k}
-        covered = await while_there(request, service.perspectives(_needed(question), asked, **more))
-        return _json(covered.row())
+        count = FOUND if k is None else k
+        found = self._service.perspectives(_question(question, "q"), asked, k=count)
+        return _json((await while_there(request, found)).row())
 
-    async def argue(request: Request) -> Response:
+    async def argue(self, request: Request) -> Response:
         from pnyx.write.rows import case_row
 
         asked = await _body(request)
-        question = _needed(asked.pop("question", None), "question")
+        question = _question(asked.pop("question", None), "question")
         if "text/event-stream" in request.headers.get("accept", ""):
-            return await _stream(service, question, asked)
-        return _json(case_row(await while_there(request, service.case(question, asked))))
+            return await _stream(self._service, question, asked)
+        return _json(case_row(await while_there(request, self._service.case(question, asked))))
 
-    async def judge(request: Request) -> Response:
+    async def judge(self, request: Request) -> Response:
         asked = await _body(request)
         known = ("task", "items", "options")
         for name in asked:
             if name not in known:
                 found = shorten(name, 40)
                 raise InputError(f"{found!r} is no field, expected: {', '.join(known)}")
-        options = asked.get("options") or {}
+        task, options = asked.get("task"), asked.get("options") or {}
+        if not isinstance(task, str):
+            raise InputError("task: expected the name of a task")
         if not isinstance(options, Mapping):
             raise InputError("options: expected an object")
-        items = asked.get("items")
-        judged = await while_there(
-            request, service.judge_items(str(asked.get("task")), items or [], options)
-        )
-        return _json(judged.row())
+        judged = self._service.judge_items(task, asked.get("items") or [], options)
+        return _json((await while_there(request, judged)).row())
 
-    async def openapi(_: Request) -> Response:
+    async def openapi(self, _: Request) -> Response:
+        from pnyx.serve.api.openapi import described
+
         return _json(described())
-
-    return [
-        Route("/v1/search", _told(search)),
-        Route("/v1/perspectives", _told(perspectives)),
-        Route("/v1/argue", _told(argue), methods=["POST"]),
-        Route("/v1/judge", _told(judge), methods=["POST"]),
-        Route("/v1/openapi.json", _told(openapi)),
-    ]
 
 
 def _json(row: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -120,17 +130,17 @@ def status_of(error: PnyxError) -> tuple[int, dict[str, str]]:
     if isinstance(error, LeftError):
         return _GONE, {}
     if isinstance(error, InputError):
-        return 422, {}
+        return (400 if isinstance(error, UnreadableError) else 422), {}
     return (502 if isinstance(error, ModelError) else 500), {}
 
 
-def _needed(question: Any, name: str = "q") -> str:
-    if not isinstance(question, str):
+def _question(question: Any, name: str) -> str:
+    if question is None:
         raise InputError(f"{name}: expected a question")
-    return question
+    return question_text(question)
 
 
-def _query(request: Request, own: set[str]) -> dict[str, Any]:
+def _query(request: Request) -> dict[str, Any]:
     """Return the parameters of an address; one that is given twice is a list or refused."""
     from pnyx.app.search_specs import SearchSpec
 
@@ -150,16 +160,15 @@ async def _body(request: Request) -> dict[str, Any]:
     """Return the JSON object of a request's body."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise InputError(
-            f"content-type: found {shorten(kind or 'none', 40)}, expected application/json"
-        )
+        found = shorten(kind or "none", 40)
+        raise UnreadableError(f"content-type: found {found}, expected application/json")
     try:
-        found = json.loads(await request.body(), parse_constant=_no_number)
+        asked = json.loads(await request.body(), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"the body is no JSON: {shorten(str(error))}") from error
-    if not isinstance(found, dict):
-        raise InputError("the body is no JSON object")
-    return found
+        raise UnreadableError(f"the body is no JSON: {shorten(str(error))}") from error
+    if not isinstance(asked, dict):
+        raise UnreadableError("the body is no JSON object")
+    return asked
 
 
 def _no_number(text: str) -> Any:
@@ -190,7 +199,7 @@ async def while_there(request: Request, work: Awaitable[T]) -> T:
 # A stream -----------------------------------------------------------------------------------------
 
 
-def event(name: str, value: Any) -> str:
+def _event(name: str, value: Any) -> str:
     """Return one event of a stream (text/event-stream), its value as JSON on one line."""
     return f"event: {name}\ndata: {json.dumps(value, allow_nan=False)}\n\n"
 
@@ -207,11 +216,11 @@ async def _stream(service: AskService, question: str, asked: Mapping[str, Any]) 
 
         async with contextlib.aclosing(steps):
             try:
-                yield event(first.name, first.known)
+                yield _event(first.name, first.known)
                 async for step in steps:
                     known = step.known if step.case is None else case_row(step.case)
-                    yield event(step.name, known)
+                    yield _event(step.name, known)
             except PnyxError as error:
-                yield event("error", {"status": status_of(error)[0], "message": str(error)})
+                yield _event("error", {"status": status_of(error)[0], "message": str(error)})
 
     return StreamingResponse(events(), media_type="text/event-stream")

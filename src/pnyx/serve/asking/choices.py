@@ -9,15 +9,24 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeVar
 
-from pnyx.app.judge_specs import AskingSpec, FormatSpec, JudgeSpec, ModelSpec, SpendingSpec
+from pnyx.app.judge_specs import (
+    AskingSpec,
+    CombiningSpec,
+    FormatSpec,
+    JudgeSpec,
+    ModelSpec,
+    SpendingSpec,
+)
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.spec import Opt, Spec, opts_of
 from pnyx.errors import InputError, shorten
 
 __all__ = [
+    "JUDGE_FIELDS",
     "LONGEST",
     "MOST_HITS",
     "MOST_ITEMS",
+    "OF_ARGUMENT",
     "chosen",
     "chosen_for",
     "judge_choices",
@@ -56,11 +65,21 @@ _LIMITS: Final[Mapping[str, int]] = {
 _MOST_TOPICS: Final = 20
 
 
+OF_ARGUMENT: Final = ("stance", "certainty")
+"""Fields of a search that an argument decides by fields of its own."""
+
+
 def open_fields(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:
     """Yield the fields of a spec that a request may choose, in order."""
     for field, told in opts_of(spec):
         if not (told.raw or field.name in _CLOSED):
             yield field, told
+
+
+JUDGE_FIELDS: Final = frozenset(
+    field.name for spec in (AskingSpec, CombiningSpec, FormatSpec) for field, _ in open_fields(spec)
+)
+"""What a request may choose of how a judge is asked."""
 
 
 def limit_of(name: str) -> int | None:
@@ -74,10 +93,12 @@ def chosen(base: S, row: Mapping[str, Any]) -> S:
     Raises InputError for a field that is unknown, not for requests to choose, of another type or
     out of range; OptionError as the spec does.
     """
-    known = {field.name for field, _ in open_fields(type(base))}
+    known = {field.name: field for field, _ in open_fields(type(base))}
     for name, value in row.items():
         if name not in known:
             raise InputError(f"{shorten(name, 40)!r} is no field that a request may choose")
+        if isinstance(value, bool) and not isinstance(known[name].default, bool):
+            raise InputError(f"{name}: found {str(value).lower()}, expected another type")
         _check_limit(name, value)
     made = type(base).from_row({**base.row(), **row})
     for name in row:
@@ -108,7 +129,7 @@ def chosen_for(
     inner = own.pop("search", None) or {}
     if not isinstance(inner, Mapping):
         raise InputError("search: expected an object of search options")
-    for name in ("stance", "certainty"):
+    for name in OF_ARGUMENT:
         if name in inner:
             raise InputError(f"search.{name}: expected among the options of the argument")
     base = dataclasses.replace(search, stance=None, certainty=None)
@@ -117,15 +138,14 @@ def chosen_for(
 
 def judge_choices(server: ModelSpec, row: Mapping[str, Any]) -> tuple[JudgeSpec, FormatSpec]:
     """Return how the server's judge is asked: what a request may choose is of the asking alone."""
-    asking = {field.name for field, _ in open_fields(AskingSpec)} | {"samples", "combine"}
     formats = {field.name for field, _ in open_fields(FormatSpec)}
     for name in row:
-        if name not in asking | formats:
+        if name not in JUDGE_FIELDS:
             raise InputError(f"{shorten(name, 40)!r} is no option that a request may choose")
     held = {field.name for spec in (ModelSpec, SpendingSpec) for field, _ in opts_of(spec)}
     own = {name: value for name, value in server.row().items() if name in held}
     return (
-        chosen(JudgeSpec.from_row(own), {k: v for k, v in row.items() if k in asking}),
+        chosen(JudgeSpec.from_row(own), {k: v for k, v in row.items() if k not in formats}),
         chosen(FormatSpec(), {k: v for k, v in row.items() if k in formats}),
     )
 

@@ -193,7 +193,7 @@ class Coverage:
                     "id": one.perspective.id,
                     "text": one.perspective.text,
                     "stance": one.perspective.stance,
-                    "from": list(one.perspective.extra.get("documents", ())),
+                    "taken_from": list(one.perspective.extra.get("documents", ())),
                     "state": one.state,
                     "documents": [
                         {"id": doc_id, "probability": p} for doc_id, p in one.documents.items()

@@ -21,6 +21,7 @@ from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.errors import PnyxError
 from pnyx.judge.watched import Watched
 from pnyx.records import Question, question_id
+from pnyx.search.listing import has_all
 from pnyx.search.plan import FOUND, PERSPECTIVES
 from pnyx.serve.asking.arguing import Job, LeftError, Step
 from pnyx.serve.asking.choices import MOST_HITS, chosen, chosen_for, question_text, whole
@@ -33,12 +34,15 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import Evidence
+    from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.write.case import Case
 
 T = TypeVar("T")
 
 __all__ = ["AskService", "Asking", "open_service"]
+
+__all__ = ["AskService", "Asking", "Served", "open_service"]
 
 _QUICK: Final = (4, 400)
 _SLOW: Final = (2, 64)
@@ -63,6 +67,14 @@ class Asking:
     search: SearchSpec = field(default_factory=SearchSpec)
     argue: ArgueSpec = field(default_factory=ArgueSpec)
     model: PaidModelSpec = field(default_factory=PaidModelSpec)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What is served, in words: the index's name, and the size, the search and the writer."""
+
+    name: str
+    parts: tuple[str, ...]
 
 
 @contextlib.contextmanager
@@ -120,6 +132,11 @@ class AskService:
         return self._open
 
     @property
+    def index(self) -> Index:
+        """The index as it is on the disk now; opened anew where it changed."""
+        return self._open.index
+
+    @property
     def documents(self) -> int:
         """How many documents the index has now."""
         return len(self._open.index)
@@ -132,6 +149,16 @@ class AskService:
     async def work(self, work: Callable[[], T]) -> T:
         """Do work that asks a judge, off the event loop. Raises Busy, and what `work` raises."""
         return await self._slow.run(work)
+
+    def described(self) -> Served:
+        """Return what is served, in words."""
+        writer = self.model_name or "sentences are quoted, no language model is asked"
+        searcher = self._open.searcher(self.asking.search)
+        index = self.index
+        known = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
+        size = f"{len(index):,} documents" + (f" with {', '.join(known)}" if known else "")
+        judge = f"judge {self.judge.name}"
+        return Served(self.name, (size, str(searcher.plan), judge, writer))
 
     def close(self) -> None:
         """Drop what waits."""
@@ -200,9 +227,21 @@ class AskService:
             judge = PackagedJudge("support", as_perspectives=True)
             return cover(asked, self._source(spec), documents, judge)
 
-        key = ("perspectives", text, repr(spec), count, self._open.state)
+        key = self._perspectives_key(text, spec, count)
         found: Coverage = await self._others.ask(key, lambda: self._slow.run(work))
         return found
+
+    def known_perspectives(
+        self, question: str, row: Mapping[str, Any] | None = None, *, k: int | str = FOUND
+    ) -> Coverage | None:
+        """Return what `perspectives` gave lately; None where it would have to work."""
+        text, spec = question_text(question), chosen(self.asking.search, row or {})
+        key = self._perspectives_key(text, spec, whole("k", k, 1, MOST_HITS))
+        found: Coverage | None = self._others.get(key)
+        return found
+
+    def _perspectives_key(self, text: str, spec: SearchSpec, count: int) -> tuple[Any, ...]:
+        return ("perspectives", text, repr(spec), count, self._open.state)
 
     def _source(self, spec: SearchSpec) -> PerspectiveSource:
         from pnyx.search.perspectives import FilePerspectives, LlmPerspectives

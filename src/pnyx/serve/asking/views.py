@@ -137,7 +137,9 @@ def result_views(
     links: Links,
 ) -> list[ResultView]:
     """Return what is shown of documents; `placed`, by id, where their sides are told."""
-    return [_result(one, (placed or {}).get(one.hit.doc_id), asked, marker, links) for one in listed]
+    return [
+        _result(one, (placed or {}).get(one.hit.doc_id), asked, marker, links) for one in listed
+    ]
 
 
 def _result(
@@ -213,7 +215,9 @@ def _verdict(what: str, answer: Answer) -> str:
     word = "yes" if answer.value else "no"
     why = one_line(answer.explanation)[:300]
     by = one_line(answer.provenance.judge)
-    return _joined(f"{what}? {word}", probability(answer.probability), by) + (f": {why}" if why else "")
+    return _joined(f"{what}? {word}", probability(answer.probability), by) + (
+        f": {why}" if why else ""
+    )
 
 
 def _chances(sided: Sided) -> Iterator[str]:

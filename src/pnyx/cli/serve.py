@@ -1,0 +1,47 @@
+"""`pnyx serve`: pages and the HTTP API over one index."""
+
+from __future__ import annotations
+
+import click
+
+from pnyx.app.judge_specs import PaidModelSpec
+from pnyx.app.search_specs import ArgueSpec, SearchSpec
+from pnyx.app.serve_specs import ServerSpec
+from pnyx.cli.common.options import say
+from pnyx.cli.common.params import verb
+
+__all__ = ["command"]
+
+
+@verb(
+    "serve",
+    without={"model": "plan", "search": "stance certainty"},
+    rare={"model": "budget", "argue": "points retrieve per_side definition", "search": "topic"},
+)
+@click.argument("index")
+def command(
+    index: str, server: ServerSpec, argue: ArgueSpec, search: SearchSpec, model: PaidModelSpec
+) -> int:
+    """Serve pages to search INDEX and argue from it, and an HTTP API (/v1/openapi.json).
+
+    What is chosen here is the default of every request. A request may choose otherwise, but names
+    no file, address or model. Only this machine reaches it, unless --host and --token say more.
+
+    \b
+    Example:
+      pnyx serve my.index
+      pnyx serve my.index --llm local --budget-tokens 100000
+      PNYX_TOKEN=$(openssl rand -hex 16) pnyx serve my.index --host 0.0.0.0
+      curl 'http://127.0.0.1:8321/v1/search?q=Should+voting+be+compulsory%3F&k=3'
+    """
+    from pnyx.serve.running import check_server, run_app
+
+    check_server(server)
+    from pnyx.serve.asking.application import build_asking
+    from pnyx.serve.asking.service import Asking, open_service
+
+    asking = Asking(index=index, search=search, argue=argue, model=model)
+    with open_service(asking, say) as service:
+        app = build_asking(service, server.token or "")
+        run_app(app, server, f"{service.name}, {service.documents:,} documents", say)
+    return 0
