@@ -29,9 +29,10 @@ _ROOM, _VIEW = "pnyx.serve", "pnyx.view"
 STATIC: Final[Mapping[str, tuple[str, str, str]]] = {
     name: (room, folder, kind)
     for room, folder, kind, names in (
-        (_VIEW, "templates", "text/css", ("tokens.css",)),
-        (_ROOM, "static", "text/css", ("pnyx.css",)),
-        (_ROOM, "static", "text/javascript", ("htmx.min.js", "htmx-sse.min.js")),
+        (_VIEW, "templates", "text/css", ("tokens.css", "case.css")),
+        (_VIEW, "templates", "text/javascript", ("report.js",)),
+        (_ROOM, "static", "text/css", ("pnyx.css", "asking.css")),
+        (_ROOM, "static", "text/javascript", ("htmx.min.js", "htmx-sse.min.js", "asking.js")),
         (_ROOM, "static", "image/svg+xml", ("pnyx.svg",)),
     )
     for name in names

@@ -10,7 +10,7 @@ import base64
 import hashlib
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pnyx._version import __version__
 from pnyx.view.build import view_case
@@ -20,7 +20,7 @@ from pnyx.write.case import Case
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["environment", "page_policy", "render_html", "template_file"]
+__all__ = ["case_values", "environment", "page_policy", "render_html", "template_file"]
 
 _POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
@@ -41,23 +41,30 @@ def render_html(case: Case) -> str:
     """
     from markupsafe import Markup
 
-    css = template_file("tokens.css") + template_file("report.css")
+    css = "".join(map(template_file, ("tokens.css", "report.css", "case.css")))
     js = template_file("report.js")
-    page = view_case(case)
     return (
         environment()
         .get_template("report.html.j2")
         .render(
-            page=page,
-            states=STATES,
-            legend=_legend(page),
-            problems=[(side.wording.name, p) for side in page.sides for p in side.problems],
+            **case_values(case),
             version=__version__,
             csp=Markup(page_policy(css, js)),  # noqa: S704 - no input
             css=Markup(css),  # noqa: S704 - the package's own file
             js=Markup(js),  # noqa: S704 - the package's own file
         )
     )
+
+
+def case_values(case: Case) -> dict[str, Any]:
+    """Return what the templates `case_head`, `case_body` and `case_drawer` show of a case."""
+    page = view_case(case)
+    return {
+        "page": page,
+        "states": STATES,
+        "legend": _legend(page),
+        "problems": [(side.wording.name, p) for side in page.sides for p in side.problems],
+    }
 
 
 def _legend(page: CaseView) -> dict[State, StateWording]:

@@ -29,7 +29,7 @@ from pnyx.write.plan import Plan
 from pnyx.write.qualities import MIDDLING, quality_of
 from pnyx.write.weighing import WeighedSides
 
-__all__ = ["Plan", "Tell", "argue", "search_text"]
+__all__ = ["Placing", "Plan", "Tell", "argue", "placing_of", "search_text"]
 
 Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 """Called with the name of a step and what is known of it, as JSON values; it may be called from
@@ -73,18 +73,12 @@ def argue(
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
     found = _retrieve(searcher, question, plan)
     tell("found", {"documents": len(found.documents)})
-    sides = _teller(judge, question, plan)
-    usual = isinstance(judge, PackagedJudge) or sides is not judge
-    by_rank = usual if plan.by_rank is None else plan.by_rank
-    ranked = RankedRelevance(searcher.engine, searcher.embedder) if by_rank else None
-    relevance = ranked.judge(question.text, found.hits, found.documents) if ranked else None
+    placing = placing_of(searcher, question, judge, plan)
     quality, of_all = quality_of(searcher.engine, found.documents)
     argued: dict[Side, ArguedSide] = {}
 
     async def work() -> list[Placed]:
-        placed = await place(
-            question, found.documents, judge, plan, relevance, searcher.matcher, sides
-        )
+        placed = await placing.place(found.hits, found.documents)
         tell("sides", _counts(placed))
 
         async def write(side: Side) -> None:
@@ -96,8 +90,8 @@ def argue(
 
     placed = run_blocking(work)
     case = _case(question, tuple(argued[side] for side in plan.sides), placed)
-    cards = {one.name: one.card for one in (judge, ranked) if one is not None}
-    weighed = sides if isinstance(sides, WeighedSides) else None
+    cards = {one.name: one.card for one in (judge, placing.ranked) if one is not None}
+    weighed = placing.sides if isinstance(placing.sides, WeighedSides) else None
     labelled = list(map(label_topic, found.documents))
     return replace(
         case,
@@ -122,11 +116,46 @@ def _counts(placed: Sequence[Placed]) -> dict[str, int]:
     }
 
 
-def _teller(judge: Judge, question: Question, plan: Plan) -> Judge:
-    """Return who tells the sides: a judge of claims, a language model, not by itself alone."""
-    if Preference not in judge.kinds:
-        return judge
-    return WeighedSides(judge, PackagedJudge("stance"), question.definition, plan.asked)
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """How documents found for a question are placed on its sides.
+
+    Attributes:
+        searcher: what found them.
+        question: as asked.
+        judge: answers questions of relevance and of stance.
+        plan: how sure a verdict must be.
+        sides: who tells the sides: the judge, or a language model weighed with the packaged judge.
+        ranked: tells relevance by the ranking; None where the judge does.
+    """
+
+    searcher: Searcher
+    question: Question
+    judge: Judge
+    plan: Plan
+    sides: Judge
+    ranked: RankedRelevance | None
+
+    async def place(self, hits: Sequence[Hit], documents: Sequence[Evidence]) -> list[Placed]:
+        """Place the documents of the first `hits`, best first; see `RankedRelevance.judge`."""
+        text, relevance = self.question.text, None
+        if self.ranked is not None:
+            relevance = self.ranked.judge(text, hits, documents)
+        matcher = self.searcher.matcher
+        return await place(
+            self.question, documents, self.judge, self.plan, relevance, matcher, self.sides
+        )
+
+
+def placing_of(searcher: Searcher, question: Question, judge: Judge, plan: Plan) -> Placing:
+    """Return how `argue` places documents; see there for the judge."""
+    sides = judge
+    if Preference in judge.kinds:  # a judge of claims, a language model, not by itself alone
+        sides = WeighedSides(judge, PackagedJudge("stance"), question.definition, plan.asked)
+    usual = isinstance(judge, PackagedJudge) or sides is not judge
+    by_rank = usual if plan.by_rank is None else plan.by_rank
+    ranked = RankedRelevance(searcher.engine, searcher.embedder) if by_rank else None
+    return Placing(searcher, question, judge, plan, sides, ranked)
 
 
 def _case(question: Question, sides: tuple[ArguedSide, ...], placed: Sequence[Placed]) -> Case:

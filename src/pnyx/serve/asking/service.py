@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.open_judge import default_judge
@@ -21,6 +21,7 @@ from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.errors import PnyxError
 from pnyx.judge.watched import Watched
 from pnyx.records import Question, question_id
+from pnyx.search.listing import has_all
 from pnyx.search.plan import FOUND, PERSPECTIVES
 from pnyx.serve.asking.arguing import Job, LeftError, Step
 from pnyx.serve.asking.choices import MOST_HITS, chosen, chosen_for, question_text, whole
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from pnyx.write.case import Case
 
 __all__ = ["AskService", "Asking", "Served", "open_service"]
+
+T = TypeVar("T")
 
 _QUICK: Final = (4, 400)
 _SLOW: Final = (2, 64)
@@ -122,6 +125,11 @@ class AskService:
         return self._open.path.name
 
     @property
+    def opened(self) -> OpenIndex:
+        """The index, and what searches it."""
+        return self._open
+
+    @property
     def index(self) -> Index:
         """The index as it is on the disk now; opened anew where it changed."""
         return self._open.index
@@ -136,11 +144,19 @@ class AskService:
         """The language model's name; empty where none is asked."""
         return "" if self._model is None else self._model.name
 
+    async def work(self, work: Callable[[], T]) -> T:
+        """Do work that asks a judge, off the event loop. Raises Busy, and what `work` raises."""
+        return await self._slow.run(work)
+
     def described(self) -> Served:
         """Return what is served, in words."""
         writer = self.model_name or "sentences are quoted, no language model is asked"
         searcher = self._open.searcher(self.asking.search)
-        return Served(self.name, (f"{self.documents:,} documents", str(searcher.plan), writer))
+        index = self.index
+        known = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
+        size = f"{len(index):,} documents" + (f" with {', '.join(known)}" if known else "")
+        judge = f"judge {self.judge.name}"
+        return Served(self.name, (size, str(searcher.plan), judge, writer))
 
     def close(self) -> None:
         """Drop what waits."""

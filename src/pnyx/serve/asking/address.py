@@ -1,0 +1,88 @@
+"""What the address of a page of results says: the question, how many, which of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pnyx.serve.asking.choices import MOST_HITS, question_text, whole
+from pnyx.serve.rendering import Links, slug
+from pnyx.view.text import one_line
+
+__all__ = ["BANDS", "PAGE", "STANDINGS", "Asked", "document_link", "read_asked"]
+
+PAGE: Final = 20
+"""Documents of a page, and how many more each time."""
+
+STANDINGS: Final[Mapping[str, str]] = {
+    "pro": "For",
+    "con": "Against",
+    "undecided": "Undecided",
+    "off": "Another matter",
+}
+"""Where a document stands on the question, in the order shown."""
+
+BANDS: Final[Mapping[str, str]] = {
+    "best": "Best third",
+    "middle": "Middle third",
+    "low": "Lowest third",
+}
+"""Predicted quality among all documents of the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, how many documents are looked at, and the filters that are chosen.
+
+    `side` is of `STANDINGS`, `quality` of `BANDS`, `topic` the number of a topic cluster, as text;
+    each is empty where nothing is chosen.
+    """
+
+    question: str
+    count: int = PAGE
+    side: str = ""
+    topic: str = ""
+    quality: str = ""
+
+    def with_(self, **changes: Any) -> Asked:
+        """Return it with other choices."""
+        return replace(self, **changes)
+
+    def fields(self) -> dict[str, str]:
+        """Return what the address holds: name -> value, nothing that is as usual."""
+        count = "" if self.count == PAGE else str(self.count)
+        held = {"q": self.question, "n": count, "side": self.side, "topic": self.topic}
+        return {k: v for k, v in (held | {"quality": self.quality}).items() if v}
+
+    def link(self, links: Links, anchor: str = "") -> str:
+        """Return the address of these results."""
+        return links.to(anchor=anchor, **self.fields())
+
+
+def read_asked(given: Mapping[str, Any]) -> Asked:
+    """Read the query of an address, or a form; a filter that is none is left out.
+
+    Raises InputError where the question or the number is none.
+    """
+    question = one_line(question_text(given.get("q", "")))
+    count = whole("n", given.get("n") or str(PAGE), 1, MOST_HITS)
+    side, quality = str(given.get("side", "")), str(given.get("quality", ""))
+    topic = str(given.get("topic", ""))
+    return Asked(
+        question,
+        count,
+        side if side in STANDINGS else "",
+        topic if topic.isascii() and topic.isdecimal() and len(topic) < 10 else "",
+        quality if quality in BANDS else "",
+    )
+
+
+def document_link(links: Links, doc_id: str, question: str = "") -> str:
+    """Return the address of a document; one whose id is no plain part of an address is asked for.
+
+    Half characters, which no address holds, lead nowhere: such an id is in no index.
+    """
+    if slug(doc_id) == doc_id:
+        return links.to("doc", doc_id, q=question)
+    return links.to("doc", id=doc_id, q=question)

@@ -1,0 +1,276 @@
+"""The pages of an argument: asked for, in the making, finished."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import io
+import json
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pnyx.errors import PnyxError
+from pnyx.records import SIDES
+from pnyx.serve.application import html, not_found
+from pnyx.serve.asking.address import Asked, read_asked
+from pnyx.serve.rendering import Links
+from pnyx.view.text import one_line
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+    from pnyx.serve.asking.arguing import Step
+    from pnyx.serve.asking.service import AskService
+    from pnyx.write.case import Case
+
+__all__ = ["ArgumentPages"]
+
+_KEPT: Final = 64
+_TICKETS: Final = 256
+_LINKS: Final = Links()
+_BEAT: Final = 15.0
+"""Seconds of silence after which a comment is sent, so that nobody takes the stream for dead."""
+_SIDE_WORDS: Final = {"pro": "the case for", "con": "the case against"}
+_FILES: Final[Mapping[str, tuple[str, str]]] = {
+    "argument.jsonl": ("JSONL", "application/x-ndjson"),
+    "argument.md": ("Markdown", "text/markdown; charset=utf-8"),
+    "argument.html": ("Report, one HTML file", "text/html; charset=utf-8"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    case: Case
+    seconds: float | None
+
+
+class ArgumentPages:
+    """Pages that argue a question, and those of the latest finished arguments.
+
+    Work begins with a POST alone, so that no page of another site can begin any. A finished
+    argument has an address made of its content; the one that was asked for longest ago goes first.
+    """
+
+    def __init__(self, service: AskService) -> None:
+        self._service = service
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._asked: OrderedDict[str, None] = OrderedDict()
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes of these pages."""
+        from starlette.routing import Route
+
+        return [
+            Route("/argue", self._ask, methods=["POST"]),
+            Route("/argue", self._making),
+            Route("/argue/events", self._events),
+            Route("/argue/wait", self._wait),
+            Route("/argument/{id}", self._argument),
+            Route("/argument/{id}/{name}", self._file),
+        ]
+
+    async def _ask(self, request: Request) -> Response:
+        asked = read_asked(dict(await request.form()))
+        self._asked[asked.question] = None
+        self._asked.move_to_end(asked.question)
+        while len(self._asked) > _TICKETS:
+            self._asked.popitem(last=False)
+        return _redirect(_LINKS.to("argue", q=asked.question))
+
+    async def _making(self, request: Request) -> Response:
+        asked = read_asked(request.query_params)
+        job = None
+        if asked.question in self._asked:
+            job = {
+                "events": _LINKS.to("argue", "events", q=asked.question),
+                "wait": _LINKS.to("argue", "wait", q=asked.question),
+            }
+        return html(
+            request,
+            "asking/making.html.j2",
+            question=asked.question,
+            back=asked.link(_LINKS),
+            job=job,
+            writer=self._service.model_name,
+        )
+
+    def _check_asked(self, request: Request) -> Asked:
+        asked = read_asked(request.query_params)
+        if asked.question not in self._asked:
+            raise not_found("Nobody has asked here for an argument on this question.")
+        return asked
+
+    async def _wait(self, request: Request) -> Response:
+        """Answer when the argument is finished: what a page without JavaScript waits for."""
+        asked = self._check_asked(request)
+        started = time.monotonic()
+        case = await self._service.case(asked.question)
+        return _redirect(self._keep(case, started))
+
+    async def _events(self, request: Request) -> Response:
+        from starlette.responses import StreamingResponse
+
+        asked = self._check_asked(request)
+        return StreamingResponse(self._stream(asked), media_type="text/event-stream")
+
+    async def _stream(self, asked: Asked) -> AsyncIterator[str]:
+        started = time.monotonic()
+        try:
+            async with contextlib.aclosing(self._service.argue(asked.question)) as steps:
+                async for step in _with_beats(steps):
+                    if step is None:
+                        yield ": still at it\n\n"
+                    elif step.case is not None:
+                        yield _event("end", {"href": self._keep(step.case, started)})
+                    else:
+                        yield _event("step", _shown(step))
+        except PnyxError as error:
+            yield _event("fail", {"said": one_line(str(error))})
+
+    def _keep(self, case: Case, started: float) -> str:
+        """Keep a finished argument; return its address."""
+        from pnyx.write.rows import case_row
+
+        content = json.dumps(case_row(case), sort_keys=True, ensure_ascii=True)
+        key = hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+        if key not in self._kept:
+            self._kept[key] = _Kept(case, time.monotonic() - started)
+        self._kept.move_to_end(key)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return _LINKS.to("argument", key)
+
+    def _find(self, request: Request) -> _Kept:
+        kept = self._kept.get(request.path_params["id"])
+        if kept is None:
+            raise not_found(
+                f"There is no such argument now: the server keeps the latest {_KEPT} until it ends."
+                " Ask the question again."
+            )
+        return kept
+
+    async def _argument(self, request: Request) -> Response:
+        from pnyx.view.report import case_values
+
+        kept = self._find(request)
+        key = request.path_params["id"]
+        question = kept.case.question.text
+        return html(
+            request,
+            "asking/argument.html.j2",
+            **case_values(kept.case),
+            back=Asked(question).link(_LINKS),
+            downloads=[(f[0], _LINKS.to("argument", key, name)) for name, f in _FILES.items()],
+            took=f"Made in {kept.seconds:.1f} s." if kept.seconds is not None else "",
+        )
+
+    async def _file(self, request: Request) -> Response:
+        from starlette.responses import Response
+
+        name = request.path_params["name"]
+        kept = self._find(request)
+        if name not in _FILES:
+            raise not_found("An argument has no such file.")
+        text = await asyncio.to_thread(_written(name), kept.case)
+        # Attached, not shown: the report brings a policy of its own, which this one would override.
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        data = text.encode("utf-8", "replace")
+        return Response(data, media_type=_FILES[name][1], headers=headers)
+
+
+def _written(name: str) -> Callable[[Case], str]:
+    from pnyx.view.markdown import render_markdown
+    from pnyx.view.report import render_html
+
+    made = {"argument.jsonl": _jsonl, "argument.md": render_markdown, "argument.html": render_html}
+    return made[name]
+
+
+def _jsonl(case: Case) -> str:
+    from pnyx.corpora import write_responses
+
+    stream = io.StringIO()
+    write_responses(stream, [side.response for side in case.sides], "ids")
+    return stream.getvalue()
+
+
+def _redirect(place: str) -> Response:
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(place, 303)
+
+
+async def _with_beats(steps: AsyncIterator[Step]) -> AsyncIterator[Step | None]:
+    """Yield each step, and None where none came for a while."""
+    source = steps.__aiter__()
+    coming = asyncio.ensure_future(anext(source, None))
+    try:
+        while True:
+            done, _ = await asyncio.wait([coming], timeout=_BEAT)
+            if not done:
+                yield None
+                continue
+            step = coming.result()
+            if step is None:
+                return
+            yield step
+            coming = asyncio.ensure_future(anext(source, None))
+    finally:
+        if not coming.done():
+            coming.cancel()
+            with contextlib.suppress(asyncio.CancelledError, PnyxError):
+                await coming
+
+
+def _event(name: str, data: Mapping[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+# Steps in words ------------------------------------------------------------------------------------
+
+_ORDER: Final[Sequence[str]] = ("found", "sides", "writing", "written", "judged")
+
+
+def _shown(step: Step) -> dict[str, Any]:
+    """Return a step in words: what the page's script puts where, as text."""
+    known = step.known
+    side = known.get("side") if known.get("side") in SIDES else None
+    shown: dict[str, Any] = {"name": step.name, "side": side}
+    said = _SAID.get(step.name)
+    if said is not None:
+        shown["said"] = said(known)
+    if step.name == "writing":
+        shown["note"] = f"from {_many(known['documents'], 'document')}"
+    if step.name == "written":
+        shown["note"] = _many(known["sentences"], "sentence")
+    if step.name == "judged" and known["asked"]:
+        shown["note"] = f"{known['scored']} of {_many(known['asked'], 'citation')} have a verdict"
+    if step.name == "sentence":
+        shown |= {"text": one_line(str(known["text"])), "role": str(known.get("role") or "")}
+        shown["cites"] = _many(len(known["citations"]), "citation")
+    if step.name == "judging":
+        shown |= {"done": known["done"], "asked": known["asked"]}
+    return shown
+
+
+def _many(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+_SAID: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "found": lambda k: f"{_many(k['documents'], 'document')} found; telling which side each is on",
+    "judging": lambda k: f"{k['done']} of {_many(k['asked'], 'verdict')} so far",
+    "sides": lambda k: (
+        f"{k['pro']} for, {k['con']} against, {k['undecided']} undecided, "
+        f"{k['passed_over']} about something else"
+    ),
+    "writing": lambda k: f"Writing {_SIDE_WORDS.get(str(k['side']), 'a side')}",
+    "written": lambda k: f"Holding {_SIDE_WORDS.get(str(k['side']), 'a side')} to its citations",
+    "judged": lambda k: f"Finished: {_SIDE_WORDS.get(str(k['side']), 'a side')}",
+}

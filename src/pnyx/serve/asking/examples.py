@@ -1,0 +1,49 @@
+"""Questions to begin with, taken from what the index is labelled with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pnyx.records import SIDES, Argument
+from pnyx.search.listing import has_all
+from pnyx.view.text import one_line
+
+if TYPE_CHECKING:
+    from pnyx.search.index import Index
+
+__all__ = ["example_questions"]
+
+_READ: Final = 2000
+"""Documents that are looked at, spread over the index."""
+_SHOWN: Final = 3
+_LONGEST: Final = 120
+_FEWEST_WORDS: Final = 3
+
+
+def example_questions(index: Index) -> tuple[str, ...]:
+    """Return up to three questions that the index has arguments on, both pro and con.
+
+    They are the topics of labels with the most documents among those looked at; without labels the
+    largest topic clusters' conclusions; empty where there is neither.
+    """
+    if not len(index):
+        return ()
+    numbers = np.unique(np.linspace(0, len(index) - 1, min(_READ, len(index))).astype(np.int64))
+    documents = [index.document_at(int(number)) for number in numbers]
+    counts: dict[str, Counter[str]] = {}
+    for one in documents:
+        if isinstance(one, Argument) and one.topic and one.stance in SIDES:
+            counts.setdefault(one_line(one.topic), Counter())[one.stance] += 1
+    both = {topic: min(own[s] for s in SIDES) for topic, own in counts.items() if _asks(topic)}
+    ranked = sorted((t for t in both if both[t]), key=lambda t: (-both[t], t))
+    if not ranked and has_all(index, "clusters"):
+        found = Counter(t.label for t in index.topics([d.id for d in documents]) if t is not None)
+        ranked = [t for label, _ in found.most_common() if _asks(t := one_line(label))]
+    return tuple(ranked[:_SHOWN])
+
+
+def _asks(text: str) -> bool:
+    return len(text) <= _LONGEST and len(text.split()) >= _FEWEST_WORDS

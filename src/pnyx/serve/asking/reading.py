@@ -1,0 +1,164 @@
+"""What the page of one document shows: harmless text, not yet escaped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pnyx.records import Argument
+from pnyx.search.features.vectors import VECTORS
+from pnyx.search.listing import has_all
+from pnyx.search.ranking.dense import dense_rank
+from pnyx.serve.asking.address import Asked, document_link
+from pnyx.view.text import Segment, clean, one_line, web_address
+
+if TYPE_CHECKING:
+    from pnyx.records import Evidence
+    from pnyx.search.index import Index
+    from pnyx.serve.asking.marking import Marker
+    from pnyx.serve.rendering import Links
+
+__all__ = ["DocumentView", "document_view"]
+
+_LONGEST: Final = 200_000
+"""Characters of a text that a page shows."""
+_TITLE: Final = 300
+_NEAR: Final = 6
+_FIELDS: Final = 30
+_FIELD: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class PremiseView:
+    """A premise, and its side where it has one of its own."""
+
+    text: tuple[Segment, ...]
+    side: str
+
+
+@dataclass(frozen=True, slots=True)
+class NearView:
+    """Another document: its address, title and what is said of it."""
+
+    href: str
+    title: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """One document; `body` is its running text where that is not its premises joined."""
+
+    title: str
+    heading: str
+    premises: tuple[PremiseView, ...]
+    body: tuple[Segment, ...]
+    cut: str
+    facts: tuple[tuple[str, str], ...]
+    url: str
+    near: tuple[NearView, ...]
+    near_heading: str
+    extra: tuple[tuple[str, str], ...]
+    question: str
+    back: str
+
+
+def document_view(
+    index: Index, document: Evidence, marker: Marker, question: str, links: Links
+) -> DocumentView:
+    """Return what is shown of a document; `question` is what it was found for, or empty."""
+    title = one_line(document.title)[:_TITLE] or one_line(document.id)[:_TITLE] or "(no id)"
+    near, near_heading = _near(index, document, question, links)
+    body = _body(document)
+    long = len(body) > _LONGEST
+    return DocumentView(
+        title=title,
+        heading=one_line(document.title)[: 4 * _TITLE] or title,
+        premises=tuple(_premises(document, marker)),
+        body=marker.marked(body[:_LONGEST]),
+        cut=f"The first {_LONGEST:,} of {len(body):,} characters are shown." if long else "",
+        facts=tuple((label, value) for label, value in _facts(index, document) if value),
+        url=web_address(document.url),
+        near=tuple(near),
+        near_heading=near_heading,
+        extra=tuple(_extra(document)),
+        question=question,
+        back=Asked(question).link(links) if question else "",
+    )
+
+
+def _premises(document: Evidence, marker: Marker) -> Iterator[PremiseView]:
+    left = _LONGEST
+    for premise in document.premises if isinstance(document, Argument) else ():
+        if left <= 0 or not premise.text.strip():
+            continue
+        yield PremiseView(marker.marked(premise.text[:left]), premise.stance or "")
+        left -= len(premise.text)
+
+
+def _body(document: Evidence) -> str:
+    """Return the text; of an argument, its own running text where that says anything new."""
+    if not isinstance(document, Argument):
+        return document.text
+    if document.body is None:
+        return ""
+    parts = (document.conclusion, *(premise.text for premise in document.premises))
+    told = "".join("".join(parts).split())
+    left = "".join(document.body.split())
+    return "" if document.premises and left == told else document.body
+
+
+def _facts(index: Index, document: Evidence) -> Iterator[tuple[str, str]]:
+    if isinstance(document, Argument):
+        yield "Stance", document.stance or ""
+        yield "On", one_line(document.topic)[:_TITLE]
+    if has_all(index, "quality"):
+        share = float(index.quality_shares([document.id])[0])
+        if not np.isnan(share):
+            yield "Quality", f"predicted better than {share:.0%} of all documents"
+    if has_all(index, "clusters"):
+        (topic,) = index.topics([document.id])
+        if topic is not None:
+            yield "Topic", one_line(topic.label)[:_TITLE]
+            yield "Words of it", one_line(", ".join(topic.terms))[:_TITLE]
+    yield "Source", one_line(document.source)[:_TITLE]
+    yield "Id", one_line(document.id)[:_TITLE]
+    yield "Length", f"{len(document.text.split()):,} words"
+    if document.url and not web_address(document.url):
+        yield "Address", f"not shown as a link: {one_line(document.url)[:_TITLE]}"
+
+
+def _near(
+    index: Index, document: Evidence, question: str, links: Links
+) -> tuple[list[NearView], str]:
+    """Return the nearest documents by their vectors; none without vectors."""
+    if not has_all(index, VECTORS):
+        return [], ""
+    numbers, cosines = dense_rank(index, index.vectors([document.id])[0], _NEAR + 1)
+    others: Sequence[tuple[Any, Any]] = list(zip(numbers.tolist(), cosines.tolist(), strict=True))
+    found = [(index.document_at(number), cosine) for number, cosine in others]
+    shown = [(one, cosine) for one, cosine in found if one.id != document.id][:_NEAR]
+    return [
+        NearView(
+            document_link(links, one.id, question),
+            one_line(one.title)[:_TITLE] or one_line(one.id)[:_TITLE] or "(no id)",
+            _said(one, cosine),
+        )
+        for one, cosine in shown
+    ], "Nearest in meaning"
+
+
+def _said(document: Evidence, cosine: float) -> str:
+    stance = getattr(document, "stance", None)
+    return f"{stance}, {cosine:.2f}" if stance else f"{cosine:.2f}"
+
+
+def _extra(document: Evidence) -> Iterator[tuple[str, str]]:
+    for name, value in list(document.extra.items())[:_FIELDS]:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if text:
+            yield one_line(str(name))[:60], clean(text)[:_FIELD]

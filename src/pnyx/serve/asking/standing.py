@@ -1,0 +1,74 @@
+"""Where each document found stands on the question: placed as `pnyx argue` places it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pnyx.app.open_search import argue_plan
+from pnyx.judge.base import run_blocking
+from pnyx.records import Question, question_id
+from pnyx.search.relevance import RANKED
+from pnyx.serve.asking.pool import Shared
+
+if TYPE_CHECKING:
+    from pnyx.serve.asking.service import AskService
+    from pnyx.write.placing import Placed
+
+__all__ = ["Standing", "Standings"]
+
+_KEPT: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the best documents stand.
+
+    Attributes:
+        placed: document id -> whether it is about the question, and its sides.
+        seconds: how long it took to tell.
+    """
+
+    placed: Mapping[str, Placed]
+    seconds: float
+
+
+class Standings:
+    """Tells where documents stand, each question once at a time; the latest are kept."""
+
+    def __init__(self, service: AskService) -> None:
+        self._service = service
+        self._kept = Shared(_KEPT)
+
+    def _key(self, question: str, k: int) -> tuple[object, ...]:
+        return (question, k, self._service.opened.state)
+
+    def known(self, question: str, k: int) -> Standing | None:
+        """Return where the best `k` documents stand if that was told before; nobody is asked."""
+        found: Standing | None = self._kept.get(self._key(question, k))
+        return found
+
+    async def tell(self, question: str, k: int) -> Standing:
+        """Return where the best `k` documents stand. Raises InputError, ModelError, Busy."""
+
+        async def make() -> Standing:
+            return await self._service.work(lambda: self._tell(question, k))
+
+        found: Standing = await self._kept.ask(self._key(question, k), make)
+        return found
+
+    def _tell(self, text: str, k: int) -> Standing:
+        from pnyx.write.arguing import placing_of
+
+        started = time.monotonic()
+        asked = Question(question_id(text), text)
+        asking = self._service.asking
+        searcher = self._service.opened.searcher(asking.search)
+        (found,) = searcher.search([asked], max(k, RANKED))
+        shown = searcher.engine.fetch([hit.doc_id for hit in found.hits[:k]])
+        placing = placing_of(searcher, asked, self._service.judge, argue_plan(asking.argue))
+        placed = run_blocking(lambda: placing.place(found.hits, shown))
+        told = {one.document.id: one for one in placed}
+        return Standing(told, time.monotonic() - started)

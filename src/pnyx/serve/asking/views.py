@@ -1,0 +1,366 @@
+"""What the pages of `pnyx serve` show of documents found: harmless text, not yet escaped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pnyx.judge.answers import Answer, Judged
+from pnyx.records import SIDES
+from pnyx.search.sides import CORPUS_LABEL, label_topic
+from pnyx.serve.asking.address import BANDS, PAGE, STANDINGS, Asked, document_link
+from pnyx.serve.asking.choices import MOST_HITS
+from pnyx.serve.asking.why import WhyView, why_view
+from pnyx.view.model import probability
+from pnyx.view.text import Segment, one_line, web_address
+from pnyx.write.placing import chance
+
+if TYPE_CHECKING:
+    from pnyx.search.engine import Topic
+    from pnyx.search.listing import Listed
+    from pnyx.search.sides import Sided
+    from pnyx.serve.asking.marking import Marker
+    from pnyx.serve.rendering import Links
+    from pnyx.write.placing import Placed
+
+__all__ = ["FacetView", "ResultView", "ResultsView", "result_views", "results_view"]
+
+_LONGEST_TITLE: Final = 300
+_LONGEST_TOPIC: Final = 60
+_MOST_VALUES: Final = 10
+_TERMS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ResultView:
+    """A document in a list.
+
+    `standing` is of `STANDINGS`, empty while it is not told; `side_said` says who told it, how
+    surely. `band` is of `BANDS`, empty where the quality is unknown; `quality_share` in [0, 1].
+    """
+
+    rank: int
+    id: str
+    href: str
+    title: str
+    excerpt: tuple[Segment, ...]
+    url: str
+    source: str
+    standing: str
+    side_said: str
+    verdicts: tuple[str, ...]
+    label: str
+    quality: str
+    quality_share: float
+    band: str
+    topic: str
+    topic_said: str
+    topic_number: str
+    topic_href: str
+    why: WhyView
+
+    @property
+    def side(self) -> str:
+        """`pro`, `con` or empty."""
+        return self.standing if self.standing in SIDES else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueView:
+    """A value of a facet, how many have it (None: not known yet), where it leads, if anywhere."""
+
+    label: str
+    meaning: str
+    count: int | None
+    href: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FacetView:
+    """A way to filter: `name` in addresses, heading and values."""
+
+    name: str
+    heading: str
+    values: tuple[ValueView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A chosen filter, and the address without it."""
+
+    label: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListView:
+    """Documents that stand alike: `name` is of `STANDINGS`, `opened` whether they were asked for."""
+
+    name: str
+    heading: str
+    said: str
+    results: tuple[ResultView, ...]
+    opened: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsView:
+    """A page of results.
+
+    `shown` are those of `count` that pass the filters, best first; `waiting` while their sides are
+    not told, `failed` why they could not be.
+    """
+
+    question: str
+    fields: Mapping[str, str]
+    said: str
+    problems: tuple[str, ...]
+    shown: tuple[ResultView, ...]
+    count: int
+    waiting: bool
+    failed: str
+    facets: tuple[FacetView, ...]
+    chips: tuple[Chip, ...]
+    more: str
+    sides: tuple[ListView, ...]
+    others: tuple[ListView, ...]
+
+
+def result_views(
+    listed: Sequence[Listed],
+    placed: Mapping[str, Placed] | None,
+    asked: Asked,
+    marker: Marker,
+    links: Links,
+) -> list[ResultView]:
+    """Return what is shown of documents; `placed`, by id, where their sides are told."""
+    return [
+        _result(one, (placed or {}).get(one.hit.doc_id), asked, marker, links) for one in listed
+    ]
+
+
+def _result(
+    one: Listed, placed: Placed | None, asked: Asked, marker: Marker, links: Links
+) -> ResultView:
+    document, doc_id = one.document, one.hit.doc_id
+    title = one_line(document.title)[:_LONGEST_TITLE]
+    text = document.text
+    if document.title and text.startswith(document.title):
+        text = text[len(document.title) :].lstrip(" .!?\n")
+    share = one.quality_share
+    number = "" if one.topic is None else str(one.topic.number)
+    standing = _standing(placed)
+    return ResultView(
+        rank=one.hit.rank,
+        id=doc_id,
+        href=document_link(links, doc_id, asked.question),
+        title=title or one_line(doc_id)[:_LONGEST_TITLE] or "(no id)",
+        excerpt=marker.excerpt(text),
+        url=web_address(document.url),
+        source=one_line(document.source)[:_LONGEST_TOPIC],
+        standing=standing,
+        side_said=_side_said(placed, standing),
+        verdicts=_verdicts(placed),
+        label=_label(one, placed),
+        quality="" if share is None else f"better than {share:.0%}",
+        quality_share=share or 0.0,
+        band="" if share is None else tuple(BANDS)[2 - min(2, int(share * 3))],
+        topic=_topic_name(one.topic),
+        topic_said="" if one.topic is None else one_line(one.topic.label)[:_LONGEST_TITLE],
+        topic_number=number,
+        topic_href=asked.with_(topic=number).link(links) if number else "",
+        why=why_view(one.hit.rank, one.why),
+    )
+
+
+def _standing(placed: Placed | None) -> str:
+    if placed is None:
+        return ""
+    if placed.sided.side is not None:
+        return placed.sided.side
+    return "off" if placed.passed_over else "undecided"
+
+
+def _side_said(placed: Placed | None, standing: str) -> str:
+    """Say who told the side, and how surely."""
+    if placed is None:
+        return ""
+    if standing == "off":
+        return _joined("Not about the question", probability(chance(placed.relevance)))
+    sided = placed.sided
+    if standing in SIDES:
+        p = chance(sided.verdicts.get(sided.side)) if sided.side else None
+        by = "by the corpus's label" if sided.by == CORPUS_LABEL else "judged"
+        return _joined(STANDINGS[standing], by, probability(p))
+    if sided.reasons:
+        return f"No verdict: {one_line(sided.reasons[0])[:200]}"
+    return _joined("Not sure enough", *_chances(sided))
+
+
+def _verdicts(placed: Placed | None) -> tuple[str, ...]:
+    """Return what the judges said of a document, in their own words."""
+    if placed is None:
+        return ()
+    said = [("About the question", placed.relevance)]
+    said += [(STANDINGS[side], answer) for side, answer in placed.sided.verdicts.items()]
+    return tuple(_verdict(what, answer) for what, answer in said)
+
+
+def _verdict(what: str, answer: Answer) -> str:
+    if not isinstance(answer, Judged):
+        return f"{what}? Unscored: {one_line(answer.reason)[:200]}"
+    word = "yes" if answer.value else "no"
+    why = one_line(answer.explanation)[:300]
+    by = one_line(answer.provenance.judge)
+    return _joined(f"{what}? {word}", probability(answer.probability), by) + (
+        f": {why}" if why else ""
+    )
+
+
+def _chances(sided: Sided) -> Iterator[str]:
+    for side in SIDES:
+        p = chance(sided.verdicts.get(side))
+        if p is not None:
+            yield f"{STANDINGS[side].lower()} {probability(p)}"
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def _label(one: Listed, placed: Placed | None) -> str:
+    """Say what the corpus's own label is, and whether its topic is about the question.
+
+    Nothing where the side already says it: by a label on this very question.
+    """
+    if one.stance is None:
+        return ""
+    same = one.match is not None and one.match.used
+    if same and one.match is not None and one.match.why == "words" and one.match.relation == 1:
+        told = placed is not None and placed.sided.labelled
+        return "" if told else f"labelled {one.stance} on this question"
+    topic = one_line(label_topic(one.document))[:_LONGEST_TITLE]
+    said = f"labelled {one.stance} on “{topic}”" if topic else f"labelled {one.stance}"
+    if one.match is None:
+        return said
+    return f"{said}, which {one.match.reason}" if same else f"{said}, another question"
+
+
+def _topic_name(topic: Topic | None) -> str:
+    """Return the words that tell a topic from others; its conclusion where it has none."""
+    if topic is None:
+        return ""
+    return one_line(", ".join(topic.terms[:_TERMS]) or topic.label)[:_LONGEST_TOPIC]
+
+
+# A page --------------------------------------------------------------------------------------------
+
+
+def results_view(
+    asked: Asked,
+    results: Sequence[ResultView],
+    links: Links,
+    *,
+    waiting: bool,
+    said: str,
+    problems: Sequence[str] = (),
+    failed: str = "",
+) -> ResultsView:
+    """Return a page of results: those that pass the filters, the filters with their counts."""
+    shown = tuple(one for one in results if _passes(one, asked, waiting=waiting))
+    more = ""
+    if len(results) >= asked.count and asked.count < MOST_HITS:
+        more = asked.with_(count=min(MOST_HITS, asked.count + PAGE)).link(links)
+    lists = [
+        ListView(
+            name,
+            heading,
+            _OTHERS.get(name) or _many(sum(one.standing == name for one in shown)),
+            tuple(one for one in shown if one.standing == name),
+            asked.side == name,
+        )
+        for name, heading in STANDINGS.items()
+    ]
+    wanted = [one for one in lists if one.name in SIDES and asked.side in ("", one.name)]
+    return ResultsView(
+        question=asked.question,
+        fields=asked.fields(),
+        said=said,
+        problems=tuple(map(one_line, problems)),
+        shown=shown,
+        count=len(results),
+        waiting=waiting,
+        failed=failed,
+        facets=tuple(_facets(asked, results, links, waiting=waiting)),
+        chips=tuple(_chips(asked, results, links)),
+        more=more,
+        sides=() if asked.side in _OTHERS else tuple(wanted),
+        others=tuple(one for one in lists if one.name in _OTHERS and one.results),
+    )
+
+
+_OTHERS: Final[Mapping[str, str]] = {
+    "undecided": "About the question, as far as can be told, but on neither side surely enough.",
+    "off": "They share words with the question and are about something else.",
+}
+
+
+def _many(count: int) -> str:
+    return "one document" if count == 1 else f"{count} documents"
+
+
+_FILTERS: Final[Mapping[str, Callable[[ResultView], str]]] = {
+    "side": lambda one: one.standing,
+    "topic": lambda one: one.topic_number,
+    "quality": lambda one: one.band,
+}
+
+
+def _passes(one: ResultView, asked: Asked, *, waiting: bool = False, but: str = "") -> bool:
+    for name, value in _FILTERS.items():
+        wanted = getattr(asked, name)
+        if wanted and name != but and not (waiting and name == "side") and value(one) != wanted:
+            return False
+    return True
+
+
+def _facets(
+    asked: Asked, results: Sequence[ResultView], links: Links, *, waiting: bool
+) -> Iterator[FacetView]:
+    topics = {one.topic_number: one.topic for one in results if one.topic_number}
+    meanings = {one.topic_number: one.topic_said for one in results}
+    rated = any(one.band for one in results)
+    for name, heading, labels in (
+        ("side", "Side", STANDINGS),
+        ("topic", "Topic", topics),
+        ("quality", "Quality", BANDS if rated else {}),
+    ):
+        some = [one for one in results if _passes(one, asked, waiting=waiting, but=name)]
+        counts = Counter(map(_FILTERS[name], some))
+        untold = waiting and name == "side"
+        values = [
+            ValueView(
+                label,
+                meanings.get(value, "") if name == "topic" else "",
+                None if untold else counts[value],
+                asked.with_(**{name: value}).link(links) if counts[value] and not untold else "",
+                getattr(asked, name) == value,
+            )
+            for value, label in labels.items()
+        ]
+        if name == "topic":
+            values.sort(key=lambda value: (not value.chosen, -(value.count or 0)))
+        if values:
+            yield FacetView(name, heading, tuple(values[:_MOST_VALUES]))
+
+
+def _chips(asked: Asked, results: Sequence[ResultView], links: Links) -> Iterator[Chip]:
+    topics = {one.topic_number: one.topic for one in results}
+    for name, labels in (("side", STANDINGS), ("topic", topics), ("quality", BANDS)):
+        value = getattr(asked, name)
+        if value:
+            label = labels.get(value) or f"topic {value}"
+            yield Chip(label, asked.with_(**{name: ""}).link(links))
