@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pnyx.errors import PnyxError
-from pnyx.search.listing import has_all
 from pnyx.serve.application import html, not_found
 from pnyx.serve.asking.address import Asked, read_asked
 from pnyx.serve.asking.arguments import ArgumentPages
@@ -16,7 +15,6 @@ from pnyx.serve.asking.covering import CoverageView, coverage_view
 from pnyx.serve.asking.examples import example_questions
 from pnyx.serve.asking.marking import Marker
 from pnyx.serve.asking.reading import document_view
-from pnyx.serve.asking.pool import Shared
 from pnyx.serve.asking.standing import Standing, Standings
 from pnyx.serve.asking.views import ResultsView, ResultView, result_views, results_view
 from pnyx.serve.rendering import Links
@@ -27,13 +25,11 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
-    from pnyx.serve.asking.finding import Coverage
     from pnyx.serve.asking.service import AskService
 
 __all__ = ["routes"]
 
 _LINKS: Final = Links()
-_KEPT: Final = 128
 _COVERED_BY: Final = 10
 """Best documents that are held against each perspective: as many as a search gives by default."""
 
@@ -57,7 +53,6 @@ class _Pages:
     def __init__(self, service: AskService) -> None:
         self._service = service
         self._standings = Standings(service)
-        self._coverages = Shared(_KEPT)
         self._pace = 0.0  # seconds a document, the last time that sides were told
 
     async def ask(self, request: Request) -> Response:
@@ -66,16 +61,16 @@ class _Pages:
             return await self._first(request)
         asked = read_asked(request.query_params)
         page, by_id = await self._page(asked, self._standings.known(asked.question, asked.count))
-        covered = self._coverages.get((asked.question, self._service.opened.state))
+        covered = self._service.known_perspectives(asked.question, k=_COVERED_BY)
         views = None if covered is None else coverage_view(covered, _LINKS, by_id)
-        served = _served(self._service)
+        served = self._service.described()
         return html(request, "asking/results.html.j2", page=page, views=views, served=served)
 
     async def _first(self, request: Request) -> Response:
-        index = self._service.opened.index
+        index = self._service.index
         examples = await asyncio.to_thread(index.once, "examples", lambda: example_questions(index))
         return html(
-            request, "asking/first.html.j2", examples=examples, served=_served(self._service)
+            request, "asking/first.html.j2", examples=examples, served=self._service.described()
         )
 
     async def sides(self, request: Request) -> Response:
@@ -97,22 +92,16 @@ class _Pages:
         """Tell which perspectives are covered: for htmx as that part of the page."""
         asked = read_asked(dict(await request.form()))
         if "hx-request" not in request.headers:
-            await self._cover(asked)
+            await self._service.perspectives(asked.question, k=_COVERED_BY)
             return _see(asked.link(_LINKS, anchor="perspectives"))
         try:
-            found = await self._cover(asked)
+            found = await self._service.perspectives(asked.question, k=_COVERED_BY)
         except PnyxError as error:
             views = CoverageView(f"This could not be told: {one_line(str(error))}", (), "", ())
         else:
             _, by_id = await self._page(asked, None)
             views = coverage_view(found, _LINKS, by_id)
         return html(request, "asking/perspectives.html.j2", views=views, fields=asked.fields())
-
-    async def _cover(self, asked: Asked) -> Coverage:
-        state = self._service.opened.state
-        found = await self._service.perspectives(asked.question, k=_COVERED_BY)
-        self._coverages.put((asked.question, state), found)
-        return found
 
     async def document(self, request: Request) -> Response:
         """Show one document, by its id."""
@@ -121,11 +110,9 @@ class _Pages:
         if document is None:
             raise not_found(f"The index has no document {one_line(doc_id)[:200]!r}.")
         question = one_line(request.query_params.get("q", ""))[:2000]
-        index = self._service.opened.index
+        index = self._service.index
         marker = Marker(index.tokenizer, question)
-        page = await asyncio.to_thread(
-            document_view, index, document, marker, question, _LINKS
-        )
+        page = await asyncio.to_thread(document_view, index, document, marker, question, _LINKS)
         return html(request, "asking/document.html.j2", page=page)
 
     async def _page(
@@ -134,7 +121,7 @@ class _Pages:
         started = time.monotonic()
         found = await self._service.search(asked.question, k=asked.count)
         took = time.monotonic() - started
-        marker = Marker(self._service.opened.index.tokenizer, asked.question)
+        marker = Marker(self._service.index.tokenizer, asked.question)
         results = await asyncio.to_thread(
             result_views, found.hits, told.placed if told else None, asked, marker, _LINKS
         )
@@ -158,18 +145,6 @@ class _Pages:
             return f"{of_all}, found in {took:.2f} s. Telling their sides {wait}."
         counts = [f"{sum(r.standing == s for r in results)} {w}" for s, w in _COUNTED.items()]
         return f"{of_all}: {', '.join(counts)}. Sides told in {told.seconds:.1f} s."
-
-
-def _served(service: AskService) -> dict[str, Any]:
-    """Say in a few words what is served."""
-    index = service.opened.index
-    features = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
-    parts = [f"{len(index):,} documents"]
-    if features:
-        parts.append(f"with {', '.join(features)}")
-    parts += [str(service.opened.searcher(service.asking.search).plan), f"judge {service.judge.name}"]
-    parts.append(service.model_name or "no language model")
-    return {"name": service.name, "parts": [one_line(part) for part in parts]}
 
 
 _COUNTED: Final = {

@@ -54,7 +54,7 @@ class DocumentView:
     """One document; `body` is its running text where that is not its premises joined."""
 
     title: str
-    heading: tuple[Segment, ...]
+    heading: str
     premises: tuple[PremiseView, ...]
     body: tuple[Segment, ...]
     cut: str
@@ -77,7 +77,7 @@ def document_view(
     long = len(body) > _LONGEST
     return DocumentView(
         title=title,
-        heading=marker.marked(one_line(document.title)[: 4 * _TITLE] or title),
+        heading=one_line(document.title)[: 4 * _TITLE] or title,
         premises=tuple(_premises(document, marker)),
         body=marker.marked(body[:_LONGEST]),
         cut=f"The first {_LONGEST:,} of {len(body):,} characters are shown." if long else "",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from pnyx.judge.answers import Answer, Judged
 from pnyx.records import SIDES
 from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.serve.asking.address import BANDS, PAGE, STANDINGS, Asked, document_link
@@ -49,6 +50,7 @@ class ResultView:
     source: str
     standing: str
     side_said: str
+    verdicts: tuple[str, ...]
     label: str
     quality: str
     quality_share: float
@@ -135,7 +137,9 @@ def result_views(
     links: Links,
 ) -> list[ResultView]:
     """Return what is shown of documents; `placed`, by id, where their sides are told."""
-    return [_result(one, (placed or {}).get(one.hit.doc_id), asked, marker, links) for one in listed]
+    return [
+        _result(one, (placed or {}).get(one.hit.doc_id), asked, marker, links) for one in listed
+    ]
 
 
 def _result(
@@ -159,6 +163,7 @@ def _result(
         source=one_line(document.source)[:_LONGEST_TOPIC],
         standing=standing,
         side_said=_side_said(placed, standing),
+        verdicts=_verdicts(placed),
         label=_label(one, placed),
         quality="" if share is None else f"better than {share:.0%}",
         quality_share=share or 0.0,
@@ -188,11 +193,31 @@ def _side_said(placed: Placed | None, standing: str) -> str:
     sided = placed.sided
     if standing in SIDES:
         p = chance(sided.verdicts.get(sided.side)) if sided.side else None
-        by = "by the corpus's label" if sided.by == CORPUS_LABEL else one_line(sided.by)
+        by = "by the corpus's label" if sided.by == CORPUS_LABEL else "judged"
         return _joined(STANDINGS[standing], by, probability(p))
     if sided.reasons:
         return f"No verdict: {one_line(sided.reasons[0])[:200]}"
     return _joined("Not sure enough", *_chances(sided))
+
+
+def _verdicts(placed: Placed | None) -> tuple[str, ...]:
+    """Return what the judges said of a document, in their own words."""
+    if placed is None:
+        return ()
+    said = [("About the question", placed.relevance)]
+    said += [(STANDINGS[side], answer) for side, answer in placed.sided.verdicts.items()]
+    return tuple(_verdict(what, answer) for what, answer in said)
+
+
+def _verdict(what: str, answer: Answer) -> str:
+    if not isinstance(answer, Judged):
+        return f"{what}? Unscored: {one_line(answer.reason)[:200]}"
+    word = "yes" if answer.value else "no"
+    why = one_line(answer.explanation)[:300]
+    by = one_line(answer.provenance.judge)
+    return _joined(f"{what}? {word}", probability(answer.probability), by) + (
+        f": {why}" if why else ""
+    )
 
 
 def _chances(sided: Sided) -> Iterator[str]:
