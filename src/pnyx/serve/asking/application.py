@@ -46,7 +46,7 @@ def build_asking(service: AskService, token: str = "", *, warm: bool = True) -> 
                     await task
 
     routes = [*api_routes(service), *_pages(service)]
-    site = Site(service.name, nav=(("Ask", ()),), scripts=("htmx.min.js", "htmx-sse.min.js"))
+    site = Site(service.name, nav=(("Ask", ()),), scripts=("htmx.min.js", "asking.js"))
     state = (lambda: "ok" if service.ready else "warming") if warm else None
     return build_app(routes, site, token=token, lifespan=running, state=state)
 
