@@ -9,7 +9,7 @@ import io
 import json
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -232,9 +232,7 @@ def _event(name: str, data: Mapping[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
-# Steps in words ------------------------------------------------------------------------------------
-
-_ORDER: Final[Sequence[str]] = ("found", "sides", "writing", "written", "judged")
+# Steps in words -----------------------------------------------------------------------------------
 
 
 def _shown(step: Step) -> dict[str, Any]:

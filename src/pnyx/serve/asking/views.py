@@ -31,6 +31,8 @@ _LONGEST_TITLE: Final = 300
 _LONGEST_TOPIC: Final = 60
 _MOST_VALUES: Final = 10
 _TERMS: Final = 3
+_PERHAPS: Final = 0.2
+"""From this probability on, a label that does not count may be about the question all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class ListView:
-    """Documents that stand alike: `name` is of `STANDINGS`, `opened` whether they were asked for."""
+    """Documents that stand alike; `name` is of `STANDINGS`, `opened` if they were asked for."""
 
     name: str
     heading: str
@@ -246,7 +248,10 @@ def _label(one: Listed, placed: Placed | None) -> str:
     said = f"labelled {one.stance} on “{topic}”" if topic else f"labelled {one.stance}"
     if one.match is None:
         return said
-    return f"{said}, which {one.match.reason}" if same else f"{said}, another question"
+    if same:
+        return f"{said}, which {one.match.reason}"
+    p = one.match.same + one.match.opposite
+    return f"{said}, {'perhaps this' if p >= _PERHAPS else 'another'} question ({probability(p)})"
 
 
 def _topic_name(topic: Topic | None) -> str:
@@ -256,7 +261,7 @@ def _topic_name(topic: Topic | None) -> str:
     return one_line(", ".join(topic.terms[:_TERMS]) or topic.label)[:_LONGEST_TOPIC]
 
 
-# A page --------------------------------------------------------------------------------------------
+# A page -------------------------------------------------------------------------------------------
 
 
 def results_view(

@@ -69,7 +69,8 @@ def _strongest(parts: Sequence[Explanation], combine: str) -> str:
     first, other = sorted(parts, key=lambda part: -part.value)
     if first.value < 1.25 * other.value:
         return "Both count about alike."
-    return f"{_called(first)} counts most."
+    what = _called(first)
+    return f"{what} {'count' if what == 'Words' else 'counts'} most."
 
 
 def _rows(why: Explanation, parts: Sequence[Explanation]) -> Iterator[WhyRow]:
