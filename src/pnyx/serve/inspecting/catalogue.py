@@ -67,10 +67,14 @@ class Catalogue(Boards):
 
     Args:
         path: the file that `build` made.
+
+    Attributes:
+        store: the judgement store that was named; empty: those of the results' manifests.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self.store = ""
         self._held = threading.local()
 
     # Asking --------------------------------------------------------------------------------------
