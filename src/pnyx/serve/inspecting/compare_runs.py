@@ -78,9 +78,7 @@ def differences(
     found = []
     for measure in dict.fromkeys([*whole[0], *whole[1], *held]):
         pairs = held.get(measure, {})
-        gaps = [
-            math.nan if a is None or b is None else a - b for a, b in pairs.values()
-        ]
+        gaps = [math.nan if a is None or b is None else a - b for a, b in pairs.values()]
         both = [gap for gap in gaps if not math.isnan(gap)]
         tested = differ(np.array(both).reshape(-1, 1), "t")[0] if both else None
         found.append(
@@ -154,9 +152,7 @@ def show_runs(catalogue: Catalogue, first: str, second: str, source: str = "") -
 
 def show_topic(catalogue: Catalogue, first: str, second: str, source: str, topic: str) -> Shown:
     """Show two runs' reports on a topic in two columns, with the nuggets that only one answers."""
-    places = [
-        catalogue.report_at(source, run, topic, kind="judged") for run in (first, second)
-    ]
+    places = [catalogue.report_at(source, run, topic, kind="judged") for run in (first, second)]
     reports = [catalogue.judged_report(at) for at in places]
     lines = [sentence_lines(one) for one in reports]
     values = {

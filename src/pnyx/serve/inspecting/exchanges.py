@@ -52,7 +52,9 @@ def exchanges_of(source: Source, row: Mapping[str, Any], store: str = "") -> Beh
     if not keys:
         asked = bool(row.get("prompt_hash"))
         old = "The line does not say which calls are behind it: an older Pnyx wrote it."
-        return Behind(problem=old if asked else "No language model was asked, so there is no prompt.")
+        return Behind(
+            problem=old if asked else "No language model was asked, so there is no prompt."
+        )
     if hides_text():
         return Behind(problem="Prompts and replies hold texts, which are not shown (--no-text).")
     path = _path(source, store)

@@ -27,9 +27,7 @@ _WIDTH: Final = 360
 """Of the line of probabilities, in the units of its picture."""
 
 
-def show_judgement(
-    catalogue: Catalogue, links: Links, parts: tuple[str, ...], _: int = 1
-) -> Shown:
+def show_judgement(catalogue: Catalogue, links: Links, parts: tuple[str, ...], _: int = 1) -> Shown:
     """Show the judgement of a source's n-th line."""
     source, n = parts
     if not (n.isascii() and n.isdecimal() and len(n) < 10):
@@ -129,7 +127,9 @@ def _prompts(source: Source, task: str) -> list[dict[str, str]]:
     known = TASKS.get(task)
     own = {*known.prompts, known.many} if known else set()
     chosen = [one for one in every if one.get("name") in own] or every
-    return [{name: str(one.get(name, "")) for name in ("name", "version", "hash")} for one in chosen]
+    return [
+        {name: str(one.get(name, "")) for name in ("name", "version", "hash")} for one in chosen
+    ]
 
 
 def _notes(row: Mapping[str, Any]) -> list[tuple[str, str]]:

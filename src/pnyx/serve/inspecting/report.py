@@ -159,9 +159,7 @@ def _line(
     chips = [(places[one], one, texts[one]) for one in answered if one in places]
     steps = [step_view(one, texts) for one in sentence.steps]
     waiting = len({nugget for nugget, _ in sentence.unscored_answers})
-    return SentenceLine(
-        n, sentence.text, state, STATES[state], citations, chips, steps, waiting
-    )
+    return SentenceLine(n, sentence.text, state, STATES[state], citations, chips, steps, waiting)
 
 
 def nugget_lines(report: JudgedReport) -> list[NuggetLine]:

@@ -110,9 +110,7 @@ def _of_judgement(
     return "", ""
 
 
-def _finding(
-    node: str, finding: Finding, linked: Sequence[Linked], about: str = ""
-) -> FindingView:
+def _finding(node: str, finding: Finding, linked: Sequence[Linked], about: str = "") -> FindingView:
     verdict = of_finding(finding, _WORDS.get(node, ("yes", "no")))
     own = [one.judgement for one in linked if one.node == node and one.about == about]
     return FindingView(node, NODES[node][0], verdict, own)
