@@ -1,4 +1,4 @@
-"""Two judges on the same items: what only one scored, where they disagree, and how far they agree."""
+"""Two judges on the same items: what only one scored, where they differ, how far they agree."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.reports.records import JudgedReport
 from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.findings import NuggetLine
 from pnyx.serve.inspecting.pages import Shown
 from pnyx.serve.inspecting.report import (
-    NuggetLine,
     measures_of,
     nugget_lines,
     sentence_lines,
@@ -20,7 +20,7 @@ from pnyx.serve.inspecting.wording import legend, measure_label
 
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
-    from pnyx.serve.inspecting.records import ReportAt, Source, Value
+    from pnyx.serve.inspecting.records import Source, Value
 
 __all__ = ["Difference", "differences", "runs_sources", "show_runs", "show_topic"]
 
@@ -163,7 +163,7 @@ def show_topic(catalogue: Catalogue, first: str, second: str, source: str, topic
         "lines": lines,
         "legend": legend(one.state for some in lines for one in some),
         "nuggets": nuggets_of_both(*reports),
-        "measures": _measures(places, reports),
+        "measures": _measures(reports),
     }
     return Shown("inspecting/compare_topic.html.j2", values)
 
@@ -194,7 +194,7 @@ def nuggets_of_both(
     return [(name, found) for name, found in groups.items() if found]
 
 
-def _measures(places: Sequence[ReportAt], reports: Sequence[JudgedReport]) -> list[dict[str, Any]]:
+def _measures(reports: Sequence[JudgedReport]) -> list[dict[str, Any]]:
     found = [measures_of(one) for one in reports]
     return [
         {

@@ -26,7 +26,7 @@ MOST_PAIRS: Final = 100
 """Pairs of runs, and of judges, that are listed and exported; a server shows any pair."""
 
 
-def show_compare(catalogue: Catalogue, links: Links, parts: tuple[str, ...], number: int) -> Shown:
+def show_compare(catalogue: Catalogue, _links: Links, parts: tuple[str, ...], number: int) -> Shown:
     """Show what can be compared, two runs, their reports on a topic, or two judges."""
     what, *rest = parts or ("",)
     if not what:

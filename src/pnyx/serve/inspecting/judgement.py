@@ -15,7 +15,7 @@ from pnyx.serve.inspecting.wording import NODES, of_value
 
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
-    from pnyx.serve.inspecting.records import Judgement, Source
+    from pnyx.serve.inspecting.records import Judgement, ReportAt, Source
     from pnyx.serve.rendering import Links
 
 __all__ = ["PAGES", "show_judgement"]
@@ -27,7 +27,9 @@ _WIDTH: Final = 360
 """Of the line of probabilities, in the units of its picture."""
 
 
-def show_judgement(catalogue: Catalogue, links: Links, parts: tuple[str, ...], _: int = 1) -> Shown:
+def show_judgement(
+    catalogue: Catalogue, _links: Links, parts: tuple[str, ...], _: int = 1
+) -> Shown:
     """Show the judgement of a source's n-th line."""
     source, n = parts
     if not (n.isascii() and n.isdecimal() and len(n) < 10):
@@ -38,7 +40,7 @@ def show_judgement(catalogue: Catalogue, links: Links, parts: tuple[str, ...], _
     behind = exchanges_of(held, row, catalogue.store)
     evidence = _text(row, "evidence")
     asked = asked_in(blocks_of(behind.calls), row, evidence)
-    sentences = catalogue.sentences_of(found)
+    report, sentences = _report_of(catalogue, found, row)
     if not asked:
         asked = list(_of_report(catalogue, found, row, evidence))
     place, before, after = _neighbours(catalogue, found)
@@ -59,12 +61,30 @@ def show_judgement(catalogue: Catalogue, links: Links, parts: tuple[str, ...], _
         "card": _text(held.about, "card"),
         "prompts": _prompts(held, found.task),
         "notes": _notes(row),
+        "report": report,
         "sentences": sentences,
         "place": place,
         "before": before,
         "after": after,
     }
     return Shown("inspecting/judgement.html.j2", values)
+
+
+def _report_of(
+    catalogue: Catalogue, found: Judgement, row: Mapping[str, Any]
+) -> tuple[ReportAt | None, list[int]]:
+    """Return the report that a judgement counts in, and its sentences there, from 1."""
+    if found.run and found.topic:
+        places = [one.n + 1 for one in catalogue.sentences_of(found)]
+        own = catalogue.reports(source=found.source, run=found.run, topic=found.topic)
+        return (own[0] if own else None), places
+    if found.topic:  # the ids of `pnyx argue` begin with the topic and the run
+        number = row.get("sentence")
+        for at in catalogue.reports(source=found.source, topic=found.topic, kind="response"):
+            if found.item.startswith(f"{at.topic}/{at.run}/"):
+                inside = isinstance(number, int) and 0 <= number < at.sentences
+                return at, [number + 1] if inside else []  # type: ignore[operator]
+    return None, []
 
 
 def _of_report(

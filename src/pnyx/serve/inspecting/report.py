@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.reports.records import JudgedNugget, JudgedReport, JudgedSentence
+from pnyx.serve.inspecting.answered import answered_lines, answered_measures
 from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.findings import CitationLine, MeasureLine, NuggetLine, SentenceLine
 from pnyx.serve.inspecting.pages import Page, Shown
 from pnyx.serve.inspecting.sentence import show_sentence
 from pnyx.serve.inspecting.wording import (
-    StepView,
-    VerdictView,
     legend,
     measure_label,
     of_finding,
     sentence_state,
     step_view,
 )
-from pnyx.view.model import STATES, State, StateWording
+from pnyx.view.model import STATES, State
 
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAGES",
-    "CitationLine",
-    "NuggetLine",
-    "SentenceLine",
     "measures_of",
     "nugget_lines",
     "sentence_lines",
@@ -38,50 +34,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class CitationLine:
-    """A citation in a report: its number among the report's documents, and its verdicts."""
-
-    number: int
-    doc_id: str
-    attests: VerdictView
-    relevant: VerdictView
-
-
-@dataclass(frozen=True, slots=True)
-class SentenceLine:
-    """A sentence in reading order; `nuggets` are the ids of those it answers, by number."""
-
-    n: int
-    text: str
-    state: State
-    wording: StateWording
-    citations: Sequence[CitationLine] = ()
-    nuggets: Sequence[tuple[int, str, str]] = ()
-    steps: Sequence[StepView] = ()
-    open_nuggets: int = 0
-
-    @property
-    def unscored(self) -> Sequence[StepView]:
-        """Its ways through the tree that end unscored."""
-        return [one for one in self.steps if one.outcome == "unscored"]
-
-
-@dataclass(frozen=True, slots=True)
-class NuggetLine:
-    """A nugget of the bank: whether the report answers it, and by which sentences (from 1)."""
-
-    number: int
-    id: str
-    text: str
-    kind: str
-    importance: str
-    state: State
-    word: str
-    answers: Sequence[tuple[str, State, str, Sequence[int]]]
-
-
-def show_report(catalogue: Catalogue, links: Links, parts: tuple[str, ...], _: int = 1) -> Shown:
+def show_report(catalogue: Catalogue, _links: Links, parts: tuple[str, ...], _: int = 1) -> Shown:
     """Show the report of a run on a topic, judged or as it was written."""
     source, run, topic, *more = parts
     at = catalogue.report_at(source, run, topic, side=more[0] if more else "")
@@ -99,25 +52,23 @@ def show_report(catalogue: Catalogue, links: Links, parts: tuple[str, ...], _: i
             "lines": lines,
             "nuggets": nugget_lines(report),
             "measures": measures_of(report),
-            "documents": _documents(report),
             "unscored": [one for one in lines if one.unscored],
         }
     else:
-        response = catalogue.response(at)
         values |= {
             "report": None,
-            "lines": _written(catalogue, at),
-            "embedded": response.documents,
-            "measures": [],
+            "lines": answered_lines(catalogue, at),
             "nuggets": [],
+            "measures": answered_measures(catalogue, at),
             "unscored": [],
         }
+    values["judged"] = bool(values["measures"])
     values["legend"] = legend(one.state for one in values["lines"])
     return Shown("inspecting/report.html.j2", values)
 
 
 def _others(catalogue: Catalogue, at: ReportAt) -> list[ReportAt]:
-    """Return where else the report is: judged by others, its other side, other runs' on its topic."""
+    """Return other reports on the topic: judged by others, of the other side, of other runs."""
     found = catalogue.reports(topic=at.topic)
     return [one for one in found if one.id != at.id][:24]
 
@@ -195,17 +146,6 @@ def _given(value: bool | None, *, partial: bool = False) -> tuple[State, str]:
     return "no", "missed, given in part" if partial else "missed"
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureLine:
-    """A measure of one report: what it is called, and what it rests on."""
-
-    name: str
-    label: str
-    value: float | None
-    scored: int
-    asked: int
-
-
 def measures_of(report: JudgedReport) -> list[MeasureLine]:
     """Return the main measures of a report."""
     from pnyx.measure.reports.registry import MAIN, measure_report
@@ -218,43 +158,29 @@ def measures_of(report: JudgedReport) -> list[MeasureLine]:
     ]
 
 
-def _written(catalogue: Catalogue, at: ReportAt) -> list[SentenceLine]:
-    """Return the sentences of a response that was not judged, with what was said of citations."""
-    response = catalogue.response(at)
-    cited = (c.doc_id for sentence in response.sentences for c in sentence.citations)
-    numbers = {name: n for n, name in enumerate(dict.fromkeys(cited), 1)}
-    none = VerdictView("uncited", "not judged")
-    lines = []
-    for n, sentence in enumerate(response.sentences, 1):
-        own = dict.fromkeys(c.doc_id for c in sentence.citations)
-        citations = [CitationLine(numbers[name], name, none, none) for name in own]
-        lines.append(SentenceLine(n, sentence.text, "uncited", STATES["uncited"], citations))
-    return lines
-
-
 def _reports(catalogue: Catalogue) -> Iterator[tuple[tuple[str, ...], int]]:
     for at in catalogue.reports():
         yield (at.source, at.run, at.topic, *([at.side] if at.side else [])), 1
 
 
 def _sentences(catalogue: Catalogue) -> Iterator[tuple[tuple[str, ...], int]]:
-    for at in catalogue.reports(kind="judged"):
+    for at in catalogue.reports():
         for n in range(1, at.sentences + 1):
             yield (at.source, at.run, at.topic, str(n)), 1
 
 
 def _shown_sentence(
-    catalogue: Catalogue, links: Links, parts: tuple[str, ...], number: int = 1
+    catalogue: Catalogue, _links: Links, parts: tuple[str, ...], _: int = 1
 ) -> Shown:
     *place, n = parts
     if not (n.isascii() and n.isdecimal() and 0 < len(n) < 7):
         raise NotThereError("there is no such sentence")
-    at = catalogue.report_at(*place, kind="judged")
-    report = catalogue.judged_report(at)
-    lines = sentence_lines(report)
+    at = catalogue.report_at(*place)
+    report = catalogue.judged_report(at) if at.kind == "judged" else None
+    lines = answered_lines(catalogue, at) if report is None else sentence_lines(report)
     if not 1 <= int(n) <= len(lines):
         raise NotThereError(f"this report has {len(lines)} sentences")
-    return show_sentence(catalogue, at, report, lines[int(n) - 1])
+    return show_sentence(catalogue, at, report, lines[int(n) - 1], len(lines))
 
 
 PAGES: tuple[Page, ...] = (

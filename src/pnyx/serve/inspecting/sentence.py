@@ -3,75 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.reports.records import Finding, JudgedReport, JudgedSentence
+from pnyx.serve.inspecting.answered import cited_by_answered
 from pnyx.serve.inspecting.exchanges import blocks_of, exchanges_of
+from pnyx.serve.inspecting.findings import CitedView, FindingView, NuggetAsked, SentenceLine
 from pnyx.serve.inspecting.pages import Shown
-from pnyx.serve.inspecting.texts import Passage, passage_of, passages_of
-from pnyx.serve.inspecting.wording import NODES, VerdictView, of_finding, of_value
+from pnyx.serve.inspecting.texts import passage_of, passages_of
+from pnyx.serve.inspecting.wording import NODES, of_finding, of_value
 
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Judgement, Linked, ReportAt
-    from pnyx.serve.inspecting.report import SentenceLine
 
 __all__ = ["show_sentence"]
 
 _WORDS = {"relevant": ("relevant", "not relevant"), "attests": ("supported", "not supported")}
 
 
-@dataclass(frozen=True, slots=True)
-class FindingView:
-    """What was found out at a node, and the judgements that it rests on."""
-
-    node: str
-    asks: str
-    verdict: VerdictView
-    rests_on: Sequence[Judgement] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CitedView:
-    """A citation of the sentence: its document, and what was found out of it."""
-
-    number: int
-    passage: Passage
-    relevant: FindingView
-    attests: FindingView
-
-
-@dataclass(frozen=True, slots=True)
-class NuggetAsked:
-    """A nugget's answer that the sentence was asked for."""
-
-    nugget: str
-    answer: str
-    importance: str
-    verdict: VerdictView
-    why: str
-    judgement: Judgement
-
-
 def show_sentence(
-    catalogue: Catalogue, at: ReportAt, report: JudgedReport, line: SentenceLine
+    catalogue: Catalogue,
+    at: ReportAt,
+    report: JudgedReport | None,
+    line: SentenceLine,
+    total: int,
 ) -> Shown:
-    """Show a sentence of a judged report."""
-    sentence = report.sentences[line.n - 1]
-    linked = catalogue.links(at, line.n - 1)
-    asked = list(_nuggets(catalogue, report, linked))
+    """Show a sentence of a judged report, or (None) of a response; `total` is how many it has."""
+    if report is None:
+        told: dict[str, Any] = {"cited": list(cited_by_answered(catalogue, at, line))}
+        told |= {"findings": [], "nuggets": []}
+    else:
+        told = _judged(catalogue, at, report, line)
     values = {
         "at": at,
         "source": catalogue.source(at.source),
         "topic": catalogue.topic(at.topic),
         "line": line,
-        "total": len(report.sentences),
+        "total": total,
+        **told,
+    }
+    return Shown("inspecting/sentence.html.j2", values)
+
+
+def _judged(
+    catalogue: Catalogue, at: ReportAt, report: JudgedReport, line: SentenceLine
+) -> dict[str, Any]:
+    sentence = report.sentences[line.n - 1]
+    linked = catalogue.links(at, line.n - 1)
+    asked = list(_nuggets(catalogue, report, linked))
+    return {
         "cited": list(_cited(catalogue, at, sentence, line, linked)),
         "findings": list(_findings(sentence, linked)),
         "nuggets": sorted(asked, key=lambda one: _ORDER[one.verdict.state]),
     }
-    return Shown("inspecting/sentence.html.j2", values)
 
 
 _ORDER: Mapping[str, int] = {"unscored": 0, "yes": 1, "no": 2}
@@ -90,7 +75,7 @@ def _cited(
         evidence, text = _of_judgement(catalogue, at, attests.rests_on, one.doc_id in held)
         passage = passage_of(one.doc_id, held, text, evidence)
         relevant = _finding("relevant", one.relevant, linked, one.doc_id)
-        yield CitedView(shown.number, passage, relevant, attests)
+        yield CitedView(shown.number, passage, [attests, relevant])
 
 
 def _of_judgement(
@@ -113,7 +98,7 @@ def _of_judgement(
 def _finding(node: str, finding: Finding, linked: Sequence[Linked], about: str = "") -> FindingView:
     verdict = of_finding(finding, _WORDS.get(node, ("yes", "no")))
     own = [one.judgement for one in linked if one.node == node and one.about == about]
-    return FindingView(node, NODES[node][0], verdict, own)
+    return FindingView(NODES[node][0], verdict, own)
 
 
 def _findings(sentence: JudgedSentence, linked: Sequence[Linked]) -> Iterator[FindingView]:
@@ -135,7 +120,7 @@ def _nuggets(
         if nugget is not None and isinstance(place, int) and 0 <= place < len(nugget.answers):
             answer = nugget.answers[place].text
         found = one.judgement
-        verdict = of_value(found.value, found.probability, found.unscored)
+        verdict = of_value(found.value, found.probability, found.unscored).given("", row)
         if nugget is not None and nugget.is_claim:
             answer = ""
         yield NuggetAsked(
@@ -143,14 +128,5 @@ def _nuggets(
             answer,
             nugget.importance if nugget else "",
             verdict,
-            _explanation(row),
             found,
         )
-
-
-def _explanation(row: Mapping[str, Any]) -> str:
-    said = row.get("explanation")
-    notes = row.get("notes")
-    partly = isinstance(notes, dict) and notes.get("partial") is True
-    text = said if isinstance(said, str) else ""
-    return f"{text} (given in part, which is a no)".strip() if partly else text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.reports.records import JudgedReport
 from pnyx.records import judged_text
+from pnyx.restricted import hides_text
 from pnyx.serve.inspecting.exchanges import Block
 from pnyx.view.text import Segment, cut, locate, one_line, web_address
 
@@ -55,6 +56,8 @@ def marked(text: str, *evidence: str) -> tuple[Segment, ...]:
 def passages_of(catalogue: Catalogue, run: str, topic: str) -> dict[str, tuple[str, str, str]]:
     """Return id -> title, address and text of the documents that a run's responses embed."""
     found: dict[str, tuple[str, str, str]] = {}
+    if hides_text():
+        return found
     for at in catalogue.reports(run=run, topic=topic, kind="response"):
         for name, document in catalogue.response(at).documents.items():
             if document.text.strip():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pnyx.judge.reports.records import Finding, JudgedCitation, Outcome, Step
@@ -100,6 +100,14 @@ class VerdictView:
     by: str = ""
     why: str = ""
 
+    def given(self, by: str, row: Mapping[str, Any]) -> VerdictView:
+        """Return it with who gave it, and the reason that a line of answers states."""
+        said, notes = row.get("explanation"), row.get("notes")
+        why = said if isinstance(said, str) else ""
+        if isinstance(notes, dict) and notes.get("partial") is True:
+            why = f"{why} (given in part, which is a no)".strip()
+        return replace(self, by=by, why=self.why or why)
+
 
 def of_finding(finding: Finding, words: tuple[str, str] = ("yes", "no")) -> VerdictView:
     """Return a finding of a judged report as a verdict."""
@@ -113,13 +121,19 @@ def of_finding(finding: Finding, words: tuple[str, str] = ("yes", "no")) -> Verd
 _ORDERS: Final = {"a": "the first is better", "b": "the second is better", "tie": "neither"}
 
 
-def of_value(value: Any, chance: float | None, unscored: str, scale: Any = None) -> VerdictView:
+def of_value(
+    value: Any,
+    chance: float | None,
+    unscored: str,
+    scale: Any = None,
+    words: tuple[str, str] = ("yes", "no"),
+) -> VerdictView:
     """Return what a line of answers says as a verdict; `why` only where it is unscored."""
     if value is None:
         return VerdictView("unscored", "unscored", "", "", unscored or "no reason given")
     if isinstance(value, bool):
-        word: str = "yes" if value else "no"
-        return VerdictView("yes" if value else "no", word, probability(chance))
+        said = words[0] if value else words[1]
+        return VerdictView("yes" if value else "no", said, probability(chance))
     if isinstance(value, int | float):
         of = f" of {_bounds(scale)}" if _bounds(scale) else ""
         return VerdictView("uncited", f"{value:g}{of}")
