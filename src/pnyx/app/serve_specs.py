@@ -33,4 +33,10 @@ class ViewSpec(Spec, heading="Pages"):
         "Write all pages as files into this folder, instead of serving them.",
         metavar="DIR",
     )
+    store: str | None = file_opt(
+        None,
+        "Judgement store with the prompts and replies behind judgements.",
+        metavar="FILE",
+        shown="the one that the results name",
+    )
     fresh: bool = opt(False, "Read everything again, whatever the cache holds.")

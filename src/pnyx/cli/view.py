@@ -49,7 +49,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
         return _export(results, view)
     from pnyx.serve.inspecting.opening import Current
 
-    current = Current(results, fresh=view.fresh)
+    current = Current(results, fresh=view.fresh, store=_store(view))
     catalogue = current.get()
     _warn(catalogue)
     if as_json:
@@ -66,9 +66,19 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
 def _export(results: Sequence[str], view: ViewSpec) -> int:
     from pnyx.serve.inspecting.opening import open_catalogue
 
-    catalogue = open_catalogue(results, fresh=view.fresh)
+    catalogue = open_catalogue(results, fresh=view.fresh, store=_store(view))
     _warn(catalogue)
     raise OptionError("--export is not there yet")
+
+
+def _store(view: ViewSpec) -> str:
+    """Return the judgement store that is named, if it is one; empty for none."""
+    if view.store is None:
+        return ""
+    from pnyx.judge.store.store import Store
+
+    Store(view.store, read_only=True).close()
+    return view.store
 
 
 def _warn(catalogue: Catalogue) -> None:

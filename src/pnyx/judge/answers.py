@@ -166,7 +166,7 @@ def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]
 
 def verdict_fields(answer: Answer) -> dict[str, Any]:
     """Return the fields of an `answers.jsonl` line that come from the answer alone."""
-    judged = answer if isinstance(answer, Judged) else None
+    judged, by = answer if isinstance(answer, Judged) else None, answer.provenance
     return {
         "value": judged.value if judged else None,
         "probability": judged.probability if judged else None,
@@ -177,7 +177,8 @@ def verdict_fields(answer: Answer) -> dict[str, Any]:
         "method": answer.provenance.method,
         "prompt_hash": answer.provenance.prompt_hash,
         "notes": dict(answer.notes) or None,
-        **({"asked": list(answer.provenance.asked)} if answer.provenance.asked else {}),
+        **({"threshold": by.details["threshold"]} if "threshold" in by.details else {}),
+        **({"asked": list(by.asked)} if by.asked else {}),
     }
 
 

@@ -43,12 +43,7 @@ def build_asking(service: AskService, token: str = "", *, warm: bool = True) -> 
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
 
-<<<<<<< HEAD
     answered = [*api_routes(service), *routes(service)]
-    site = Site(service.name, nav=(("Ask", ()),), scripts=("htmx.min.js", "htmx-sse.min.js"))
-=======
-    routes = [*api_routes(service), *_pages(service)]
     site = Site(service.name, nav=(("Ask", ()),), scripts=("htmx.min.js", "asking.js"))
->>>>>>> 20b
     state = (lambda: "ok" if service.ready else "warming") if warm else None
     return build_app(answered, site, token=token, lifespan=running, state=state)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.serve.application import build_app, html, not_found
 from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.comparing import chosen_pair
 from pnyx.serve.inspecting.opening import Current
 from pnyx.serve.inspecting.pages import Page, all_pages, resolve
 from pnyx.serve.inspecting.searching import search
@@ -59,5 +60,9 @@ def view_app(current: Current, *, token: str = "") -> Guard:
             raise not_found(str(error)) from error
         return html(request, "inspecting/search.html.j2", here=("search",), q=words, listed=found)
 
-    routes = [Route("/search", searched), Route("/{path:path}", shown)]
+    routes = [
+        Route("/search", searched),
+        Route("/compare/pair", chosen_pair),
+        Route("/{path:path}", shown),
+    ]
     return build_app(routes, site_of(current.paths, pages, served=True), token=token)

@@ -69,9 +69,17 @@ class Page:
 
 def all_pages() -> tuple[Page, ...]:
     """Return every page; a name stands once."""
-    from pnyx.serve.inspecting import leaderboard, lists, overview, topics
+    from pnyx.serve.inspecting import (
+        comparing,
+        judgement,
+        leaderboard,
+        lists,
+        overview,
+        report,
+        topics,
+    )
 
-    modules = (overview, leaderboard, topics, lists)
+    modules = (overview, leaderboard, topics, lists, report, judgement, comparing)
     return tuple(page for module in modules for page in module.PAGES)
 
 
