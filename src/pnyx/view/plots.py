@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pnyx.errors import shorten
 from pnyx.view.svg import (
-    COLOUR,
     MARGIN,
     Axes,
     bar,
@@ -118,11 +117,11 @@ def _interval_panel(panel: Panel, axes: Axes) -> list[str]:
 # F1 over thresholds beside F1 over k -------------------------------------------------------------
 
 _SERIES = (
-    ("precision", "#2f7d4f", "6 4", 1.5),
-    ("recall", "#5f6368", "2 3", 1.5),
-    ("f1", COLOUR, "", 2.5),
+    ("precision", "s3", "6 4", 1.5),
+    ("recall", "s4", "2 3", 1.5),
+    ("f1", "s1", "", 2.5),
 )
-"""Field of the curves, colour, dashes and width; the last is drawn over the others."""
+"""Field of the curves, class, dashes and width; the last is drawn over the others."""
 
 
 def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
@@ -156,8 +155,8 @@ def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
 
 def _legend(x: float, y: float) -> list[str]:
     parts = []
-    for name, colour, dashes, width in reversed(_SERIES):
-        parts.append(drawn_path([(x, y - 4), (x + 28, y - 4)], colour, dashes, width))
+    for name, series, dashes, width in reversed(_SERIES):
+        parts.append(drawn_path([(x, y - 4), (x + 28, y - 4)], series, dashes, width))
         parts.append(drawn_text("F1" if name == "f1" else name, x + 34, y))
         x += 110
     return parts
@@ -166,14 +165,14 @@ def _legend(x: float, y: float) -> list[str]:
 def _curves(
     curve: Curve, axes: Axes, place: Callable[[float], float], shown: Sequence[tuple[float, str]]
 ) -> list[str]:
-    def points(series: Sequence[Measured], end: str) -> list[tuple[float, float]]:
-        found = [(at, getattr(m, end)) for at, m in zip(curve.at, series, strict=True)]
+    def points(measured: Sequence[Measured], end: str) -> list[tuple[float, float]]:
+        found = [(at, getattr(m, end)) for at, m in zip(curve.at, measured, strict=True)]
         return [(place(at), value) for at, value in found if value is not None]
 
     parts = axes.up(_TENTHS) + axes.across(shown)
     parts += axes.band(points(curve.f1, "low"), points(curve.f1, "high"))
-    for name, colour, dashes, width in _SERIES:
-        parts.append(axes.path(points(getattr(curve, name), "value"), colour, dashes, width))
+    for name, series, dashes, width in _SERIES:
+        parts.append(axes.path(points(getattr(curve, name), "value"), series, dashes, width))
     return parts
 
 

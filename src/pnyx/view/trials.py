@@ -7,7 +7,7 @@ from typing import Any
 
 from pnyx.errors import shorten
 from pnyx.measure.core.base import Measured
-from pnyx.view.svg import COLOUR, MARGIN, Axes, document, drawn_text, ticks
+from pnyx.view.svg import MARGIN, SERIES, Axes, document, drawn_text, ticks
 from pnyx.view.tables import Column, Table
 
 __all__ = ["curve_plot", "figure", "rater_table", "rater_title", "trial_lines", "trial_tables"]
@@ -18,7 +18,6 @@ _KINDS = {
     "human-human": "people and people",
     "raters": "raters of one file",
 }
-_COLOURS = (COLOUR, "#8a5a00", "#2f7d4f", "#5f6368", "#9b2d5c")
 Row = Mapping[str, Any]
 
 
@@ -123,8 +122,8 @@ def curve_plot(row: Row) -> str:
     parts = [drawn_text(f"{row['trial']}: {row['outcome']}", MARGIN, MARGIN + 8, "head")]
     parts += axes.up([(tick, f"{tick:.1f}") for tick in marks if tick <= 1])
     parts += axes.across([(level / most, _level(level, unit)) for level in levels if level])
-    for number, (name, curve) in enumerate(list(curves.items())[: len(_COLOURS)]):
-        colour = _COLOURS[number]
+    for number, (name, curve) in enumerate(list(curves.items())[: len(SERIES)]):
+        series = SERIES[number]
         points = [
             (level / most, figure(point))
             for level, point in zip(levels, curve["points"], strict=True)
@@ -133,11 +132,9 @@ def curve_plot(row: Row) -> str:
             low = [(x, m.low) for x, m in points if m.low is not None]
             high = [(x, m.high) for x, m in points if m.high is not None]
             parts += axes.band(low, high)
-        parts.append(axes.path([(x, m.value) for x, m in points if m.value is not None], colour))
-        parts.append(
-            f'<g style="fill: {colour}">'
-            f"{drawn_text(shorten(name, 30), axes.x(1) + 10, axes.top + 16 * number + 10)}</g>"
-        )
+        parts.append(axes.path([(x, m.value) for x, m in points if m.value is not None], series))
+        place = axes.x(1) + 10, axes.top + 16 * number + 10
+        parts.append(drawn_text(shorten(name, 30), *place, f"ink {series}"))
     label = "share of documents replaced" if unit == "share" else "sentences contradicted"
     parts.append(drawn_text(label, axes.x(0.5), axes.y(0) + 34, "tick"))
     title = f"{row['trial']}, {row['task']}: score by level"
