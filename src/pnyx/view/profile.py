@@ -19,7 +19,7 @@ _MOST: Final = 2
 
 
 def profile_order(names: Sequence[str], task: str = "quality") -> list[tuple[str, list[str]]]:
-    """Return the dimensions among `names` by branch of the task's taxonomy, each branch's root first.
+    """Return the dimensions among `names` by branch of the taxonomy, each branch's root first.
 
     What belongs to no branch comes first, under an empty name; unknown names come last.
     """

@@ -1,7 +1,8 @@
-"""Tables, with their notes and legends, as rows rendered once: text, Markdown, HTML, JSON."""
+"""Tables, with notes and legends, as rows rendered once: text, Markdown, HTML, CSV, JSON."""
 
 from __future__ import annotations
 
+import csv
 import io
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -172,6 +173,25 @@ class Table:
             + "".join(f'<p class="{kind}">{escape(line)}</p>\n' for kind, line in below)
         )
 
+    def csv(self) -> str:
+        """Return comma-separated values, unrounded: a line for each row, after one of names.
+
+        An interval has columns of its own (`NAME low`, `NAME high`), and so have counts (`NAME`,
+        `NAME asked`) and marks (`NAME mark`). Text that a spreadsheet would compute is quoted by an
+        apostrophe; control characters are escaped.
+        """
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        marked = [any(isinstance(row[n], Marked) and row[n].mark for row in self.rows if len(row))
+                  for n in range(len(self.columns))]  # fmt: skip
+        pairs = list(zip(self.columns, marked, strict=True))
+        writer.writerow(_safe(name) for column, mark in pairs for name in _names(column, mark))
+        for row in self.rows:
+            if len(row):
+                cells = zip(pairs, row, strict=True)
+                writer.writerow(_safe(v) for (c, mark), cell in cells for v in _apart(c, cell, mark))
+        return stream.getvalue()
+
     def json(self) -> list[dict[str, Any]]:
         """Return an object for each row, its values unrounded."""
         names = [column.key or column.name for column in self.columns]
@@ -188,6 +208,35 @@ class Table:
             for row in self.rows
         ]
         return [[shorten(column.name, _LONGEST) for column in self.columns], *rows]
+
+
+def _names(column: Column, marked: bool) -> list[str]:
+    name = column.key or column.name
+    ends = {"figure": ["", " low", " high"], "interval": [" low", " high"], "counts": ["", " asked"]}
+    return [name + end for end in (*ends.get(column.kind, [""]), *([" mark"] if marked else []))]
+
+
+def _apart(column: Column, value: Any, marked: bool) -> list[Any]:
+    """Return the parts of a cell in the order of `_names`; None for one that is not there."""
+    mark = [value.mark if isinstance(value, Marked) else ""] if marked else []
+    value = value.value if isinstance(value, Marked) else value
+    is_measured = isinstance(value, Measured)
+    if column.kind == "figure":
+        found = [value.value, value.low, value.high] if is_measured else [value, None, None]
+    elif column.kind == "interval":
+        found = [value.low, value.high] if is_measured else list(value or (None, None))
+    elif column.kind == "counts":
+        found = [value.scored, value.asked] if is_measured else list(value or (None, None))
+    else:
+        found = [value.value if is_measured else value]
+    return [*found, *mark]
+
+
+def _safe(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = shorten(value, _LONGEST)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def _plain(value: Any) -> Any:
