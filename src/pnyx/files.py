@@ -35,8 +35,10 @@ __all__ = [
     "parse_json_object",
     "read_head",
     "read_jsonl",
+    "read_line_at",
     "read_lines",
     "scan_lines",
+    "scan_raw_lines",
 ]
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -159,22 +161,34 @@ def scan_lines(
     path: str | Path, *, keepends: bool = False
 ) -> Iterator[tuple[int, str | InputError]]:
     """Like `read_lines`, but an undecodable line is yielded as its error and reading goes on."""
+    for number, _, raw in scan_raw_lines(path):
+        try:
+            line = _decode(raw, path, number)
+        except InputError as error:
+            yield number, error
+        else:
+            yield number, line if keepends else line.rstrip("\r\n")
+
+
+def scan_raw_lines(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (1-based number, place, bytes) of each line; `place` is for `read_line_at`."""
     with open_binary(path) as stream:
-        number = 0
-        while True:
-            raw = guarded(lambda: stream.readline(MAX_LINE_BYTES + 1), str(path))
-            if not raw:
-                return
+        number, place = 0, 0
+        while raw := guarded(lambda: stream.readline(MAX_LINE_BYTES + 1), str(path)):
             number += 1
             if len(raw) > MAX_LINE_BYTES:
                 limit = MAX_LINE_BYTES // (1024 * 1024)
                 raise InputError(f"line is longer than {limit} MB", path=path, line=number)
-            try:
-                line = _decode(raw, path, number)
-            except InputError as error:
-                yield number, error
-            else:
-                yield number, line if keepends else line.rstrip("\r\n")
+            yield number, place, raw
+            place += len(raw)
+
+
+def read_line_at(path: str | Path, place: int, number: int) -> str:
+    """Return the line of a file, gzip or not, at a place that `scan_raw_lines` gave."""
+    with open_binary(path) as stream:
+        guarded(lambda: stream.seek(place), str(path))
+        raw = guarded(lambda: stream.readline(MAX_LINE_BYTES + 1), str(path))
+    return _decode(raw, path, number).rstrip("\r\n")
 
 
 def _decode(raw: bytes, path: str | Path, number: int) -> str:

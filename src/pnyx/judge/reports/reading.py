@@ -13,7 +13,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.reports.records import NODES, JudgedReport
 from pnyx.judge.verdicts import file_of
 
-__all__ = ["REPORTS", "read_judged_reports"]
+__all__ = ["REPORTS", "parse_judged_report", "read_judged_reports"]
 
 REPORTS = "reports.jsonl"
 """Name of the file in a results folder."""
@@ -27,7 +27,7 @@ def read_judged_reports(path: str | Path) -> Iterator[JudgedReport]:
     or the file holds none.
     """
     file = file_of(path, (REPORTS,))
-    rows = parse_rows(scan_json_objects(file), _report, file)
+    rows = parse_rows(scan_json_objects(file), parse_judged_report, file)
     once = unique(rows, lambda r: (r.run_id, r.topic_id), file, "run and topic")
     yield from (report for _, report in strict(once, file, "judged reports"))
 
@@ -39,7 +39,8 @@ def _adapter() -> Any:
     return TypeAdapter(JudgedReport)
 
 
-def _report(row: Mapping[str, Any]) -> JudgedReport:
+def parse_judged_report(row: Mapping[str, Any]) -> JudgedReport:
+    """Return the report that a line is; InputError, without its place: see above."""
     from pydantic import ValidationError
 
     try:

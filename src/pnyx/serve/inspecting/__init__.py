@@ -1,0 +1,1 @@
+"""`pnyx view`: pages of results, from a catalogue of them that is built once."""

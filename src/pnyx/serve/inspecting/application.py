@@ -1,0 +1,53 @@
+"""`pnyx view`'s application: every page of `pages.all_pages` over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pnyx.serve.application import build_app, html, not_found
+from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.opening import Current
+from pnyx.serve.inspecting.pages import Page, all_pages, resolve
+from pnyx.serve.rendering import Links, Site
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from pnyx.serve.security import Guard
+
+__all__ = ["site_of", "view_app"]
+
+
+def site_of(paths: Sequence[str], pages: Sequence[Page]) -> Site:
+    """Return what all pages of these results show."""
+    first = Path(paths[0]).resolve().name
+    name = first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
+    nav = [(page.nav, (page.name,) if page.name else ()) for page in pages if page.nav]
+    return Site(name, nav)
+
+
+def view_app(current: Current, *, token: str = "") -> Guard:
+    """Return the application that shows results.
+
+    Raises:
+        MissingExtra: Starlette is not installed.
+    """
+    from starlette.routing import Route
+
+    pages = all_pages()
+
+    def shown(request: Request) -> Response:
+        try:
+            page, parts, number = resolve(pages, request.url.path)
+            found = page.show(current.get(), Links(), parts, number)
+        except NotThereError as error:
+            raise not_found(str(error)) from error
+        here: tuple[Any, ...] = (page.name, *parts) if page.name else ()
+        values = {"here": here, **found.values}
+        query = request.query_params.get("q")
+        return html(request, found.template, **values, **({} if query is None else {"q": query}))
+
+    return build_app([Route("/{path:path}", shown)], site_of(current.paths, pages), token=token)

@@ -1,0 +1,158 @@
+"""Measures read into a catalogue: of files, of leaderboards, and those of judged reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pnyx.errors import InputError
+from pnyx.judge.reports.records import JudgedReport
+from pnyx.serve.inspecting.building import Builder
+from pnyx.serve.inspecting.given import Found, read_document
+
+__all__ = [
+    "ReportMeasures",
+    "read_leaderboard",
+    "read_measures",
+    "read_own_measures",
+]
+
+
+def read_own_measures(builder: Builder, source: int, found: Found) -> None:
+    """Read the measures.json of a results folder."""
+    path = found.files["measures"]
+    builder.file(source, path, "measures")
+    document = read_document(Path(path))
+    if document is None:
+        raise InputError("is no JSON object, expected measures", path=path)
+    read_measures(builder, source, document)
+
+
+def read_measures(builder: Builder, source: int, document: Mapping[str, Any]) -> None:
+    """Read what `pnyx measure ... --json` prints: measures of a judge, or of runs."""
+    rows = document.get("runs") or document.get("retrievers")
+    if not isinstance(rows, list):
+        _values(builder, source, None, None, document.get("measures"))
+        _groups(builder, source, None, document.get("per_group"))
+        return
+    for row in rows:
+        if not isinstance(row, dict) or not isinstance(row.get("run"), str):
+            raise InputError("runs: found no name of a run, expected one")
+        run = builder.run(row["run"])
+        _values(builder, source, run, None, row.get("measures"))
+        _groups(builder, source, run, row.get("per_group"))
+    _differences(builder, source, document)
+
+
+def _groups(builder: Builder, source: int, run: int | None, groups: Any) -> None:
+    if isinstance(groups, dict) and run is not None:
+        for topic, measures in groups.items():
+            _values(builder, source, run, builder.topic(topic), measures)
+
+
+def _values(
+    builder: Builder, source: int, run: int | None, topic: int | None, measures: Any
+) -> None:
+    if not isinstance(measures, dict):
+        return
+    for place, (name, told) in enumerate(measures.items()):
+        figures = told if isinstance(told, dict) else {"value": told}
+        if "value" not in figures:
+            continue
+        held = [_number(figures.get(key)) for key in ("value", "low", "high")]
+        counts = [_count(figures.get(key)) for key in ("scored", "asked")]
+        builder.value((source, run, topic, name, place, *held, *counts))
+
+
+def _differences(builder: Builder, source: int, document: Mapping[str, Any]) -> None:
+    for one in document.get("comparisons") or ():
+        if not isinstance(one, dict) or not isinstance(one.get("run"), str):
+            continue
+        p = _number(one.get("p_corrected", one.get("p_adjusted", one.get("p"))))
+        significant = one.get("significant")
+        builder.difference(
+            (
+                source, builder.run(one["run"]),
+                builder.run(str(one.get("baseline") or document.get("baseline") or "")),
+                str(one.get("measure", "")), _number(one.get("difference")),
+                _number(one.get("low")), _number(one.get("high")), p,
+                None if significant is None else int(bool(significant)),
+            )
+        )  # fmt: skip
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def read_leaderboard(builder: Builder, source: int, found: Found) -> None:
+    """Read a leaderboard's file, in any of its formats."""
+    from pnyx.corpora import averaged
+    from pnyx.corpora import read_leaderboard as cells_of
+
+    (path,) = found.files.values()
+    builder.file(source, path, "leaderboard")
+    cells = list(cells_of(path))
+    places: dict[str, int] = {}
+    held: set[tuple[str, str, str]] = set()
+    for cell in [*cells, *averaged(cells)]:
+        key = cell.run_id, cell.topic_id, cell.measure
+        if key in held:
+            continue
+        held.add(key)
+        place = places.setdefault(cell.measure, len(places))
+        whole = cell.topic_id == "all"
+        topic = None if whole else builder.topic(cell.topic_id)
+        builder.value(
+            (source, builder.run(cell.run_id), topic, cell.measure, place, cell.value, None, None,
+             int(cell.value is not None), 1)
+        )  # fmt: skip
+
+
+class ReportMeasures:
+    """The measures of judged reports, run by run: of each report, and their means over topics."""
+
+    def __init__(self, builder: Builder, source: int) -> None:
+        self.builder, self.source = builder, source
+        self.held: dict[int, dict[int, list[float | None]]] = {}
+        self.topics: dict[int, None] = {}
+
+    def take(self, report: JudgedReport, run: int, topic: int) -> None:
+        """Measure a report."""
+        from pnyx.measure.reports.registry import MAIN, measure_report
+
+        found = measure_report(report)
+        self.topics[topic] = None
+        self.held.setdefault(run, {})[topic] = [found[name].value for name in MAIN]
+        for place, name in enumerate(MAIN):
+            one = found[name]
+            self.builder.value(
+                (self.source, run, topic, name, place, one.value, None, None, one.scored, one.asked)
+            )
+
+    def finish(self) -> None:
+        """Add the means over all topics, with intervals."""
+        import numpy as np
+
+        from pnyx.measure.core.base import BOOTSTRAP
+        from pnyx.measure.core.intervals import column_means
+        from pnyx.measure.reports.registry import MAIN
+
+        for run, own in self.held.items():
+            empty: list[float | None] = [None] * len(MAIN)
+            rows = [own.get(topic, empty) for topic in self.topics]
+            table = np.array([[math.nan if x is None else x for x in row] for row in rows])
+            means = column_means(table, BOOTSTRAP)
+            for place, (name, one) in enumerate(zip(MAIN, means, strict=True)):
+                self.builder.value(
+                    (self.source, run, None, name, place, one.value, one.low, one.high, one.scored,
+                     one.asked)
+                )  # fmt: skip

@@ -1,0 +1,149 @@
+"""A catalogue is opened: from the cache where nothing changed, else built anew.
+
+Results stay untouched: the catalogue is in the user's cache folder, named by what was given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pnyx._version import __version__
+from pnyx.errors import InputError
+from pnyx.files import make_folder
+from pnyx.restricted import hides_text
+from pnyx.serve.inspecting.building import Builder
+from pnyx.serve.inspecting.catalogue import Catalogue
+from pnyx.serve.inspecting.given import state_of, what_is_given
+from pnyx.serve.inspecting.reading import read_source
+
+__all__ = ["Current", "cache_folder", "open_catalogue"]
+
+_LAYOUT: Final = 1
+"""Counts up when the tables or what is read into them change."""
+
+_LOOK_AGAIN_SECONDS: Final = 2.0
+
+
+def cache_folder() -> Path:
+    """Return the folder of catalogues: `PNYX_CACHE`, else the user's cache folder."""
+    named = os.environ.get("PNYX_CACHE")
+    if named:
+        return Path(named)
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "pnyx"
+
+
+def open_catalogue(paths: Sequence[str], *, fresh: bool = False) -> Catalogue:
+    """Return the catalogue of results; it is built where none is kept of them as they are now.
+
+    Args:
+        paths: files and folders.
+        fresh: build it anew in any case.
+
+    Raises:
+        InputError: a path does not exist, or nothing in them could be read.
+    """
+    for path in paths:
+        if not Path(path).exists():
+            raise InputError("does not exist, expected a file or a folder of results", path=path)
+    place = cache_folder() / "view" / f"{_name_of(paths)}.sqlite"
+    if not fresh and _is_of(place, state_of(paths)):
+        return Catalogue(place)
+    make_folder(place.parent, 0o700)  # it holds words of people's documents
+    _forget_old(place.parent)
+    _build(paths, place)
+    return Catalogue(place)
+
+
+def _name_of(paths: Sequence[str]) -> str:
+    names = [str(_LAYOUT), __version__, str(hides_text()), *(str(Path(p).resolve()) for p in paths)]
+    return hashlib.blake2b(
+        "\0".join(names).encode("utf-8", "surrogateescape"), digest_size=12
+    ).hexdigest()
+
+
+def _is_of(place: Path, state: dict[str, tuple[int, int]]) -> bool:
+    """Tell whether a catalogue is there, whole, and of files in this state."""
+    if not place.is_file():
+        return False
+    try:
+        uri = f"{place.absolute().as_uri()}?mode=ro&immutable=1"
+        with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
+            rows = connection.execute("SELECT path, size, changed FROM given").fetchall()
+            whole = connection.execute("SELECT count(*) FROM sqlite_stat1").fetchone()[0]
+    except sqlite3.Error:
+        return False
+    return bool(whole) and {path: (size, changed) for path, size, changed in rows} == state
+
+
+def _build(paths: Sequence[str], place: Path) -> None:
+    temporary = place.with_name(f"{place.name}.{os.getpid()}-{threading.get_ident()}")
+    try:
+        given = what_is_given(paths)
+        if not given.sources:
+            shown = ", ".join(paths)
+            raise InputError("holds no results that pnyx writes (docs/viewing.md)", path=shown)
+        builder = Builder(temporary)
+        for found in given.sources:
+            read_source(builder, found)
+        builder.finish(given.files)
+        problems = Catalogue(temporary).sources()
+        if all(one.problem for one in problems):
+            raise InputError(problems[0].problem)
+        temporary.replace(place)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _forget_old(folder: Path, days: int = 30) -> None:
+    """Remove catalogues that were not made anew for long: they can always be built again."""
+    limit = time.time() - days * 86_400
+    for one in folder.glob("*.sqlite*"):
+        with contextlib.suppress(OSError):
+            if one.stat().st_mtime < limit:
+                one.unlink()
+
+
+class Current:
+    """The catalogue of results as they are now: files that change are noticed and read again.
+
+    Args:
+        paths: what was given.
+        fresh: build the first anew.
+
+    Raises:
+        InputError: see `open_catalogue`.
+    """
+
+    def __init__(self, paths: Sequence[str], *, fresh: bool = False) -> None:
+        self.paths = list(paths)
+        self._state = state_of(self.paths)
+        self._catalogue = open_catalogue(self.paths, fresh=fresh)
+        self._looked = time.monotonic()
+        self._lock = threading.Lock()
+
+    def get(self) -> Catalogue:
+        """Return the catalogue; while one thread builds anew, others get the one before."""
+        if time.monotonic() - self._looked < _LOOK_AGAIN_SECONDS:
+            return self._catalogue
+        if not self._lock.acquire(blocking=False):
+            return self._catalogue
+        try:
+            state = state_of(self.paths)
+            if state != self._state:
+                # Where nothing can be read any more, what was read stays to be looked at.
+                with contextlib.suppress(InputError):
+                    self._catalogue = open_catalogue(self.paths)
+                self._state = state
+            self._looked = time.monotonic()
+        finally:
+            self._lock.release()
+        return self._catalogue

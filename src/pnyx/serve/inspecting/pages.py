@@ -1,0 +1,92 @@
+"""Pages of results: what a page is, and all of them. A server and the static export show the same.
+
+A page is a pure function of the catalogue and its address. An address is the page's name, its
+parts, and the number of a page of a list where that is not 1; it has no query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pnyx.serve.inspecting.catalogue import NotThereError
+
+if TYPE_CHECKING:
+    from pnyx.serve.inspecting.catalogue import Catalogue
+    from pnyx.serve.rendering import Links
+
+__all__ = ["Page", "Shown", "all_pages", "resolve"]
+
+Address: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A template under `serve/templates/` and its values."""
+
+    template: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+Show: TypeAlias = "Callable[[Catalogue, Links, Address, int], Shown]"
+"""(catalogue, links, parts, page number from 1) -> page; NotThereError: there is none."""
+
+
+def _once(_: Catalogue) -> Iterable[tuple[Address, int]]:
+    yield (), 1
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page.
+
+    Attributes:
+        name: the first part of its address; empty for the first page.
+        show: makes it.
+        least: how many parts must follow the name.
+        most: how many may; a further one is the number of a page.
+        addresses: yields (parts, how many pages) of everything that can be shown, for the export.
+        nav: what the head of every page calls it; empty where it is not there.
+        exported: whether it is part of an export.
+    """
+
+    name: str
+    show: Show
+    least: int = 0
+    most: int = 0
+    addresses: Callable[[Catalogue], Iterable[tuple[Address, int]]] = _once
+    nav: str = ""
+    exported: bool = True
+
+
+def all_pages() -> tuple[Page, ...]:
+    """Return every page; a name stands once."""
+    from pnyx.serve.inspecting import leaderboard, lists, overview, topics
+
+    modules = (overview, leaderboard, topics, lists)
+    return tuple(page for module in modules for page in module.PAGES)
+
+
+def resolve(pages: Iterable[Page], path: str) -> tuple[Page, Address, int]:
+    """Return the page of an address's path, its parts and page number; NotThereError: none."""
+    first, *parts = path.strip("/").split("/")
+    page = next((one for one in pages if one.name == first), None)
+    if page is None or not page.least <= len(parts) <= page.most + 1 or "" in parts:
+        raise NotThereError("there is no such page")
+    number = 1
+    if len(parts) > page.most:
+        *parts, last = parts
+        if not (last.isascii() and last.isdecimal() and len(last) < 8 and last[0] != "0"):
+            raise NotThereError("there is no such page")
+        number = int(last)
+    return page, tuple(parts), number
+
+
+def addresses(pages: Iterable[Page], catalogue: Catalogue) -> Iterator[tuple[Page, Address, int]]:
+    """Yield every page that an export writes, as `resolve` returns them."""
+    for page in pages:
+        if page.exported:
+            for parts, count in page.addresses(catalogue):
+                for number in range(1, count + 1):
+                    yield page, parts, number
