@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["STATIC", "Links", "Site", "environment", "render", "slug", "static_file"]
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}")
+_KEPT_BACK: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|index|static", re.IGNORECASE)
+"""Names that Windows does not give to files, and those that an export itself needs."""
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 _ROOM, _VIEW = "pnyx.serve", "pnyx.view"
@@ -53,9 +55,24 @@ def slug(name: str) -> str:
     """
     if _PLAIN.fullmatch(name):
         return name
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+    digest = _digest(name)
     head = _ODD.sub("-", name).strip("-")[:40].strip("-")
     return f"{head}-{digest}" if head else digest
+
+
+def _digest(name: str) -> str:
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+
+
+def _portable(name: str) -> str:
+    """Return a `slug` that is another's on no disk, though it tells no case and keeps names back.
+
+    Itself where it is of small letters and digits, else with a hash.
+    """
+    made = slug(name)
+    if made == made.lower() and not made.endswith(".") and not _KEPT_BACK.fullmatch(made):
+        return made
+    return f"{made.rstrip('.')}-{_digest(made)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +90,24 @@ class Links:
     def to(self, *parts: str, anchor: str = "", **query: Any) -> str:
         """Return the address of a page by its parts, e.g. `topic`, the topic's id.
 
-        Parts are made plain by `slug`. `query` is left out of files, which have none.
+        Parts are made plain by `slug`, for files so that they differ on every disk. `query` is left
+        out of files, which have none.
         """
-        path = "/".join(map(slug, parts))
-        if self.files:
-            path = f"{path or 'index'}.html"
+        path = self.path(*parts)
         asked = {k: v for k, v in query.items() if v not in (None, "")}
         asking = f"?{urlencode(asked)}" if asked and not self.files else ""
         return f"{self.root}{path}{asking}" + (f"#{quote(anchor)}" if anchor else "")
+
+    def path(self, *parts: str) -> str:
+        """Return where a page is, without what leads to the first page."""
+        if not self.files:
+            return "/".join(map(slug, parts))
+        return f"{'/'.join(map(_portable, parts)) or 'index'}.html"
+
+    def file(self, *parts: str, ending: str) -> str:
+        """Return the address of a file that stands beside a page: its parts, then its name."""
+        plain = map(_portable if self.files else slug, parts)
+        return f"{self.root}{'/'.join(plain)}.{ending}"
 
     def static(self, name: str) -> str:
         """Return the address of a file of `STATIC`, which changes when the file does."""

@@ -14,7 +14,7 @@ from pnyx.view.tables import Column, Table
 from pnyx.view.text import clean, escape_markdown
 from pnyx.view.trials import curve_plot, figure, rater_table, rater_title, trial_lines, trial_tables
 
-__all__ = ["card_html", "card_markdown"]
+__all__ = ["card_html", "card_markdown", "card_sections"]
 
 Row = Mapping[str, Any]
 Part = Table | str | tuple[str, str]
@@ -24,7 +24,7 @@ Part = Table | str | tuple[str, str]
 def card_markdown(card: Row) -> str:
     """Return a card (`pnyx.audit.make_card`) as Markdown; pictures are left to their tables."""
     lines = [f"# {escape_markdown(_title(card))}\n"]
-    for heading, parts in _sections(card):
+    for heading, parts in card_sections(card):
         lines.append(f"## {escape_markdown(heading)}\n")
         for part in parts:
             if isinstance(part, Table):
@@ -39,7 +39,7 @@ def card_html(card: Row) -> str:
     from markupsafe import Markup
 
     css = template_file("card.css")
-    sections = [(heading, [_shown(part) for part in parts]) for heading, parts in _sections(card)]
+    sections = [(heading, [_shown(part) for part in parts]) for heading, parts in card_sections(card)]
     return (
         environment()
         .get_template("card.html.j2")
@@ -69,7 +69,8 @@ def _title(card: Row) -> str:
     return f"Judge {shorten(card['judge'], 120)}"
 
 
-def _sections(card: Row) -> Iterator[tuple[str, Sequence[Part]]]:
+def card_sections(card: Row) -> Iterator[tuple[str, Sequence[Part]]]:
+    """Yield the parts of a card under their headings."""
     yield "When not to use it", _advice(card)
     yield "What it was asked", _asked(card)
     for one in card["asked"]:

@@ -44,10 +44,24 @@ def view_app(current: Current, *, token: str = "") -> Guard:
             page, parts, number = resolve(pages, request.url.path)
             found = page.show(current.get(), Links(), parts, number)
         except NotThereError as error:
-            raise not_found(str(error)) from error
+            return file_of(request.url.path, error)
         here: tuple[Any, ...] = (page.name, *parts) if page.name else ()
         values = {"here": here, **found.values}
         query = request.query_params.get("q")
         return html(request, found.template, **values, **({} if query is None else {"q": query}))
+
+    def file_of(path: str, error: NotThereError) -> Response:
+        """Return a file that stands beside a page."""
+        above, _, name = path.rpartition("/")
+        try:
+            page, parts, number = resolve(pages, above)
+            kept = page.show(current.get(), Links(), parts, number).files[name]
+        except (NotThereError, KeyError):
+            raise not_found(str(error)) from error
+        from starlette.responses import StreamingResponse
+
+        headers = {"content-disposition": "attachment"}
+        text = (part.encode() for part in kept.parts())
+        return StreamingResponse(text, media_type=kept.kind, headers=headers)
 
     return build_app([Route("/{path:path}", shown)], site_of(current.paths, pages), token=token)

@@ -14,7 +14,7 @@ from pnyx.view.plots import reliability_plot, thresholds_plot
 from pnyx.view.tables import Column, Table
 from pnyx.view.trials import figure, rater_table, rater_title
 
-from .figures import Figure, Section, file_name
+from pnyx.serve.inspecting.figures import Figure, Section, file_name
 
 __all__ = [
     "agreement_sections",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pnyx.serve.inspecting.pages import Kept
 from pnyx.serve.rendering import slug
 from pnyx.view.svg import inline
 from pnyx.view.tables import Table
 
-__all__ = ["Figure", "Section", "file_name"]
+__all__ = ["Figure", "Section", "file_name", "files_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,12 @@ class Figure:
         """Return the endings of the files it can be kept as."""
         return ["svg", "csv"] if self.picture else ["csv"]
 
-    def files(self) -> dict[str, tuple[str, str]]:
-        """Return what can be kept of it: ending of the name -> (media type, text)."""
-        found = {"csv": ("text/csv", self.table.csv())}
-        return {"svg": ("image/svg+xml", self.picture), **found} if self.picture else found
+    def files(self) -> dict[str, Kept]:
+        """Return the files that hold it, by name."""
+        found = {f"{self.name}.csv": Kept("text/csv", lambda: [self.table.csv()])}
+        if self.picture:
+            found[f"{self.name}.svg"] = Kept("image/svg+xml", lambda: [self.picture])
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,11 @@ class Section:
     def key(self) -> str:
         """A name for addresses within its page."""
         return slug(self.heading).lower()
+
+
+def files_of(figures: Iterable[Figure]) -> dict[str, Kept]:
+    """Return the files of a page's figures, by name."""
+    return {name: kept for one in figures for name, kept in one.files().items()}
 
 
 def file_name(path: object) -> str:

@@ -44,7 +44,8 @@ _DOCUMENTS: Final[Sequence[tuple[str, frozenset[str]]]] = tuple(
         ("argued", "question sides judges"),
         ("agreement", "measures compared"),
         ("stress", "trial"),
-        ("card", "judge figures"),
+        ("card", "judge asked trials"),
+        ("measures", "thresholds cutoffs"),
         ("measures", "measures"),
         ("measures", "runs"),
         ("measures", "retrievers"),
@@ -55,7 +56,7 @@ _DOCUMENTS: Final[Sequence[tuple[str, frozenset[str]]]] = tuple(
 
 _KINDS: Final = {"answers": "answers", "labels": "labels"}
 _OF_KIND: Final = {"responses": "responses", "run": "ranking", "leaderboard": "leaderboard",
-                   "nuggets": "nuggets", "questions": "topics"}  # fmt: skip
+                   "nuggets": "nuggets", "questions": "topics", "perspectives": "perspectives"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,29 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.rendering import Links
 
-__all__ = ["Page", "Shown", "all_pages", "resolve"]
+__all__ = ["Kept", "Page", "Shown", "all_pages", "resolve"]
 
 Address: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A template under `serve/templates/` and its values."""
+    """A template under `serve/templates/`, its values, and the files that stand beside it.
+
+    A file's address is that of its page and its own name, e.g. `profile.svg` (`Links.file`).
+    """
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, Kept] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file that belongs to a page: a picture, a table. It is made when it is asked for."""
+
+    kind: str
+    parts: Callable[[], Iterable[str]]
 
 
 Show: TypeAlias = "Callable[[Catalogue, Links, Address, int], Shown]"
@@ -62,9 +74,15 @@ class Page:
 
 def all_pages() -> tuple[Page, ...]:
     """Return every page; a name stands once."""
-    from pnyx.serve.inspecting import leaderboard, lists, overview, topics
+    from pnyx.serve.inspecting import (
+        figure_pages,
+        leaderboard,
+        lists,
+        overview,
+        topics,
+    )
 
-    modules = (overview, leaderboard, topics, lists)
+    modules = (overview, leaderboard, topics, lists, figure_pages)
     return tuple(page for module in modules for page in module.PAGES)
 
 

@@ -16,7 +16,7 @@ from pnyx.measure.core.weighted import numbers
 from pnyx.view.profile import profile_order, profile_plot
 from pnyx.view.tables import Column, Table
 
-from .figures import Figure
+from pnyx.serve.inspecting.figures import Figure
 
 __all__ = ["Group", "Rated", "profile_figure", "profile_of", "scale_found"]
 

@@ -91,6 +91,7 @@ def _results(builder: Builder, source: int, found: Found) -> None:
         ("answers", _answers),
         ("measures", read_own_measures),
         ("run", _ranking),
+        ("summary", _kept),
     ):
         if part in found.files:
             read(builder, source, Found(found.name, found.path, "", {part: found.files[part]}))
@@ -315,6 +316,12 @@ def _topics(builder: Builder, source: int, found: Found) -> None:
     builder.about(source, task="topics", about={"topics": count})
 
 
+def _kept(builder: Builder, source: int, found: Found) -> None:
+    """Keep where a file is; pages read it themselves."""
+    for part, path in found.files.items():
+        builder.file(source, path, part)
+
+
 def _labels(builder: Builder, source: int, found: Found) -> None:
     _answers(builder, source, Found(found.name, found.path, "", {"answers": found.files["labels"]}))
 
@@ -341,6 +348,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "leaderboard": read_leaderboard,
     "nuggets": _nuggets,
     "topics": _topics,
+    "perspectives": _kept,
     "measures": _document,
     "agreement": _document,
     "calibration": _document,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pnyx.view.tables import Column, Table
 from pnyx.view.trials import curve_plot, figure, trial_lines, trial_tables
 
-from .figures import Figure, Section
+from pnyx.serve.inspecting.figures import Figure, Section
 
 __all__ = ["Change", "Example", "examples_of", "trial_section", "trials_table"]
 
