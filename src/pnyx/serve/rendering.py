@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["STATIC", "Links", "Site", "environment", "render", "slug", "static_file"]
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}")
-_KEPT_BACK: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|index|static", re.IGNORECASE)
+_KEPT_BACK: Final = re.compile(
+    r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|index|static", re.IGNORECASE
+)
 """Names that Windows does not give to files, and those that an export itself needs."""
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 

@@ -39,7 +39,9 @@ def card_html(card: Row) -> str:
     from markupsafe import Markup
 
     css = template_file("card.css")
-    sections = [(heading, [_shown(part) for part in parts]) for heading, parts in card_sections(card)]
+    sections = [
+        (heading, [_shown(part) for part in parts]) for heading, parts in card_sections(card)
+    ]
     return (
         environment()
         .get_template("card.html.j2")

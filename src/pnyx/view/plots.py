@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped, shorten
 from pnyx.view.svg import (
     MARGIN,
     Axes,
@@ -70,7 +70,7 @@ class Panel:
 
 def interval_plot(panels: Sequence[Panel], notes: Sequence[str] = ()) -> str:
     """Return the means with their intervals as an SVG document; all panels have the same labels."""
-    labels = [shorten(point.label, _LONGEST) for point in panels[0].points]
+    labels = [escaped(point.label, _LONGEST) for point in panels[0].points]
     gutter = MARGIN + math.ceil(max(map(len, labels)) * _CHARACTER) + 12
     rows = math.ceil(len(panels) / _COLUMNS)
     columns = math.ceil(len(panels) / rows)
@@ -134,7 +134,7 @@ def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
     left = Axes(MARGIN + 34, MARGIN + 56, 340, 240)
     right = Axes(left.x(1) + 94, left.top, left.wide, left.high)
     powers = [(by_k(k), str(k)) for k in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if k <= last]
-    title = f"{shorten(found.judge, 60) or 'annotations'}: which documents to take"
+    title = f"{escaped(found.judge, 60) or 'annotations'}: which documents to take"
     parts = [drawn_text(title, MARGIN, MARGIN + 10, "head"), *_legend(left.left, MARGIN + 32)]
     for axes, curve, place, shown, said in (
         (left, found.thresholds, float, [(t, f"{t:g}") for t, _ in _TENTHS],
@@ -274,7 +274,7 @@ def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence
     axes = Axes(MARGIN + 46, MARGIN + 46, 320, 320)
     base = axes.y(0) + 104
     parts = [
-        drawn_text(shorten(title, 50), MARGIN, MARGIN + 12, "head"),
+        drawn_text(escaped(title, 50), MARGIN, MARGIN + 12, "head"),
         drawn_text("share of yes", MARGIN, axes.top - 8, "note"),
         *axes.up(_TENTHS),
         *axes.across(_TENTHS),

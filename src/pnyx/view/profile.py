@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped
 from pnyx.judge.dimensions import aspects_of, dimensions_of
 from pnyx.measure.core.base import Measured
 from pnyx.view.svg import MARGIN, Axes, document, drawn_line, drawn_text
@@ -83,7 +83,7 @@ def _marks(bounds: tuple[float, float]) -> Iterator[tuple[float, str]]:
 def _legend(names: Sequence[str]) -> list[str]:
     parts, x = [], float(MARGIN)
     for place, name in enumerate(names):
-        shown = shorten(name, 34)
+        shown = escaped(name, 34)
         parts += [_mark(x + 5, MARGIN + 26, place), drawn_text(shown, x + 16, MARGIN + 30, "note")]
         x += 40 + 6.6 * len(shown)
     return parts
@@ -100,7 +100,7 @@ def _row(
     known = dimensions_of(task)
     label = known[name].label if name in known else name
     root = name in known and known[name].under in ("", "overall")
-    parts = [drawn_text(shorten(label, 24), axes.left - 12, y + 16, "end head" if root else "end")]
+    parts = [drawn_text(escaped(label, 24), axes.left - 12, y + 16, "end head" if root else "end")]
     low, span = bounds[0], bounds[1] - bounds[0]
     for place, one in enumerate(measured):
         middle = y + _ROW / 2 + (0 if len(measured) == 1 else 9 * place - 4.5)

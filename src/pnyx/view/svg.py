@@ -15,7 +15,7 @@ from html import escape
 from textwrap import TextWrapper
 from typing import Final, TypeAlias
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped, shorten
 
 __all__ = [
     "MARGIN",
@@ -208,4 +208,4 @@ def ticks(low: float, high: float) -> list[float]:
 
 def clean(text: str) -> str:
     """Return text for XML, which knows no control characters, not even escaped ones."""
-    return escape(shorten(text, 400))
+    return escape(escaped(text, 400))

@@ -83,7 +83,7 @@ def reliability_figure(rows: Sequence[Row], task: str, name: str = "reliability"
 
 def measured_table(measures: Row, names: Mapping[str, str] | None = None) -> Table:
     """Return measures with interval and base, a row for each."""
-    columns = (Column("measure"), Column("value, 95 % interval", "figure", "value"),
+    columns = (Column("measure", "name"), Column("value, 95 % interval", "figure", "value"),
                Column("answers", "counts"))  # fmt: skip
     found = [((names or {}).get(name, name), figure(one)) for name, one in measures.items()]
     return Table(columns, [(name, one, one) for name, one in found])
@@ -114,7 +114,7 @@ def _recalibration(document: Row) -> Iterator[Section]:
 
 
 def _before_after(found: Row) -> Table:
-    columns = (Column("measure"), Column("before", "figure"), Column("after", "figure"),
+    columns = (Column("measure", "name"), Column("before", "figure"), Column("after", "figure"),
                Column("answers", "counts"))  # fmt: skip
     names = [name for name in found["before"] if name in found["after"]]
     rows = [(_MEASURES.get(n, n), figure(found["before"][n]), figure(found["after"][n]),
@@ -124,7 +124,7 @@ def _before_after(found: Row) -> Table:
 
 def _selective(sure: Row) -> Section:
     columns = (
-        Column("answer"), Column("kept where the probability is"), Column("kept", "counts"),
+        Column("answer", "name"), Column("kept where the probability is", "name"), Column("kept", "counts"),
         Column("wrong", "count"), Column("at most wrong, 95 %", "share"),
     )  # fmt: skip
     places = {"no": ("at most", sure["low"]), "yes": ("at least", sure["high"])}
@@ -162,7 +162,7 @@ def thresholds_section(document: Row) -> Section:
         str(document["judge"]), by_threshold, by_k, _choice(document["best_threshold"]),
         _choice(document["best_cutoff"]), figure(document["gain"]), {}, {}, BOOTSTRAP,
     )  # fmt: skip
-    columns = (Column("by"), Column("at", "number"), Column("F1", "figure"),
+    columns = (Column("by", "name"), Column("at", "number"), Column("F1", "figure"),
                Column("precision", "figure"), Column("recall", "figure"))  # fmt: skip
     rows = [
         (name, at, *points)

@@ -128,8 +128,8 @@ def _cell(table: Table, row: int, column: int, reason: str) -> Cell:
 def matrix_table(matrix: Matrix) -> Shown:
     """Return the matrix as a table, a row for each pair: what a file of it holds."""
     columns = (
-        Column("perspective"), Column("side"), Column("rank", "count"), Column("document"),
-        Column("supports"), Column("probability", "number"), Column("unscored"),
+        Column("perspective", "name"), Column("side", "name"), Column("rank", "count"), Column("document", "name"),
+        Column("supports", "name"), Column("probability", "number"), Column("unscored", "name"),
     )  # fmt: skip
     rows = [
         (row.perspective.id, row.perspective.stance or "", rank, document,

@@ -37,9 +37,7 @@ __all__ = ["PAGES"]
 _DRAWN: Final = 40
 """Topics that the picture shows; the table has all."""
 
-_PAIRS: Final = (
-    "FROM judgement j WHERE j.perspective != '' AND j.doc != '' AND j.task IN ('support', 'perspectives', '')"
-)
+_PAIRS: Final = "FROM judgement j WHERE j.perspective != '' AND j.doc != '' AND j.task IN ('support', 'perspectives', '')"
 
 
 @lru_cache(maxsize=8)
@@ -178,6 +176,7 @@ def _overview(catalogue: Catalogue, sources: Sequence[Source]) -> Shown:
         sections.append(Section(source.name, (_pairs(source),), [figure]))
     values = {
         "title": "Perspectives", "crumbs": [], "outcome": None, "choices": choices,
+        "more": "Question by question",
         "lead": "Which perspectives on each question the documents found support.",
         "sections": sections, "base": ("perspectives",),
     }  # fmt: skip
@@ -195,8 +194,9 @@ def _source(catalogue: Catalogue, source: Source) -> Shown:
              for one in _topics(catalogue, source)]  # fmt: skip
     values = {
         "title": f"Perspectives: {source.name}", "crumbs": [("Perspectives", ("perspectives",))],
-        "lead": _pairs(source), "outcome": None, "choices": [("Matrix by question", found, len(found))],
+        "lead": _pairs(source), "outcome": None, "choices": [("Which document supports which perspective", found, len(found))],
         "sections": [Section("Covered", (), [figure])], "base": ("perspectives", source.name),
+        "more": "Question by question",
     }  # fmt: skip
     return Shown("inspecting/profile.html.j2", values, files_of([figure]))
 
@@ -210,7 +210,7 @@ def _covered(catalogue: Catalogue, source: Source, name: str) -> Figure:
              *(matrix.measures[m].value if m in matrix.measures else None for m in measures))
             for matrix in found.values()]  # fmt: skip
     means = column_means(np.stack([numbers(row) for row in rows]))
-    columns = [Column("question"), Column("perspectives", "count"), Column("covered", "count"),
+    columns = [Column("question", "name"), Column("perspectives", "count"), Column("covered", "count"),
                Column("missing", "count"), Column("open", "count"), Column("documents", "count")]  # fmt: skip
     columns += [Column(one, "figure") for one in ("share covered", *measures)]
     table: list[Sequence[Any]] = [
@@ -280,4 +280,4 @@ def addresses(catalogue: Catalogue) -> Iterator[tuple[tuple[str, ...], int]]:
                 yield (source.name, topic, run), 1
 
 
-PAGES = (Page("perspectives", show, 0, 3, addresses, nav="Perspectives"),)
+PAGES = (Page("perspectives", show, 0, 3, addresses),)

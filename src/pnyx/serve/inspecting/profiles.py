@@ -95,7 +95,7 @@ def profile_figure(
     known = dimensions_of("quality")
     names = list(dict.fromkeys(d for group in groups for d in group.means))
     several = len(groups) > 1
-    columns = [Column("family"), Column("dimension")]
+    columns = [Column("family", "name"), Column("dimension", "name")]
     for group in groups:
         title = f"{group.name}: mean" if several else "mean"
         counted = f"{group.name}: texts" if several else "texts"

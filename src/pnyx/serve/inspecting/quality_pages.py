@@ -148,7 +148,7 @@ def _overview(catalogue: Catalogue) -> Shown:
     sources = rated_sources(catalogue)
     if not sources:
         values = {"title": "Quality profile", "crumbs": [], "lead": "", "outcome": None,
-                  "sections": [], "base": ("quality",), "choices": []}  # fmt: skip
+                  "sections": [], "base": ("quality",), "choices": [], "more": ""}  # fmt: skip
         return Shown("inspecting/profile.html.j2", values)
     first = sources[:2]
     scales = [bounds_of(catalogue, one.id, one.name) for one in first]
@@ -210,7 +210,7 @@ def _page(
             "families of Wachsmuth et al. (2017).")  # fmt: skip
     values = {
         "title": title, "crumbs": crumbs, "lead": lead, "outcome": None, "base": base,
-        "choices": choices, "sections": [Section("Profile", (), [figure])],
+        "choices": choices, "more": "Profiles of parts", "sections": [Section("Profile", (), [figure])],
     }  # fmt: skip
     return Shown("inspecting/profile.html.j2", values, files_of([figure]))
 
@@ -232,4 +232,4 @@ def addresses(catalogue: Catalogue) -> Iterator[tuple[tuple[str, ...], int]]:
             yield (source.name, "with", other.name), 1
 
 
-PAGES = (Page("quality", show, 0, 3, addresses, nav="Quality"),)
+PAGES = (Page("quality", show, 0, 3, addresses),)

@@ -20,7 +20,7 @@ _EXAMPLES: Final = 5
 def trials_table(summaries: Iterable[Row]) -> Table:
     """Return a row for each trial: its outcome and its main measure."""
     columns = (
-        Column("trial"), Column("task"), Column("judge"), Column("outcome"), Column("measure"),
+        Column("trial", "name"), Column("task", "name"), Column("judge", "name"), Column("outcome", "name"), Column("measure", "name"),
         Column("value, 95 % interval", "figure", "value"), Column("of", "counts"),
     )  # fmt: skip
     rows = []
@@ -45,14 +45,17 @@ def trial_section(row: Row) -> Section:
         figures.append(Figure("curve", "Score by amount", picture, tables[1], told))
         del tables[1]
     names = ["measures", "levels", "grid", "ways"]
-    figures += [Figure(name, _titled(name), "", one) for name, one in zip(names, tables, strict=False)]
+    figures += [
+        Figure(name, _titled(name), "", one) for name, one in zip(names, tables, strict=False)
+    ]
     interval = row["interval"]
     drawn = []
     if interval.get("draws"):
         drawn = [f"95 % intervals: {interval['draws']:,} draws of {interval['clusters']} "
                  f"{interval['clustered_by']}s, percentiles."]  # fmt: skip
-    lines = [f"{line[:1].upper()}{line[1:]}." for line in trial_lines(row)[1:]]
-    return Section("What came of it", [*lines, *drawn], figures)
+    # What was expected and what was wrong stand above, in the notice.
+    line = trial_lines(row)[-1]
+    return Section("What came of it", [f"{line[:1].upper()}{line[1:]}.", *drawn], figures)
 
 
 def _titled(name: str) -> str:

@@ -50,8 +50,10 @@ def _kind(document: Row) -> str:
         return "card"
     measured = document.get("measures")
     told = {"reliability", "compared", "thresholds"} & document.keys()
-    if document.get("format") == "pnyx-calibration" or told and (
-        isinstance(measured, dict) or "thresholds" in document
+    if (
+        document.get("format") == "pnyx-calibration"
+        or told
+        and (isinstance(measured, dict) or "thresholds" in document)
     ):
         return "calibration"
     return ""
@@ -93,7 +95,9 @@ def _links(label: str, name: str, found: Sequence[tuple[Source, Row]]) -> list[A
 
 def _list(title: str, name: str, lead: str, catalogue: Catalogue) -> Shown:
     found = found_of(catalogue, name)
-    values = _values(title, (name,), [], lead=lead, choices=_links("Sources", name, found))
+    values = _values(
+        title, (name,), [], lead=lead, more="One by one", choices=_links("Sources", name, found)
+    )
     return Shown("inspecting/profile.html.j2", values)
 
 
@@ -146,8 +150,7 @@ def show_stress(catalogue: Catalogue, links: Links, parts: Sequence[str], number
         return _trials(catalogue)
     source, document = _of(catalogue, "stress", parts[0])
     section: Section = _checked(source, trial_section, document)
-    folder = Path(source.path)
-    items = folder / "items.jsonl"
+    items = Path(source.files.get("answers", "")).with_name("items.jsonl")
     examples: list[Any] = []
     if "answers" in source.files and items.is_file() and not hides_text():
         answers = (row for _, row in catalogue.rows(source.name))
@@ -179,7 +182,7 @@ def _trials(catalogue: Catalogue) -> Shown:
                                       one.table, one.told))  # fmt: skip
         sections = [Section("All trials", (), figures)]
     values = _values(
-        "Trials", ("stress",), sections, choices=_links("Trial by trial", "stress", found),
+        "Trials", ("stress",), sections, choices=_links("Trials", "stress", found), more="One by one",
         lead="Items were changed in ways whose effect is known. Does the judge notice?",
     )  # fmt: skip
     return Shown("inspecting/profile.html.j2", values, files_of(figures))
@@ -247,7 +250,7 @@ def _addresses(kind: str) -> Any:
 
 
 PAGES = (
-    Page("calibration", show_calibration, 0, 1, _addresses("calibration"), nav="Calibration"),
-    Page("stress", show_stress, 0, 1, _addresses("stress"), nav="Trials"),
-    Page("card", show_card, 0, 1, _addresses("card"), nav="Cards"),
+    Page("calibration", show_calibration, 0, 1, _addresses("calibration")),
+    Page("stress", show_stress, 0, 1, _addresses("stress")),
+    Page("card", show_card, 0, 1, _addresses("card")),
 )
