@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
 
-__all__ = ["ServerSpec"]
+__all__ = ["ServerSpec", "ViewSpec"]
 
 
 class ServerSpec(Spec, heading="Server"):
@@ -23,3 +23,14 @@ class ServerSpec(Spec, heading="Server"):
         env="PNYX_TOKEN",
         metavar="TOKEN",
     )
+
+
+class ViewSpec(Spec, heading="Pages"):
+    """How results are shown."""
+
+    export: str | None = file_opt(
+        None,
+        "Write all pages as files into this folder, instead of serving them.",
+        metavar="DIR",
+    )
+    fresh: bool = opt(False, "Read everything again, whatever the cache holds.")

@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "compare": "Compare leaderboards with each other and with people's.",
     "audit": "How far a judge can be trusted: agreement with people, trials, one page on it.",
     "bench": "Compare retrievers: do they show every side?",
+    "view": "Look at results in a browser: leaderboards, reports, judgements, figures.",
     "calibrate": "Recalibrate a judge's probabilities on labels, and find when its "
     "answers are certain.",
     "store": "Inspect, clean, export and merge judgement stores.",

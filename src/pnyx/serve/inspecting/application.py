@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pnyx.serve.application import build_app, html, not_found
 from pnyx.serve.inspecting.catalogue import NotThereError
 from pnyx.serve.inspecting.opening import Current
 from pnyx.serve.inspecting.pages import Page, all_pages, resolve
+from pnyx.serve.inspecting.searching import search
 from pnyx.serve.rendering import Links, Site
 
 if TYPE_CHECKING:
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["site_of", "view_app"]
 
 
-def site_of(paths: Sequence[str], pages: Sequence[Page]) -> Site:
-    """Return what all pages of these results show."""
+def site_of(paths: Sequence[str], pages: Sequence[Page], *, served: bool = False) -> Site:
+    """Return what all pages of these results show; only a server can search."""
     first = Path(paths[0]).resolve().name
     name = first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
     nav = [(page.nav, (page.name,) if page.name else ()) for page in pages if page.nav]
+    nav += [("Search", ("search",))] if served else []
     return Site(name, nav)
 
 
@@ -45,10 +47,17 @@ def view_app(current: Current, *, token: str = "") -> Guard:
             found = page.show(current.get(), Links(), parts, number)
         except NotThereError as error:
             return file_of(request.url.path, error)
-        here: tuple[Any, ...] = (page.name, *parts) if page.name else ()
-        values = {"here": here, **found.values}
-        query = request.query_params.get("q")
-        return html(request, found.template, **values, **({} if query is None else {"q": query}))
+        here = (page.name, *parts) if page.name else ()
+        return html(request, found.template, **{"here": here, "number": number, **found.values})
+
+    def searched(request: Request) -> Response:
+        words, page = request.query_params.get("q", "")[:500], request.query_params.get("page", "1")
+        try:
+            number = int(page) if page.isascii() and page.isdecimal() and len(page) < 6 else 1
+            found = search(current.get(), words, max(1, number))
+        except NotThereError as error:
+            raise not_found(str(error)) from error
+        return html(request, "inspecting/search.html.j2", here=("search",), q=words, listed=found)
 
     def file_of(path: str, error: NotThereError) -> Response:
         """Return a file that stands beside a page."""
@@ -64,4 +73,5 @@ def view_app(current: Current, *, token: str = "") -> Guard:
         text = (part.encode() for part in kept.parts())
         return StreamingResponse(text, media_type=kept.kind, headers=headers)
 
-    return build_app([Route("/{path:path}", shown)], site_of(current.paths, pages), token=token)
+    routes = [Route("/search", searched), Route("/{path:path}", shown)]
+    return build_app(routes, site_of(current.paths, pages, served=True), token=token)

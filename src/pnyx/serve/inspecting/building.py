@@ -16,10 +16,16 @@ from pnyx.errors import InputError
 from pnyx.serve.inspecting.given import Found
 from pnyx.serve.rendering import slug
 
-__all__ = ["FACETS", "Builder"]
+__all__ = ["FACETS", "SEARCHED", "SENTENCES_A_REPORT", "Builder"]
 
 FACETS: Final = ("value", "task", "judge", "dimension", "topic", "run")
 """Facets of judgements, as they are shown."""
+
+SENTENCES_A_REPORT: Final = 10_000
+"""In the index of words judgements count up from 1; sentences down, so many for each report."""
+
+SEARCHED: Final = ("explanation", "evidence", "statement", "text", "question", "document")
+"""Fields of a judgement's line whose words are in the index."""
 
 _FLUSH: Final = 5000
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
@@ -40,7 +46,7 @@ class Builder:
 
     def __init__(self, path: Path) -> None:
         self.connection = sqlite3.connect(path, isolation_level=None)
-        self.connection.execute("PRAGMA journal_mode = OFF")
+        self.connection.execute("PRAGMA journal_mode = MEMORY")
         self.connection.execute("PRAGMA synchronous = OFF")
         self.connection.executescript(_sql("schema.sql"))
         self.connection.execute("BEGIN")
@@ -131,9 +137,13 @@ class Builder:
         for n, state in enumerate(states):
             self._add("sentence", (number, n, state))
         for n, text in enumerate(texts):
-            # Sentences count down from -1, judgements up from 1: one index of words for both.
-            self._add("words", (-(number * 10_000 + min(n, 9_999)), text), "rowid, text")
+            place = number * SENTENCES_A_REPORT + min(n, SENTENCES_A_REPORT - 1)
+            self._add("words", (-place, text), "rowid, text")
         return number
+
+    def item(self, values: tuple[Any, ...]) -> None:
+        """Add where an item is: (id, file, place, line)."""
+        self._add("item", values)
 
     def words(self, judgement: int, text: str) -> None:
         """Let a judgement be found by words."""
@@ -158,6 +168,8 @@ class Builder:
         self.connection.executescript(_sql("indexes.sql"))
         self.connection.execute("BEGIN")
         self._make_facets()
+        for table in ("run", "topic"):
+            self._count(table)
         self.connection.execute("COMMIT")
         self.connection.execute("ANALYZE")
         self.connection.close()
@@ -185,6 +197,17 @@ class Builder:
                 row = (source, facet, value, key, count)
                 self.connection.execute("INSERT INTO facet VALUES (?, ?, ?, ?, ?)", row)
 
+    def _count(self, table: str) -> None:
+        """Set the counts of runs or topics."""
+        sql = (
+            f"UPDATE {table} SET asked = f.asked, scored = f.scored FROM (SELECT {table} AS own, "
+            "count(*) AS asked, sum(verdict != 'unscored') AS scored FROM judgement "
+            f"WHERE {table} NOT NULL GROUP BY 1) AS f WHERE f.own = id"
+        )
+        self.connection.execute(sql)
+        reports = f"(SELECT count(*) FROM report p WHERE p.{table} = {table}.id AND NOT p.missing)"
+        self.connection.execute(f"UPDATE {table} SET reports = {reports}")
+
     def flush(self) -> None:
         """Write what waits."""
         for table, rows in self._waiting.items():
@@ -203,7 +226,5 @@ class Builder:
         known = self._ids[table]
         if name not in known:
             sql = f"INSERT INTO {table} (name, slug) VALUES (?, ?)"
-            number = self.connection.execute(sql, (name, slug(name))).lastrowid
-            assert number is not None
-            known[name] = number
+            known[name] = self.connection.execute(sql, (name, slug(name))).lastrowid or 0
         return known[name]

@@ -36,7 +36,7 @@ from pnyx.serve.inspecting.records import (
 )
 from pnyx.serve.rendering import slug
 
-__all__ = ["ON_A_PAGE", "Catalogue", "NotThereError"]
+__all__ = ["ON_A_PAGE", "Catalogue", "NotThereError", "paged", "pages_of"]
 
 ON_A_PAGE: Final = 100
 """Items on a page of a list."""
@@ -52,6 +52,9 @@ _REPORT: Final = (
     "p.missing, p.file, p.place, p.line FROM report p JOIN source s ON s.id = p.source "
     "JOIN run r ON r.id = p.run JOIN topic t ON t.id = p.topic "
 )
+
+_RUN: Final = "id, name, reports, scored, asked"
+_TOPIC: Final = "id, name, title, reports, scored, asked"
 
 
 class NotThereError(LookupError):
@@ -119,35 +122,52 @@ class Catalogue(Boards):
 
     def runs(self) -> list[Run]:
         """Return all runs by name."""
-        return [Run(*row) for row in self.all("SELECT id, name FROM run ORDER BY name")]
+        return [Run(*row) for row in self.all(f"SELECT {_RUN} FROM run ORDER BY name")]
 
     def run(self, name: str) -> Run:
         """Return a run."""
-        return Run(*self.one("SELECT id, name FROM run WHERE slug = ?", slug(name)))
+        return Run(*self.one(f"SELECT {_RUN} FROM run WHERE slug = ?", slug(name)))
 
     def topics(self) -> list[Topic]:
         """Return all topics by id."""
-        return [Topic(*row) for row in self.all("SELECT id, name, title FROM topic ORDER BY name")]
+        return [Topic(*row) for row in self.all(f"SELECT {_TOPIC} FROM topic ORDER BY name")]
 
     def topic(self, name: str) -> Topic:
         """Return a topic."""
-        return Topic(*self.one("SELECT id, name, title FROM topic WHERE slug = ?", slug(name)))
+        return Topic(*self.one(f"SELECT {_TOPIC} FROM topic WHERE slug = ?", slug(name)))
 
-    def values(self, *, source: str = "", run: str = "", topic: str = "") -> list[Value]:
+    def values(
+        self, *, source: str = "", run: str = "", topic: str = "", topics: bool = False
+    ) -> list[Value]:
         """Return measures; with neither run nor topic, those of the judge or campaign itself.
 
-        With a run alone those over all topics; with a topic alone those of all runs on it.
+        With a run alone those over all topics and, with `topics`, on each; with a topic alone those
+        of all runs on it.
         """
-        asked = [("v.source", self.source(source).id)] if source else []
-        where, held = ["v.run IS NULL" if not (run or topic) else "v.run IS NOT NULL"], []
-        asked += [("v.run", self.run(run).id)] if run else []
-        asked += [("v.topic", self.topic(topic).id)] if topic else []
-        if not topic:
-            where.append("v.topic IS NULL")
-        for column, value in asked:
-            where.append(f"{column} = ?")
-            held.append(value)
-        return self._values(" AND ".join(where), *held)
+        where = ["v.run NOT NULL" if run or topic else "v.run IS NULL"]
+        where += [] if topic or topics else ["v.topic IS NULL"]
+        more, values = self._named_ids("v", source, run, topic)
+        return self._values(" AND ".join([*where, *more]), *values)
+
+    def judged_on(self, *, run: str = "", topic: str = "") -> list[tuple[str, int, int]]:
+        """Return (source, scored, asked) of the judgements that name a run or topic."""
+        where, values = self._named_ids("j", "", run, topic)
+        sql = (
+            "SELECT s.name, o.scored, o.asked FROM (SELECT j.source AS source, count(*) AS asked, "
+            "sum(j.doubt >= 0) AS scored FROM judgement j "
+            f"WHERE {' AND '.join(where)} GROUP BY 1) o JOIN source s ON s.id = o.source "
+            "ORDER BY o.scored = o.asked, s.id"
+        )
+        return [tuple(row) for row in self.all(sql, *values)]
+
+    def _named_ids(
+        self, table: str, source: str, run: str, topic: str
+    ) -> tuple[list[str], list[int]]:
+        """Return conditions and their values for the names that are not empty."""
+        held = [("source", self.source(source).id)] if source else []
+        held += [("run", self.run(run).id)] if run else []
+        held += [("topic", self.topic(topic).id)] if topic else []
+        return [f"{table}.{column} = ?" for column, _ in held], [value for _, value in held]
 
     # Judgements ----------------------------------------------------------------------------------
 
@@ -156,6 +176,14 @@ class Catalogue(Boards):
         held = 0 if not source else self.source(source).id
         sql = "SELECT facet, value, key, count FROM facet WHERE source = ? ORDER BY rowid"
         return [Facet(*row) for row in self.all(sql, held)]
+
+    def facet_keys(self, facet: str, value: str) -> dict[str, str]:
+        """Return source -> key of a facet's value, for the sources with judgements of it."""
+        sql = (
+            "SELECT s.name, f.key FROM facet f JOIN source s ON s.id = f.source "
+            "WHERE f.facet = ? AND f.value = ?"
+        )
+        return dict(self.all(sql, facet, value))
 
     def judgements(self, chosen: Filter | None = None, page: int = 1) -> Listed[Judgement]:
         """Return a page of judgements: the unscored first, then by confidence, the least first."""
@@ -185,6 +213,10 @@ class Catalogue(Boards):
         where = "WHERE j.source = ? AND j.n = ?"
         return judgement_of(self.one(f"{_JUDGEMENT} {where}", self.source(source).id, n))
 
+    def judgement_by_id(self, number: int) -> Judgement:
+        """Return a judgement by its number in the catalogue."""
+        return judgement_of(self.one(f"{_JUDGEMENT} WHERE j.id = ?", number))
+
     def judgements_of_item(self, item: str, source: str = "") -> list[Judgement]:
         """Return what was said of an item, of one source or by all."""
         sources = [self.source(source)] if source else self.sources()
@@ -194,6 +226,12 @@ class Catalogue(Boards):
     def row(self, judgement: Judgement) -> dict[str, Any]:
         """Return the whole line of a judgement, read from its file (restricted mode: no texts)."""
         return self._row(judgement.file, judgement.place, judgement.line)
+
+    def item(self, judgement: Judgement) -> dict[str, Any]:
+        """Return the item that a judgement is about; empty where no file of items was given."""
+        sql = "SELECT file, place, line FROM item WHERE name = ? ORDER BY rowid LIMIT 1"
+        found = self.all(sql, judgement.item)
+        return self._row(*found[0]) if found else {}
 
     def rows(self, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (n, line) of all judgements of a source, read from its files in order."""
@@ -213,14 +251,15 @@ class Catalogue(Boards):
         self, *, source: str = "", run: str = "", topic: str = "", kind: str = ""
     ) -> list[ReportAt]:
         """Return reports, those with something unscored first."""
-        asked = [("p.source", self.source(source).id)] if source else []
-        asked += [("p.run", self.run(run).id)] if run else []
-        asked += [("p.topic", self.topic(topic).id)] if topic else []
-        asked += [("p.kind", kind)] if kind else []
-        where = " AND ".join(f"{column} = ?" for column, _ in asked) or "1"
+        where, values = self._named_ids("p", source, run, topic)
+        condition = " AND ".join([*where, "? IN ('', p.kind)"])
         order = "ORDER BY p.scored = p.asked, s.id, r.name, t.name, p.side"
-        found = self.all(f"{_REPORT} WHERE {where} {order}", *(value for _, value in asked))
+        found = self.all(f"{_REPORT} WHERE {condition} {order}", *values, kind)
         return [_report(row) for row in found]
+
+    def report_by_id(self, number: int) -> ReportAt:
+        """Return a report by its number in the catalogue."""
+        return _report(self.one(f"{_REPORT} WHERE p.id = ?", number))
 
     def report_at(
         self, source: str, run: str, topic: str, *, side: str = "", kind: str = ""
@@ -240,6 +279,13 @@ class Catalogue(Boards):
     def response(self, at: ReportAt) -> Response:
         """Return a report of the kind `response`, read from its file (restricted: no texts)."""
         return parse_response(self._row(at.file, at.place, at.line, hide=False))
+
+    def texts(self, at: ReportAt) -> list[str]:
+        """Return the texts of a report's sentences (restricted mode: empty ones)."""
+        if hides_text():
+            return [""] * at.sentences
+        found = self.judged_report(at) if at.kind == "judged" else self.response(at)
+        return [one.text for one in found.sentences]
 
     def sentences(self, at: ReportAt) -> list[SentenceAt]:
         """Return the sentences of a report and their states."""
@@ -331,9 +377,14 @@ class Catalogue(Boards):
         return " AND ".join(where) or "1", values
 
 
+def pages_of(total: int) -> int:
+    """Return on how many pages so many items stand."""
+    return max(1, -(-total // ON_A_PAGE))
+
+
 def paged(items: Sequence[Any], total: int, page: int) -> Listed[Any]:
     """Return a page of a list; NotThereError where it ends before."""
-    pages = max(1, -(-total // ON_A_PAGE))
+    pages = pages_of(total)
     if not 1 <= page <= pages:
         raise NotThereError(f"this list has {pages} pages")
     return Listed(items, total, page, pages, (page - 1) * ON_A_PAGE + 1)

@@ -33,28 +33,30 @@ _SKIPPED: Final = (
     ".npz",
     ".toml",
 )
-_PARTS: Final = {ANSWERS: "answers", REPORTS: "reports", RESPONSES: "responses",
-                 MEASURES: "measures", SUMMARY: "summary", "run.trec": "run"}  # fmt: skip
+PARTS: Final = {ANSWERS: "answers", REPORTS: "reports", RESPONSES: "responses",
+                 MEASURES: "measures", SUMMARY: "summary", "run.trec": "run",
+                "items.jsonl": "items"}  # fmt: skip
 """File of a results folder -> its part."""
 
-_DOCUMENTS: Final[Sequence[tuple[str, frozenset[str]]]] = tuple(
-    (kind, frozenset(keys.split()))
-    for kind, keys in (
-        ("calibration", "format judge method parameters"),
-        ("argued", "question sides judges"),
-        ("agreement", "measures compared"),
-        ("stress", "trial"),
-        ("card", "judge asked trials"),
-        ("measures", "thresholds cutoffs"),
-        ("measures", "measures"),
-        ("measures", "runs"),
-        ("measures", "retrievers"),
-        ("compared", "comparisons"),
-    )
+_DOCUMENTS: Final[Sequence[tuple[str, str]]] = (
+    ("argued", "question sides judges"),
+    ("agreement", "measures compared"),
+    ("measures", "thresholds cutoffs"),
+    ("measures", "measures"),
+    ("measures", "runs"),
+    ("measures", "retrievers"),
+    ("compared", "comparisons"),
 )
-"""Kind of a JSON document and the fields that it has; the first that fits counts."""
+"""Kind of a JSON document without a `format`, and the fields that tell it; the first that fits."""
+
+_BY_FORMAT: Final = {"pnyx-calibration": "calibration", "pnyx-card": "card",
+                     "pnyx-stress": "trial"}  # fmt: skip
 
 _KINDS: Final = {"answers": "answers", "labels": "labels"}
+_ITEMS: Final = frozenset(
+    "support-items relevance-items stance-items rated-items preference-items argument-pairs "
+    "rag-items ranking-items sides-items rating-items".split()
+)
 _OF_KIND: Final = {"responses": "responses", "run": "ranking", "leaderboard": "leaderboard",
                    "nuggets": "nuggets", "questions": "topics", "perspectives": "perspectives"}  # fmt: skip
 
@@ -69,6 +71,7 @@ class Found:
         kind: how it is read (`reading.READERS`).
         files: part -> path.
         problem: why it cannot be read; it then has no files.
+        is_fault: it may be meant as results; without, it is something else.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Found:
     kind: str
     files: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
+    is_fault: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ def what_is_given(paths: Sequence[str]) -> Given:
     Raises:
         InputError: a path does not exist.
     """
-    sources = [one for path in paths for one in _sources(path, Path(path), 0)]
+    sources = [one for path in paths for one in _sources(Path(path))]
     return Given(tuple(sources), state_of(paths))
 
 
@@ -118,7 +122,7 @@ def _under(path: Path, depth: int) -> Iterator[Path]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """Return what is in a folder; hidden files and links, which may lead elsewhere, are left out."""
+    """Return what is in a folder but hidden files, and links, which may lead elsewhere."""
     try:
         with os.scandir(folder) as entries:
             names = sorted(e.name for e in entries if e.name[0] != "." and not e.is_symlink())
@@ -127,51 +131,55 @@ def _entries(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def _sources(given: str, path: Path, depth: int) -> Iterator[Found]:
+def _sources(path: Path) -> Iterator[Found]:
     if path.is_dir():
-        yield from _of_folder(given, path, depth)
-        return
-    if not path.is_file():
+        yield from _of_folder(path, 0)
+    elif path.is_file():
+        yield _of_file(path)
+    else:
         raise InputError("expected a file or a folder of results", path=path)
-    yield _of_file(path, explicit=depth == 0)
 
 
-def _of_folder(given: str, path: Path, depth: int) -> Iterator[Found]:
-    entries = _entries(path)
-    manifest = read_document(path / MANIFEST) if (path / MANIFEST).is_file() else None
+def _of_folder(path: Path, depth: int) -> Iterator[Found]:
+    """Yield the results that a folder is, then what else is in it."""
+    manifest = read_document(path / MANIFEST)
     if manifest is not None and manifest.get("format") == "pnyx-index":
         return
-    names = {entry.name for entry in entries}
-    own = {part: str(path / name) for name, part in _PARTS.items() if name in names}
+    entries = _entries(path)
+    own = {part: str(path / name) for name, part in PARTS.items() if path / name in entries}
     taken: set[str] = set()
-    if manifest is not None or ANSWERS in names or REPORTS in names:
-        taken = {*_PARTS, MANIFEST, *(f"{n}.{MANIFEST}" for n in _PARTS)}
-        if manifest is not None:
-            own["manifest"] = str(path / MANIFEST)
-        if own.keys() - {"manifest"}:
-            yield Found(_name(path), str(path), "results", own)
+    if own.keys() & {"answers", "reports"} or (manifest is not None and own):
+        taken = {*PARTS, MANIFEST}
+        kind = "stress" if "summary" in own else "results"
+        files = own if manifest is None else {**own, "manifest": str(path / MANIFEST)}
+        yield Found(_name(path), str(path), kind, files)
     for entry in entries:
-        if entry.name in taken or entry.suffix in _SKIPPED or entry.name.endswith(MANIFEST):
+        ignored = entry.suffix in _SKIPPED or entry.name.endswith(MANIFEST)
+        if entry.name in taken or ignored:
             continue
         if entry.is_dir():
             if depth < _DEEPEST:
-                yield from _sources(given, entry, depth + 1)
+                yield from _of_folder(entry, depth + 1)
         elif entry.is_file():
-            found = _of_file(entry, explicit=False)
-            if found.kind != "unknown":
+            found = _of_file(entry)
+            if found.kind != "unknown" or (found.is_fault and _is_json(entry)):
                 yield found
+
+
+def _is_json(path: Path) -> bool:
+    return path.name.removesuffix(".gz").endswith((".json", ".jsonl"))
 
 
 def _name(path: Path) -> str:
     return path.resolve().name.removesuffix(".gz").rpartition(".")[0] or path.resolve().name
 
 
-def _of_file(path: Path, *, explicit: bool) -> Found:
+def _of_file(path: Path) -> Found:
     name = _name(path)
     try:
         kind, part = _kind(path)
     except InputError as error:
-        return Found(name, str(path), "unknown", {}, str(error))
+        return Found(name, str(path), "unknown", {}, str(error), is_fault=True)
     if not kind:
         problem = (
             f"{escaped(str(path))}: found {part}, expected results (docs/viewing.md lists them)"
@@ -185,12 +193,14 @@ def _of_file(path: Path, *, explicit: bool) -> Found:
 
 
 def _kind(path: Path) -> tuple[str, str]:
-    """Return how a file is read, and as which part; no kind, and what it is: it holds no results."""
+    """Return how a file is read, and as which part; no kind, and what it is, if no results."""
     document = read_document(path) if path.suffix == ".json" else None
     if document is not None:
-        for kind, keys in _DOCUMENTS:
-            if keys <= document.keys():
-                return kind, "document"
+        named = _BY_FORMAT.get(str(document.get("format")))
+        fits = (kind for kind, keys in _DOCUMENTS if {*keys.split()} <= document.keys())
+        kind = named or next(fits, "")
+        if kind:
+            return kind, "document"
     if _is_reports(path):
         return "results", "reports"
     found = sniff(str(path))
@@ -198,6 +208,7 @@ def _kind(path: Path) -> tuple[str, str]:
         return _KINDS[found], found
     known = FORMATS.get(found)
     kind = _OF_KIND.get(known.kind, "") if known is not None else ""
+    kind = "items" if found in _ITEMS else kind
     return (kind, found) if kind else ("", f"the format {found}")
 
 
@@ -216,7 +227,7 @@ def _is_reports(path: Path) -> bool:
 def read_document(path: Path) -> dict[str, Any] | None:
     """Return the object that a file of JSON is, if it is one."""
     try:
-        if path.stat().st_size > 8 * MAX_LINE_BYTES:
+        if not path.is_file() or path.stat().st_size > 8 * MAX_LINE_BYTES:
             return None
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -7,6 +7,7 @@ CREATE INDEX judgement_verdict ON judgement (source, verdict, doubt, n);
 CREATE INDEX judgement_task ON judgement (source, task, doubt, n);
 CREATE INDEX judgement_topic ON judgement (topic, source, doubt, n);
 CREATE INDEX judgement_run ON judgement (run, source, doubt, n);
+CREATE INDEX item_name ON item (name);
 CREATE INDEX report_topic ON report (topic, run, source);
 CREATE INDEX report_run ON report (run, topic, source);
 CREATE INDEX report_source ON report (source, run, topic);

@@ -14,7 +14,7 @@ from pnyx.serve.inspecting.given import Found, read_document
 
 __all__ = [
     "ReportMeasures",
-    "read_leaderboard",
+    "read_board",
     "read_measures",
     "read_own_measures",
 ]
@@ -70,7 +70,7 @@ def _differences(builder: Builder, source: int, document: Mapping[str, Any]) -> 
     for one in document.get("comparisons") or ():
         if not isinstance(one, dict) or not isinstance(one.get("run"), str):
             continue
-        p = _number(one.get("p_corrected", one.get("p_adjusted", one.get("p"))))
+        p = _number(one.get("p_holm", one.get("p")))
         significant = one.get("significant")
         builder.difference(
             (
@@ -93,27 +93,33 @@ def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def read_leaderboard(builder: Builder, source: int, found: Found) -> None:
+def read_board(builder: Builder, source: int, found: Found) -> None:
     """Read a leaderboard's file, in any of its formats."""
-    from pnyx.corpora import averaged
-    from pnyx.corpora import read_leaderboard as cells_of
+    from pnyx.corpora import averaged, read_leaderboard
 
     (path,) = found.files.values()
     builder.file(source, path, "leaderboard")
-    cells = list(cells_of(path))
-    places: dict[str, int] = {}
-    held: set[tuple[str, str, str]] = set()
-    for cell in [*cells, *averaged(cells)]:
-        key = cell.run_id, cell.topic_id, cell.measure
-        if key in held:
-            continue
-        held.add(key)
-        place = places.setdefault(cell.measure, len(places))
-        whole = cell.topic_id == "all"
-        topic = None if whole else builder.topic(cell.topic_id)
+    board = read_leaderboard(path)
+    stated = {(one.run_id, one.measure) for one in board.stated}
+    topics = {one.topic_id for one in board.cells}
+    scored: dict[tuple[str, str], int] = {}
+    for cell in board.cells:
+        key = cell.run_id, cell.measure
+        scored[key] = scored.get(key, 0) + (cell.value is not None)
+    whole = [
+        one
+        for one in (averaged(board.cells) if board.cells else ())
+        if one.topic_id == "all" and (one.run_id, one.measure) not in stated
+    ]
+    places = {name: place for place, name in enumerate(board.measures)}
+    for cell in (*board.cells, *board.stated, *whole):
+        over_all = cell.topic_id == "all"
+        counts = (int(cell.value is not None), 1)
+        if over_all:
+            counts = scored.get((cell.run_id, cell.measure), counts[0]), len(topics) or 1
         builder.value(
-            (source, builder.run(cell.run_id), topic, cell.measure, place, cell.value, None, None,
-             int(cell.value is not None), 1)
+            (source, builder.run(cell.run_id), None if over_all else builder.topic(cell.topic_id),
+             cell.measure, places[cell.measure], cell.value, None, None, *counts)
         )  # fmt: skip
 
 

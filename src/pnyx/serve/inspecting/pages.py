@@ -14,9 +14,10 @@ from pnyx.serve.inspecting.catalogue import NotThereError
 
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
+    from pnyx.serve.inspecting.records import Source
     from pnyx.serve.rendering import Links
 
-__all__ = ["Kept", "Page", "Shown", "all_pages", "resolve"]
+__all__ = ["Address", "Kept", "Page", "Shown", "addresses", "all_pages", "pages_of_source", "resolve"]
 
 Address: TypeAlias = tuple[str, ...]
 
@@ -45,6 +46,10 @@ Show: TypeAlias = "Callable[[Catalogue, Links, Address, int], Shown]"
 """(catalogue, links, parts, page number from 1) -> page; NotThereError: there is none."""
 
 
+def _nothing(_catalogue: Catalogue, _source: Source) -> Iterable[tuple[str, Address]]:
+    return ()
+
+
 def _once(_: Catalogue) -> Iterable[tuple[Address, int]]:
     yield (), 1
 
@@ -59,6 +64,7 @@ class Page:
         least: how many parts must follow the name.
         most: how many may; a further one is the number of a page.
         addresses: yields (parts, how many pages) of everything that can be shown, for the export.
+        of_source: yields (words, address) of the pages that show something of a source.
         nav: what the head of every page calls it; empty where it is not there.
         exported: whether it is part of an export.
     """
@@ -68,6 +74,7 @@ class Page:
     least: int = 0
     most: int = 0
     addresses: Callable[[Catalogue], Iterable[tuple[Address, int]]] = _once
+    of_source: Callable[[Catalogue, Source], Iterable[tuple[str, Address]]] = _nothing
     nav: str = ""
     exported: bool = True
 
@@ -108,3 +115,8 @@ def addresses(pages: Iterable[Page], catalogue: Catalogue) -> Iterator[tuple[Pag
             for parts, count in page.addresses(catalogue):
                 for number in range(1, count + 1):
                     yield page, parts, number
+
+
+def pages_of_source(catalogue: Catalogue, source: Source) -> list[tuple[str, Address]]:
+    """Return (words, address) of every page that shows something of a source."""
+    return [one for page in all_pages() for one in page.of_source(catalogue, source)]

@@ -280,4 +280,9 @@ def addresses(catalogue: Catalogue) -> Iterator[tuple[tuple[str, ...], int]]:
                 yield (source.name, topic, run), 1
 
 
-PAGES = (Page("perspectives", show, 0, 3, addresses),)
+def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if source in perspective_sources(catalogue):
+        yield "Perspectives", ("perspectives", source.name)
+
+
+PAGES = (Page("perspectives", show, 0, 3, addresses, of_source=_of_source),)

@@ -232,4 +232,9 @@ def addresses(catalogue: Catalogue) -> Iterator[tuple[tuple[str, ...], int]]:
             yield (source.name, "with", other.name), 1
 
 
-PAGES = (Page("quality", show, 0, 3, addresses),)
+def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if source in rated_sources(catalogue):
+        yield "Quality profile", ("quality", source.name)
+
+
+PAGES = (Page("quality", show, 0, 3, addresses, of_source=_of_source),)

@@ -16,11 +16,11 @@ from pnyx.judge.reports.reading import parse_judged_report
 from pnyx.judge.reports.records import JudgedReport, JudgedSentence
 from pnyx.records import SIDES
 from pnyx.restricted import hides_text
-from pnyx.serve.inspecting.building import Builder
+from pnyx.serve.inspecting.building import SEARCHED, Builder
 from pnyx.serve.inspecting.given import Found, read_document
 from pnyx.serve.inspecting.measured import (
     ReportMeasures,
-    read_leaderboard,
+    read_board,
     read_measures,
     read_own_measures,
 )
@@ -91,7 +91,8 @@ def _results(builder: Builder, source: int, found: Found) -> None:
         ("answers", _answers),
         ("measures", read_own_measures),
         ("run", _ranking),
-        ("summary", _kept),
+        ("summary", _document),
+        ("items", _items),
     ):
         if part in found.files:
             read(builder, source, Found(found.name, found.path, "", {part: found.files[part]}))
@@ -187,11 +188,8 @@ def _text(row: Mapping[str, Any], name: str) -> str:
     return str(value)
 
 
-_SEARCHED: Final = ("explanation", "evidence", "statement", "text", "question", "document")
-
-
 def _words(row: Mapping[str, Any]) -> str:
-    found = (row.get(name) for name in _SEARCHED)
+    found = (row.get(name) for name in SEARCHED)
     return clean_text(" ".join(one[:2000] for one in found if isinstance(one, str) and one))
 
 
@@ -322,12 +320,27 @@ def _kept(builder: Builder, source: int, found: Found) -> None:
         builder.file(source, path, part)
 
 
+def _items(builder: Builder, source: int, found: Found) -> None:
+    """Read where each item is, so that its text stands beside what was said of it."""
+    (path,) = found.files.values()
+    file = builder.file(source, path, "items")
+    count = 0
+    for line, place, row in _rows(path):
+        name = _text(row, "id")
+        if not name:
+            raise InputError("found no id, expected an item", path=path, line=line)
+        builder.item((name, file, place, line))
+        count += 1
+    if found.kind == "items":
+        builder.about(source, task="items", about={"items": count})
+
+
 def _labels(builder: Builder, source: int, found: Found) -> None:
     _answers(builder, source, Found(found.name, found.path, "", {"answers": found.files["labels"]}))
 
 
 def _document(builder: Builder, source: int, found: Found) -> None:
-    path = found.files["document"]
+    (path,) = found.files.values()
     builder.file(source, path, "document")
     document = read_document(Path(path)) or {}
     judge = document.get("judge")
@@ -341,18 +354,20 @@ def _document(builder: Builder, source: int, found: Found) -> None:
 
 READERS: Final[Mapping[str, Reader]] = {
     "results": _results,
+    "stress": _results,
     "answers": _answers,
     "labels": _labels,
+    "items": _items,
     "responses": _responses,
     "ranking": _ranking,
-    "leaderboard": read_leaderboard,
+    "leaderboard": read_board,
     "nuggets": _nuggets,
     "topics": _topics,
     "perspectives": _kept,
     "measures": _document,
     "agreement": _document,
     "calibration": _document,
-    "stress": _document,
+    "trial": _document,
     "card": _document,
     "compared": _document,
     "argued": _document,

@@ -76,19 +76,33 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A system; the same in all sources that name it."""
+    """A system; the same in all sources that name it.
+
+    Attributes:
+        reports: how many there are of it, judged or not.
+        scored: how many of the `asked` judgements that name it have a value.
+    """
 
     id: int
     name: str
+    reports: int = 0
+    scored: int = 0
+    asked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic or question; `title` is its text, empty where no source says it."""
+    """A topic or question; `title` is its text, empty where no source says it.
+
+    `reports`, `scored` and `asked` are as of a run.
+    """
 
     id: int
     name: str
     title: str = ""
+    reports: int = 0
+    scored: int = 0
+    asked: int = 0
 
     @property
     def shown(self) -> str:

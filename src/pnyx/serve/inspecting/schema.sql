@@ -16,11 +16,17 @@ CREATE TABLE file (
   format TEXT NOT NULL
 );
 
-CREATE TABLE run (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, slug TEXT NOT NULL UNIQUE);
+-- Of runs and topics: how many reports, and of how many judgements (asked) have a value (scored).
+CREATE TABLE run (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, slug TEXT NOT NULL UNIQUE,
+  title TEXT NOT NULL DEFAULT '', reports INTEGER NOT NULL DEFAULT 0,
+  scored INTEGER NOT NULL DEFAULT 0, asked INTEGER NOT NULL DEFAULT 0
+);
 
 CREATE TABLE topic (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, slug TEXT NOT NULL UNIQUE,
-  title TEXT NOT NULL DEFAULT ''
+  title TEXT NOT NULL DEFAULT '', reports INTEGER NOT NULL DEFAULT 0,
+  scored INTEGER NOT NULL DEFAULT 0, asked INTEGER NOT NULL DEFAULT 0
 );
 
 -- What a judge said of one item. `n` counts the lines of a source from 1. `doubt` orders lists:
@@ -31,6 +37,11 @@ CREATE TABLE judgement (
   perspective TEXT NOT NULL, judge TEXT NOT NULL, value TEXT, verdict TEXT NOT NULL,
   probability REAL, unscored TEXT NOT NULL, doubt REAL NOT NULL, file INTEGER NOT NULL,
   place INTEGER NOT NULL, line INTEGER NOT NULL
+);
+
+-- Where the text is that a judgement is about, if a file of items was given, too.
+CREATE TABLE item (
+  name TEXT NOT NULL, file INTEGER NOT NULL, place INTEGER NOT NULL, line INTEGER NOT NULL
 );
 
 -- A report or response of a run to a topic, judged or as it was written.

@@ -17,7 +17,7 @@ from pnyx.serve.inspecting.calibrations import (
 from pnyx.serve.inspecting.catalogue import NotThereError
 from pnyx.serve.inspecting.figures import Figure, Section, file_name, files_of
 from pnyx.serve.inspecting.given import read_document
-from pnyx.serve.inspecting.pages import Page, Shown
+from pnyx.serve.inspecting.pages import Address, Page, Shown
 from pnyx.serve.inspecting.stress import examples_of, trial_section, trials_table
 from pnyx.view.card import card_sections
 from pnyx.view.tables import Table
@@ -150,9 +150,9 @@ def show_stress(catalogue: Catalogue, links: Links, parts: Sequence[str], number
         return _trials(catalogue)
     source, document = _of(catalogue, "stress", parts[0])
     section: Section = _checked(source, trial_section, document)
-    items = Path(source.files.get("answers", "")).with_name("items.jsonl")
+    items = source.files.get("items")
     examples: list[Any] = []
-    if "answers" in source.files and items.is_file() and not hides_text():
+    if "answers" in source.files and items is not None and not hides_text():
         answers = (row for _, row in catalogue.rows(source.name))
         asked = (row for _, row in read_jsonl(items))
         examples = _checked(source, examples_of, asked, answers)
@@ -238,19 +238,23 @@ def _without_paths(card: Row) -> Row:
     return {**card, "asked": asked, "trials": trials}
 
 
-def _addresses(kind: str) -> Any:
-    def addresses(catalogue: Catalogue) -> Iterator[tuple[tuple[str, ...], int]]:
+def _page(kind: str, label: str, show: Any) -> Page:
+    def addresses(catalogue: Catalogue) -> Iterator[tuple[Address, int]]:
         found = found_of(catalogue, kind)
         if found:
             yield (), 1
         for source, _ in found:
             yield (source.name,), 1
 
-    return addresses
+    def of_source(_: Catalogue, source: Source) -> Iterator[tuple[str, Address]]:
+        if any(_kind(document) == kind for _, document in _documents(source)):
+            yield label, (kind, source.name)
+
+    return Page(kind, show, 0, 1, addresses, of_source=of_source)
 
 
 PAGES = (
-    Page("calibration", show_calibration, 0, 1, _addresses("calibration")),
-    Page("stress", show_stress, 0, 1, _addresses("stress")),
-    Page("card", show_card, 0, 1, _addresses("card")),
+    _page("calibration", "Calibration", show_calibration),
+    _page("stress", "Trial", show_stress),
+    _page("card", "Card of the judge", show_card),
 )

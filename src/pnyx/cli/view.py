@@ -1,0 +1,108 @@
+"""`pnyx view`: results in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.app.serve_specs import ServerSpec, ViewSpec
+from pnyx.cli.common.options import print_result, say, warn_first
+from pnyx.cli.common.params import Raw, verb
+from pnyx.errors import OptionError
+
+if TYPE_CHECKING:
+    from pnyx.serve.inspecting.catalogue import Catalogue
+
+__all__ = ["command"]
+
+
+@verb("view", restricts=True)
+@click.argument("results", nargs=-1, required=True, metavar="RESULTS...", type=Raw())
+def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_json: bool) -> int:
+    """Look at results in a browser: leaderboards, topics, reports, judgements, figures.
+
+    RESULTS are results folders of any command, responses, runs, leaderboards, what pnyx measure and
+    pnyx audit print with --json, calibrations, nugget banks, or folders of these, told by content.
+    They are read and never changed: a catalogue of them is kept in the user's cache folder, so that
+    a second start is instant, and files that change are read again. Whatever is unscored stands
+    first in every list.
+
+    With --export the same pages are written as files, to be put beside a paper. With --json it is
+    printed what was read, and nothing is served. With --no-text pages show no text of a document,
+    report or reason.
+
+    \b
+    Example:
+      pnyx demo --out demo
+      pnyx view demo
+      pnyx view judged measured.json --port 9000
+    """
+    from pnyx.serve.running import check_server
+
+    if view.export is not None and as_json:
+        raise OptionError("--json goes without --export")
+    check_server(server)
+    if view.export is not None:
+        return _export(results, view)
+    from pnyx.serve.inspecting.opening import Current
+
+    current = Current(results, fresh=view.fresh)
+    catalogue = current.get()
+    _warn(catalogue)
+    if as_json:
+        print_result(_read(catalogue), "", as_json=True, err=False, ensure_ascii=False)
+        return 0
+    from pnyx.serve.inspecting.application import view_app
+    from pnyx.serve.running import run_app
+
+    app = view_app(current, token=server.token or "")
+    run_app(app, server, _line(catalogue), say)
+    return 0
+
+
+def _export(results: Sequence[str], view: ViewSpec) -> int:
+    from pnyx.serve.inspecting.opening import open_catalogue
+
+    catalogue = open_catalogue(results, fresh=view.fresh)
+    _warn(catalogue)
+    raise OptionError("--export is not there yet")
+
+
+def _warn(catalogue: Catalogue) -> None:
+    warn_first([one.problem for one in catalogue.sources() if one.problem], "more were not read")
+
+
+def _line(catalogue: Catalogue) -> str:
+    """Return what was read, and what is unscored."""
+    told = _read(catalogue)
+    counts = ((len(told["sources"]), "sources"), (told["runs"], "runs"), (told["topics"], "topics"),
+              (told["asked"], "judgements"))  # fmt: skip
+    shown = [f"{n:,} {words[:-1] if n == 1 else words}" for n, words in counts if n]
+    unscored = told["asked"] - told["scored"]
+    return ", ".join(shown) + (f", {unscored:,} unscored" if unscored else "")
+
+
+def _read(catalogue: Catalogue) -> dict[str, Any]:
+    sources = catalogue.sources()
+    return {
+        "sources": [
+            {
+                "name": one.name,
+                "path": str(Path(one.path)),
+                "kind": one.kind,
+                "task": one.task,
+                "judge": one.judge,
+                "scored": one.scored,
+                "asked": one.asked,
+                "problem": one.problem or None,
+            }
+            for one in sources
+        ],
+        "runs": len(catalogue.runs()),
+        "topics": len(catalogue.topics()),
+        "scored": sum(one.scored for one in sources),
+        "asked": sum(one.asked for one in sources),
+    }
