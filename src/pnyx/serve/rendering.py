@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -67,6 +67,7 @@ def _digest(name: str) -> str:
     return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
 
 
+@lru_cache(maxsize=65_536)
 def _portable(name: str) -> str:
     """Return a `slug` that is another's on no disk, though it tells no case and keeps names back.
 
@@ -164,7 +165,7 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_harmless,
+        finalize=_harmless(),
     )
     made.filters |= {
         "number": number,
@@ -175,10 +176,13 @@ def environment() -> jinja2.Environment:
     return made
 
 
-def _harmless(value: Any) -> Any:
-    """Return text without control characters and overrides; what is HTML already, as it is."""
+def _harmless() -> Callable[[Any], Any]:
+    """Return what takes control characters and overrides out of text; HTML stays as it is."""
     from markupsafe import Markup
 
     from pnyx.view.text import clean
 
-    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    def harmless(value: Any) -> Any:
+        return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    return harmless

@@ -18,19 +18,16 @@ from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, escaped
 from pnyx.files import atomic_folder
 from pnyx.restricted import hides_text
-from pnyx.serve.inspecting.catalogue import Catalogue, NotThereError
+from pnyx.serve.inspecting.catalogue import ON_A_PAGE, Catalogue, NotThereError
 from pnyx.serve.inspecting.figures import file_name
 from pnyx.serve.inspecting.pages import Address, Kept, Page, addresses, all_pages
 from pnyx.serve.inspecting.records import Source
 from pnyx.serve.rendering import STATIC, Links, Site, render, static_file
 
-__all__ = ["Exported", "Published", "export_pages"]
+__all__ = ["Exported", "Published", "check_export", "export_pages"]
 
 _FORMAT: Final = "pnyx-export"
 _MARK: Final = "export.json"
-_LIMITED: Final = ("judgement", "sentence")
-"""Pages of which there may be hundreds of thousands."""
-
 _LEFT_OUT: Final = "left-out.html"
 _SCRIPTS: Final = frozenset({"htmx.min.js", "htmx-sse.min.js"})
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s,;\"']+", re.IGNORECASE)
@@ -60,13 +57,19 @@ class Exported:
 class Published(Catalogue):
     """A catalogue whose sources tell no path of this machine and no address of an endpoint."""
 
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        self._published: list[Source] | None = None
+
     def sources(self) -> list[Source]:
-        """Return all sources, without what is nobody's business."""
-        return [
-            replace(one, path=file_name(one.path), problem=_without_places(one.problem),
-                    about=_without_places(one.about), judge=_without_places(one.judge))
-            for one in super().sources()
-        ]  # fmt: skip
+        """Return all sources, without what is nobody's business; read once, as it stays."""
+        if self._published is None:
+            self._published = [
+                replace(one, path=file_name(one.path), problem=_without_places(one.problem),
+                        about=_without_places(one.about), judge=_without_places(one.judge))
+                for one in super().sources()
+            ]  # fmt: skip
+        return self._published
 
 
 def _without_places(value: Any) -> Any:
@@ -112,20 +115,22 @@ def export_pages(
         site: what all pages show.
         out: the folder: not there yet, empty, or an export, which is replaced.
         most: pages of single judgements at most, and as many of single sentences: what is unscored
-            first, then what the judge was least sure of. None for all.
+            first, then what the judge was least sure of; lists of judgements end there, too. None
+            for all.
         progress: see `Progress`.
 
     Raises:
         InputError: the folder holds what no export wrote.
     """
-    replaces = _may_replace(Path(out))
+    replaces = check_export(out)
     writer = _Writer(Published(catalogue.path), site, most)
     with atomic_folder(out, replace=replaces) as folder:
         return writer.write(folder, progress)
 
 
-def _may_replace(out: Path) -> bool:
+def check_export(folder: str | Path) -> bool:
     """Tell whether there is a folder to replace; InputError where not all in it is an export's."""
+    out = Path(folder)
     if not out.is_dir():
         return False
     held = [one for one in out.rglob("*") if not one.is_dir() or one.is_symlink()]
@@ -164,16 +169,22 @@ class _Writer:
         self.bytes = 0
 
     def _wanted(self, pages: Iterable[Page]) -> Iterator[tuple[Page, Address, int]]:
-        kept = None if self.most is None else self._least_sure(self.most)
-        counted: Counter[str] = Counter()
+        if self.most is None:
+            yield from addresses(pages, self.catalogue)
+            return
+        sure, counted = self._least_sure(self.most), Counter[str]()
         for page, parts, number in addresses(pages, self.catalogue):
-            if self.most is not None and page.name in _LIMITED:
+            if page.name == "judgement":
+                kept = parts in sure
+            elif page.name == "sentence":
                 counted[page.name] += 1
-                by_rank = page.name == "judgement" and kept is not None
-                if (parts not in kept) if by_rank else counted[page.name] > self.most:  # type: ignore[operator]
-                    self.left_out[page.name] += 1
-                    continue
-            yield page, parts, number
+                kept = counted[page.name] <= self.most
+            else:
+                kept = page.name != "judgements" or number <= max(1, self.most // ON_A_PAGE)
+            if kept:
+                yield page, parts, number
+            else:
+                self.left_out[page.name] += 1
 
     def _least_sure(self, most: int) -> set[Address]:
         sql = ("SELECT s.name, j.n FROM judgement j JOIN source s ON s.id = j.source "
