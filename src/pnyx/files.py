@@ -27,6 +27,7 @@ __all__ = [
     "atomic_text",
     "clean_text",
     "clean_value",
+    "decoded",
     "guarded",
     "json_line",
     "make_folder",
@@ -163,7 +164,7 @@ def scan_lines(
     """Like `read_lines`, but an undecodable line is yielded as its error and reading goes on."""
     for number, _, raw in scan_raw_lines(path):
         try:
-            line = _decode(raw, path, number)
+            line = decoded(raw, path, number)
         except InputError as error:
             yield number, error
         else:
@@ -188,10 +189,11 @@ def read_line_at(path: str | Path, place: int, number: int) -> str:
     with open_binary(path) as stream:
         guarded(lambda: stream.seek(place), str(path))
         raw = guarded(lambda: stream.readline(MAX_LINE_BYTES + 1), str(path))
-    return _decode(raw, path, number).rstrip("\r\n")
+    return decoded(raw, path, number).rstrip("\r\n")
 
 
-def _decode(raw: bytes, path: str | Path, number: int) -> str:
+def decoded(raw: bytes, path: str | Path, number: int) -> str:
+    """Return a line's bytes as text; InputError with its place where they are none in UTF-8."""
     if b"\0" in raw:
         raise InputError("found a NUL byte, expected text", path=path, line=number)
     if number == 1:

@@ -13,6 +13,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import MAX_LINE_BYTES, json_line, parse_json_object, scan_lines
 
 __all__ = [
+    "MAX_DEPTH",
     "Format",
     "Kind",
     "Options",

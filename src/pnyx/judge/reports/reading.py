@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.base import parse_rows, scan_json_objects, strict, unique
+from pnyx.corpora.base import located, parse_rows, scan_json_objects, strict, unique
 from pnyx.errors import InputError, shorten
+from pnyx.files import parse_json_object
 from pnyx.judge.reports.records import NODES, JudgedReport
 from pnyx.judge.verdicts import file_of
 
-__all__ = ["REPORTS", "parse_judged_report", "read_judged_reports"]
+__all__ = ["REPORTS", "judged_report_at", "read_judged_reports"]
 
 REPORTS = "reports.jsonl"
 """Name of the file in a results folder."""
@@ -27,7 +30,7 @@ def read_judged_reports(path: str | Path) -> Iterator[JudgedReport]:
     or the file holds none.
     """
     file = file_of(path, (REPORTS,))
-    rows = parse_rows(scan_json_objects(file), parse_judged_report, file)
+    rows = parse_rows(scan_json_objects(file), _report, file)
     once = unique(rows, lambda r: (r.run_id, r.topic_id), file, "run and topic")
     yield from (report for _, report in strict(once, file, "judged reports"))
 
@@ -39,7 +42,27 @@ def _adapter() -> Any:
     return TypeAdapter(JudgedReport)
 
 
-def parse_judged_report(row: Mapping[str, Any]) -> JudgedReport:
+_ODD = ("\\u", "NaN", "Infinity")
+_HUGE = re.compile(r"[0-9][eE]\+?[0-9]{3}")
+
+
+def judged_report_at(text: str, path: str, line: int) -> JudgedReport:
+    """Return the report that a line of a file is; InputError, with its place."""
+    # In one step, unless it may have what JSON or a text file cannot hold.
+    if not (any(one in text for one in _ODD) or _HUGE.search(text)):
+        with contextlib.suppress(ValueError):
+            report: JudgedReport = _adapter().validate_json(text, strict=True)
+            with contextlib.suppress(InputError):
+                _check(report)
+                return report
+    row = parse_json_object(text, path=path, number=line)
+    try:
+        return _report(row)
+    except InputError as error:
+        raise located(error, path, line) from error
+
+
+def _report(row: Mapping[str, Any]) -> JudgedReport:
     """Return the report that a line is; InputError, without its place: see above."""
     from pydantic import ValidationError
 

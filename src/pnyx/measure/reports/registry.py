@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pnyx.judge.reports.records import JudgedReport
@@ -78,12 +78,15 @@ MAIN: tuple[str, ...] = tuple(name for name, one in REPORT_MEASURES.items() if o
 
 
 def measure_report(
-    report: JudgedReport, weights: Mapping[str, float] = nuggets.WEIGHTS
+    report: JudgedReport,
+    weights: Mapping[str, float] = nuggets.WEIGHTS,
+    names: Sequence[str] = tuple(REPORT_MEASURES),
 ) -> dict[str, Measured]:
-    """Return every measure of one report, without intervals; nothing of a missing one."""
+    """Return measures of one report, without intervals; nothing of a missing one."""
     if report.missing:
-        return {name: Measured(None, 0, 0) for name in REPORT_MEASURES}
+        return {name: Measured(None, 0, 0) for name in names}
+    measures = {name: REPORT_MEASURES[name] for name in names}
     return {
         name: one.of(report, weights) if one.weighted else one.of(report)
-        for name, one in REPORT_MEASURES.items()
+        for name, one in measures.items()
     }

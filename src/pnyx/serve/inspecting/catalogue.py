@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from pnyx.corpora.benchmarks.responses import parse_response
 from pnyx.errors import InputError
-from pnyx.files import parse_json_object, read_line_at, scan_raw_lines
-from pnyx.judge.reports.reading import parse_judged_report
-from pnyx.judge.reports.records import JudgedReport
+from pnyx.files import decoded, parse_json_object, read_line_at, scan_raw_lines
+from pnyx.judge.reports.reading import judged_report_at
+from pnyx.judge.reports.records import JudgedReport, report_of_row
 from pnyx.records import Response
 from pnyx.restricted import hides_text, textless
 from pnyx.serve.inspecting.boards import Boards
@@ -242,7 +242,7 @@ class Catalogue(Boards):
             for line, place, raw in scan_raw_lines(path):
                 n = numbers.get((file, place))
                 if n is not None:
-                    text = raw.decode("utf-8", "replace")
+                    text = decoded(raw, path, line)
                     yield n, _hidden(parse_json_object(text, path=path, number=line))
 
     # Reports -------------------------------------------------------------------------------------
@@ -272,9 +272,9 @@ class Catalogue(Boards):
 
     def judged_report(self, at: ReportAt) -> JudgedReport:
         """Return a report of the kind `judged`, read from its file."""
-        row = self._row(at.file, at.place, at.line, hide=False)
-        found = parse_judged_report(row)
-        return parse_judged_report(found.row()) if hides_text() else found
+        path = self._path(at.file)
+        found = judged_report_at(read_line_at(path, at.place, at.line), path, at.line)
+        return report_of_row(found.row()) if hides_text() else found
 
     def response(self, at: ReportAt) -> Response:
         """Return a report of the kind `response`, read from its file (restricted: no texts)."""

@@ -6,31 +6,44 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
+from typing import Final
 
 __all__ = ["definitions_of"]
 
 
 def definitions_of(measures: Iterable[str]) -> dict[str, str]:
     """Return measure -> its definition, for those that have one here."""
-    found = {name: _definition(name) for name in dict.fromkeys(measures)}
+    names = list(dict.fromkeys(measures))
+    # `f1` is another measure of reports than of answers.
+    reports = not _OF_REPORTS.isdisjoint(names)
+    known = _of_files() | _of_reports() if reports else _of_reports() | _of_files()
+    found = {name: _definition(name, known) for name in names}
     return {name: text for name, text in found.items() if text}
 
 
-def _definition(name: str) -> str:
+_OF_REPORTS: Final = frozenset({"sentence_precision", "citation_precision", "nugget_recall"})
+
+
+def _definition(name: str, known: Mapping[str, str]) -> str:
     """Return the definition of a measure, whatever its cutoff, or that of one it is a part of."""
-    known = _known()
     base = name.partition("@")[0].partition("(")[0].strip()
     return next((known[one] for one in (name, base, base.rpartition(".")[2]) if one in known), "")
 
 
 @cache
-def _known() -> Mapping[str, str]:
+def _of_files() -> dict[str, str]:
+    text = resources.files(__package__ or "").joinpath("definitions.toml").read_text("utf-8")
+    return dict(tomllib.loads(text)["measures"])
+
+
+@cache
+def _of_reports() -> dict[str, str]:
     from pnyx.measure.reports.registry import REPORT_MEASURES
 
-    text = resources.files(__package__ or "").joinpath("definitions.toml").read_text("utf-8")
-    found = dict(tomllib.loads(text)["measures"])
+    found = {}
     for name, measure in REPORT_MEASURES.items():
         first = (measure.of.__doc__ or "").partition("\n\n")[0]
-        words = " ".join(first.split()).removeprefix("Return ")
-        found[name] = words[:1].upper() + words[1:]
+        words = " ".join(first.split()).removeprefix("Return ").removeprefix("the ")
+        words = words.replace("None where", "no value where")
+        found[name] = words if "_" in words.partition(" ")[0] else words[:1].upper() + words[1:]
     return found

@@ -80,7 +80,7 @@ def _addresses(catalogue: Catalogue) -> Iterable[tuple[Address, int]]:
     for source in catalogue.boards():
         runs = catalogue.leaderboard(source.name).rows.total
         pages = pages_of(runs)
-        yield (source.name,), pages
+        yield (source.name,), 1
         for measure in catalogue.measures(source.name):
             yield (source.name, slug(measure)), pages
             yield (source.name, slug(measure) + _UP), pages

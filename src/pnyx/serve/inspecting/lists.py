@@ -19,6 +19,9 @@ __all__ = ["PAGES"]
 ALL = "all"
 """Stands for all sources."""
 
+EVERY = "every"
+"""Stands for a list that is not narrowed, so that the number of a page can follow."""
+
 _MOST_CHIPS = 12
 _SHOWN = ("value", "task", "judge", "dimension")
 """Facets that are always offered; a topic or run is, where there are few or one is chosen."""
@@ -28,7 +31,8 @@ def _judgements(catalogue: Catalogue, links: Links, parts: Address, number: int)
     name = parts[0] if parts else ALL
     source = None if name == ALL else catalogue.source(name)
     facets = catalogue.facets(source.name if source else "")
-    chosen = _chosen(facets, parts[1]) if len(parts) > 1 else {}
+    key = parts[1] if len(parts) > 1 else EVERY
+    chosen = _chosen(facets, key) if key != EVERY else {}
     wanted = Filter(source.name if source else "", **{f.facet: f.value for f in chosen.values()})
     shown = {
         "source": source,
@@ -37,7 +41,7 @@ def _judgements(catalogue: Catalogue, links: Links, parts: Address, number: int)
         "listed": catalogue.judgements(wanted, number),
         "filters": _filters(facets, chosen, several=not links.files),
         "chosen": chosen,
-        "key": parts[1] if len(parts) > 1 else "",
+        "key": key,
     }
     return Shown("inspecting/judgements.html.j2", shown)
 
@@ -94,7 +98,8 @@ def _addresses(catalogue: Catalogue) -> Iterable[tuple[Address, int]]:
         facets = catalogue.facets(name)
         total = sum(one.count for one in facets if one.facet == "value")
         if total:
-            yield (name or ALL,), pages_of(total)
+            yield (name or ALL,), 1
+            yield (name or ALL, EVERY), pages_of(total)
             for one in facets:
                 yield (name or ALL, one.key), pages_of(one.count)
     yield (), 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,27 +37,39 @@ def read_measures(builder: Builder, source: int, document: Mapping[str, Any]) ->
         _values(builder, source, None, None, document.get("measures"))
         _groups(builder, source, None, document.get("per_group"))
         return
+    compared = document.get("compared")
+    first = [one for one in compared if isinstance(one, str)] if isinstance(compared, list) else []
     for row in rows:
         if not isinstance(row, dict) or not isinstance(row.get("run"), str):
             raise InputError("runs: found no name of a run, expected one")
         run = builder.run(row["run"])
-        _values(builder, source, run, None, row.get("measures"))
-        _groups(builder, source, run, row.get("per_group"))
+        _values(builder, source, run, None, row.get("measures"), first)
+        _groups(builder, source, run, row.get("per_group"), first)
     _differences(builder, source, document)
 
 
-def _groups(builder: Builder, source: int, run: int | None, groups: Any) -> None:
+def _groups(
+    builder: Builder, source: int, run: int | None, groups: Any, first: Sequence[str] = ()
+) -> None:
     if isinstance(groups, dict) and run is not None:
         for topic, measures in groups.items():
-            _values(builder, source, run, builder.topic(topic), measures)
+            _values(builder, source, run, builder.topic(topic), measures, first)
 
 
 def _values(
-    builder: Builder, source: int, run: int | None, topic: int | None, measures: Any
+    builder: Builder,
+    source: int,
+    run: int | None,
+    topic: int | None,
+    measures: Any,
+    first: Sequence[str] = (),
 ) -> None:
+    """Add measures in their order, after those that runs are compared by."""
     if not isinstance(measures, dict):
         return
-    for place, (name, told) in enumerate(measures.items()):
+    names = [*(name for name in first if name in measures), *measures]
+    for place, name in enumerate(dict.fromkeys(names)):
+        told = measures[name]
         figures = told if isinstance(told, dict) else {"value": told}
         if "value" not in figures:
             continue
@@ -135,7 +147,7 @@ class ReportMeasures:
         """Measure a report."""
         from pnyx.measure.reports.registry import MAIN, measure_report
 
-        found = measure_report(report)
+        found = measure_report(report, names=MAIN)
         self.topics[topic] = None
         self.held.setdefault(run, {})[topic] = [found[name].value for name in MAIN]
         for place, name in enumerate(MAIN):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pnyx.serve.inspecting.bars import scale_of
 from pnyx.serve.inspecting.definitions import definitions_of
 from pnyx.serve.inspecting.pages import Address, Page, Shown, pages_of_source
+from pnyx.serve.inspecting.reading import KINDS
 from pnyx.serve.inspecting.records import Filter, Source
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ def _overview(catalogue: Catalogue, _links: Links, _parts: Address, _number: int
         "inspecting/overview.html.j2",
         {
             "problems": [one for one in sources if one.problem],
-            # What is unscored first; a stable sort keeps the order in which sources were given.
-            "sources": sorted(read, key=lambda one: one.asked == one.scored),
+            "sources": sorted(read, key=_unscored_first),
+            "has_cost": any(one.dollars is not None for one in read),
             "counts": {
                 "runs": len(catalogue.runs()),
                 "topics": len(catalogue.topics()),
@@ -37,6 +38,11 @@ def _overview(catalogue: Catalogue, _links: Links, _parts: Address, _number: int
             "boards": catalogue.boards(),
         },
     )
+
+
+def _unscored_first(source: Source) -> tuple[bool, int]:
+    """Sort what is unscored before all, then by kind; else sources keep the order they have."""
+    return source.asked == source.scored, KINDS.index(source.kind)
 
 
 def _source(catalogue: Catalogue, _links: Links, parts: Address, _number: int) -> Shown:

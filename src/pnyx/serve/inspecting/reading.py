@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from pnyx.corpora.base import check_depth, located
+from pnyx.corpora.base import MAX_DEPTH, check_depth, located
 from pnyx.corpora.benchmarks.responses import parse_response
 from pnyx.corpora.reading import FORMATS
 from pnyx.errors import InputError, shorten
-from pnyx.files import clean_text, parse_json_object, scan_raw_lines
-from pnyx.judge.reports.reading import parse_judged_report
+from pnyx.files import clean_text, decoded, parse_json_object, scan_raw_lines
+from pnyx.judge.reports.reading import judged_report_at
 from pnyx.judge.reports.records import JudgedReport, JudgedSentence
 from pnyx.records import SIDES
 from pnyx.restricted import hides_text
@@ -58,27 +58,27 @@ def _about(builder: Builder, source: int, manifest: Mapping[str, Any]) -> None:
     )
 
 
-def _rows(path: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield (line, place, object) of each line; InputError at the first fault."""
+def _lines(path: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (line, place, text) of each line; InputError at the first that is no text."""
     empty = True
     for line, place, raw in scan_raw_lines(path):
-        if not raw.strip():
-            continue
-        try:
-            text = raw.decode("utf-8-sig" if line == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            problem = f"found byte 0x{raw[error.start]:02x}, expected UTF-8"
-            raise InputError(problem, path=path, line=line) from error
+        if raw.strip():
+            empty = False
+            yield line, place, decoded(raw, path, line)
+    if empty:
+        raise InputError("is empty", path=path)
+
+
+def _rows(path: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield (line, place, object) of each line; InputError at the first fault."""
+    for line, place, text in _lines(path):
         row = parse_json_object(text, path=path, number=line)
-        if text.count("[") + text.count("{") > 100:
+        if text.count("[") + text.count("{") > MAX_DEPTH:
             try:
                 check_depth(row)
             except InputError as error:
                 raise located(error, path, line) from error
-        empty = False
         yield line, place, row
-    if empty:
-        raise InputError("is empty", path=path)
 
 
 # Folders of results -------------------------------------------------------------------------------
@@ -201,11 +201,8 @@ def _reports(builder: Builder, source: int, found: Found) -> None:
     file = builder.file(source, path, "reports")
     seen: set[tuple[int, int]] = set()
     own = ReportMeasures(builder, source)
-    for line, place, row in _rows(path):
-        try:
-            report = parse_judged_report(row)
-        except InputError as error:
-            raise located(error, path, line) from error
+    for line, place, text in _lines(path):
+        report = judged_report_at(text, path, line)
         ids = builder.run(report.run_id), builder.topic(report.topic_id)
         if ids in seen:
             raise InputError("found a second report of its run and topic", path=path, line=line)

@@ -73,4 +73,4 @@ CREATE TABLE facet (
   count INTEGER NOT NULL
 );
 
-CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize='unicode61');
+CREATE VIRTUAL TABLE words USING fts5 (text, content='', detail='none');
