@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped
 from pnyx.measure.answers.binary import ReliabilityBin
 from pnyx.view.plots import reliability_plot
 from pnyx.view.report import environment, page_policy, template_file
@@ -68,7 +68,7 @@ def _shown(part: Part) -> dict[str, Any]:
 
 
 def _title(card: Row) -> str:
-    return f"Judge {shorten(card['judge'], 120)}"
+    return f"Judge {escaped(card['judge'], 120)}"
 
 
 def card_sections(card: Row) -> Iterator[tuple[str, Sequence[Part]]]:
@@ -88,12 +88,12 @@ def _advice(card: Row) -> list[Part]:
     parts: list[Part] = []
     if card["not_for"]:
         rows = [(one["advice"], one["why"]) for one in card["not_for"]]
-        parts.append(Table((Column("advice"), Column("because")), rows))
+        parts.append(Table((Column("advice", "name"), Column("because", "name")), rows))
     else:
         parts.append("Nothing that was measured speaks against a use of it.")
     if card["not_known"]:
         unknown: list[Sequence[Any]] = [(one,) for one in card["not_known"]]
-        parts.append(Table((Column("not known"),), unknown))
+        parts.append(Table((Column("not known", "name"),), unknown))
     if card["own_card"]:
         parts.append(f"It says of itself: {card['own_card']}")
     return parts
@@ -101,8 +101,8 @@ def _advice(card: Row) -> list[Part]:
 
 def _asked(card: Row) -> list[Part]:
     columns = (
-        Column("task"), Column("items"), Column("answers", "counts"), Column("tokens an answer"),
-        Column("dollars an answer"), Column("prompt"),
+        Column("task", "name"), Column("items", "name"), Column("answers", "counts"), Column("tokens an answer", "name"),
+        Column("dollars an answer", "name"), Column("prompt", "name"),
     )  # fmt: skip
     rows: list[Sequence[Any]] = []
     for one in card["asked"]:
@@ -123,7 +123,7 @@ def _spent(one: Row) -> tuple[tuple[int, int], str, str]:
 
 
 def _source(items: Row) -> str:
-    return f"{shorten(str(items['path']), 80)} ({items['count']})"
+    return f"{escaped(str(items['path']), 80)} ({items['count']})"
 
 
 def _dollars(value: float | None) -> str:
@@ -136,7 +136,7 @@ def _agreement(one: Row) -> list[Part]:
         found += [rater_title(compared), rater_table(compared)]
     if not found and one.get("measures"):
         rows = [(name, figure(m), figure(m)) for name, m in one["measures"].items()]
-        columns = (Column("measure"), Column("value, 95 % interval", "figure"))
+        columns = (Column("measure", "name"), Column("value, 95 % interval", "figure"))
         found = [Table((*columns, Column("answers", "counts")), rows)]
     return found
 
@@ -146,7 +146,7 @@ def _calibration(one: Row) -> list[Part]:
     if not calibration:
         return []
     rows = [(name, figure(m), figure(m)) for name, m in calibration["measures"].items()]
-    columns = (Column("measure"), Column("value, 95 % interval", "figure"))
+    columns = (Column("measure", "name"), Column("value, 95 % interval", "figure"))
     found: list[Part] = [Table((*columns, Column("answers", "counts")), rows)]
     bins = [
         ReliabilityBin(b["from"], b["to"], b["count"], b["mean_probability"], b["share"], b["low"],

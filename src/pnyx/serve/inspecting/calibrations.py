@@ -9,12 +9,11 @@ from pnyx.judge.calibration.recalibration import curve_from
 from pnyx.measure.answers.binary import ReliabilityBin
 from pnyx.measure.answers.thresholds import Choice, Curve, Thresholds
 from pnyx.measure.core.base import BOOTSTRAP
+from pnyx.serve.inspecting.figures import Figure, Section, file_name
 from pnyx.view.calibrations import recalibration_plot
 from pnyx.view.plots import reliability_plot, thresholds_plot
 from pnyx.view.tables import Column, Table
 from pnyx.view.trials import figure, rater_table, rater_title
-
-from pnyx.serve.inspecting.figures import Figure, Section, file_name
 
 __all__ = [
     "agreement_sections",

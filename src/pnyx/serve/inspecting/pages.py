@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.records import Source
     from pnyx.serve.rendering import Links
 
-__all__ = ["Address", "Kept", "Page", "Shown", "addresses", "all_pages", "pages_of_source", "resolve"]
+__all__ = [
+    "Address",
+    "Kept",
+    "Page",
+    "Shown",
+    "addresses",
+    "all_pages",
+    "pages_of_source",
+    "resolve",
+]
 
 Address: TypeAlias = tuple[str, ...]
 

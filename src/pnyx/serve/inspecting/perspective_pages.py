@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pnyx.corpora import read_perspectives, read_run
-from pnyx.errors import InputError
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import column_means
 from pnyx.measure.core.weighted import numbers

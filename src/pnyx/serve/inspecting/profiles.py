@@ -13,10 +13,9 @@ from pnyx.judge.dimensions import dimensions_of
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured
 from pnyx.measure.core.intervals import cluster_mean
 from pnyx.measure.core.weighted import numbers
+from pnyx.serve.inspecting.figures import Figure
 from pnyx.view.profile import profile_order, profile_plot
 from pnyx.view.tables import Column, Table
-
-from pnyx.serve.inspecting.figures import Figure
 
 __all__ = ["Group", "Rated", "profile_figure", "profile_of", "scale_found"]
 

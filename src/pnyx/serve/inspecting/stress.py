@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pnyx.serve.inspecting.figures import Figure, Section
 from pnyx.view.tables import Column, Table
 from pnyx.view.trials import curve_plot, figure, trial_lines, trial_tables
-
-from pnyx.serve.inspecting.figures import Figure, Section
 
 __all__ = ["Change", "Example", "examples_of", "trial_section", "trials_table"]
 

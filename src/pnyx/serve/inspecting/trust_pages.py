@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped
 from pnyx.files import read_jsonl
 from pnyx.restricted import hides_text
 from pnyx.serve.inspecting.calibrations import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["PAGES"]
 
 Row = Mapping[str, Any]
-_MALFORMED: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+_MALFORMED: Final = (InputError, KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 
 def _documents(source: Source) -> Iterator[tuple[str, Row]]:
@@ -50,10 +50,8 @@ def _kind(document: Row) -> str:
         return "card"
     measured = document.get("measures")
     told = {"reliability", "compared", "thresholds"} & document.keys()
-    if (
-        document.get("format") == "pnyx-calibration"
-        or told
-        and (isinstance(measured, dict) or "thresholds" in document)
+    if document.get("format") == "pnyx-calibration" or (
+        told and (isinstance(measured, dict) or "thresholds" in document)
     ):
         return "calibration"
     return ""
@@ -79,7 +77,7 @@ def _checked(source: Source, make: Any, *arguments: Any) -> Any:
         found = make(*arguments)
         return list(found) if isinstance(found, Iterator) else found
     except _MALFORMED as error:
-        problem = f"{source.name} is not as pnyx writes it: {shorten(str(error), 80)}"
+        problem = f"{source.name} is not as pnyx writes it: {escaped(str(error), 80)}"
         raise InputError(problem) from error
 
 
@@ -200,7 +198,7 @@ def show_card(catalogue: Catalogue, links: Links, parts: Sequence[str], number: 
     source, document = _of(catalogue, "card", parts[0])
     sections = _checked(source, lambda: _card(document))
     values = _values(
-        f"Judge {shorten(document['judge'], 120)}", ("card", source.name), sections,
+        f"Judge {escaped(document['judge'], 120)}", ("card", source.name), sections,
         crumbs=[("Cards", ("card",))],
     )  # fmt: skip
     figures = [figure for one in sections for figure in one.figures]
