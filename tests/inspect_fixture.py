@@ -54,10 +54,15 @@ def make_results(place: Path) -> Path:
     assert run("demo", "--files-only", "--out", example)[0] == 0
     arguments = lines_of(example / "arguments.jsonl")
     texts = [
-        {"id": one["id"], "text": " ".join([one["conclusion"], *one["premises"]]),
-         "group": one["id"].rpartition("-")[0], "side": "pro" if n % 2 else "con"}
-        for n, one in enumerate(arguments) if one["id"].endswith(("-01", "-02", "-03"))
-    ]  # fmt: skip
+        {
+            "id": one["id"],
+            "text": " ".join([one["conclusion"], *one["premises"]]),
+            "group": one["id"].rpartition("-")[0],
+            "side": "pro" if n % 2 else "con",
+        }
+        for n, one in enumerate(arguments)
+        if one["id"].endswith(("-01", "-02", "-03"))
+    ]
     texts[1]["text"] += " REFUSE"
     texts[2]["id"] = HOSTILE
     texts[3]["group"] = f"{HOSTILE}{'x' * 200}"
@@ -101,8 +106,17 @@ def _perspectives(place: Path, results: Path, example: Path) -> None:
         own = documents.setdefault(topic, [])
         if doc not in own:
             own.append(doc)
-        rows.append({"id": one["id"], "text": one["text"], "statement": one["statement"],
-                     "question_id": topic, "doc_id": doc, "perspective_id": view, "group": topic})  # fmt: skip
+        rows.append(
+            {
+                "id": one["id"],
+                "text": one["text"],
+                "statement": one["statement"],
+                "question_id": topic,
+                "doc_id": doc,
+                "perspective_id": view,
+                "group": topic,
+            }
+        )
     for topic, own in documents.items():
         lines += [
             f"{topic} Q0 {doc} {n} {9 - n} turned\n" for n, doc in enumerate(reversed(own), 1)

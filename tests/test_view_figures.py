@@ -85,8 +85,11 @@ def test_a_profile_has_the_means_of_the_answers_by_family(place, catalogue):
     table = kept(catalogue, "quality/quality", "profile.csv")
     assert [row["dimension"] for row in table][:2] == ["Overall quality", "Cogency"]
     assert Counter(row["family"] for row in table) == {
-        "": 1, "logic": 4, "rhetoric": 6, "dialectic": 4,
-    }  # fmt: skip
+        "": 1,
+        "logic": 4,
+        "rhetoric": 6,
+        "dialectic": 4,
+    }
     for row in table:
         name = row["dimension"].lower().replace(" ", "_").replace("_quality", "")
         own = [one["value"] for one in rows if one["dimension"] == name]
@@ -103,8 +106,9 @@ def test_a_side_stands_over_all_texts(place, catalogue):
     own = [r["value"] for r in rows if r["dimension"] == "clarity" and r["side"] == "pro"]
     found = next(row for row in table if row["dimension"] == "Clarity")
     assert float(found["pro: mean"]) == pytest.approx(np.mean([v for v in own if v is not None]))
-    whole = next(r for r in kept(catalogue, "quality/quality", "profile.csv")
-                 if r["dimension"] == "Clarity")  # fmt: skip
+    whole = next(
+        r for r in kept(catalogue, "quality/quality", "profile.csv") if r["dimension"] == "Clarity"
+    )
     assert found["all texts: mean"] == whole["mean"]
 
 
@@ -122,22 +126,26 @@ def test_a_matrix_has_every_pair_and_the_measures_of_pnyx_measure(place, catalog
     results = place / "results"
     measured = measure_perspectives(
         {"turned": read_run(results / "turned.run")},
-        by_question(read_perspectives(results / "perspectives.jsonl")), results / "views",
+        by_question(read_perspectives(results / "perspectives.jsonl")),
+        results / "views",
         ["MRecall@5", "Precision@5"],
-    )  # fmt: skip
+    )
     for topic, found in measured.runs[0].per_topic.items():
         matrix = shown(catalogue, f"perspectives/views/{topic}/turned").values["matrix"]
         assert {name: one.row() for name, one in matrix.measures.items()} == {
             name: one.row() for name, one in found.items()
         }
     last = shown(catalogue, "perspectives/views/zoos/turned").values["matrix"]
-    assert list(last.documents) == list(reversed(shown(
-        catalogue, "perspectives/views/zoos").values["matrix"].documents))  # fmt: skip
+    assert list(last.documents) == list(
+        reversed(shown(catalogue, "perspectives/views/zoos").values["matrix"].documents)
+    )
 
 
 def test_an_unscored_pair_leaves_a_perspective_open(catalogue):
-    matrices = [shown(catalogue, f"perspectives/views/{topic}").values["matrix"]
-                for topic in ("zoos", "age-checks")]  # fmt: skip
+    matrices = [
+        shown(catalogue, f"perspectives/views/{topic}").values["matrix"]
+        for topic in ("zoos", "age-checks")
+    ]
     states = Counter(row.state for one in matrices for row in one.rows)
     assert states["unscored"] > 0
     table = kept(catalogue, "perspectives/views", "covered.csv")
@@ -192,8 +200,12 @@ def test_every_picture_is_xml_by_itself_and_in_its_page(catalogue):
         if page.name not in OWN:
             continue
         found = page.show(catalogue, Links(), parts, number)
-        text = render(found.template, site_of(["x"], ()), Links(),
-                      **{"here": (page.name, *parts), "number": number, **found.values})  # fmt: skip
+        text = render(
+            found.template,
+            site_of(["x"], ()),
+            Links(),
+            **{"here": (page.name, *parts), "number": number, **found.values},
+        )
         ids = re.findall(r'\bid="([^"]+)"', text)
         assert len(ids) == len(set(ids)), (page.name, parts)
         assert " style=" not in text
@@ -240,8 +252,10 @@ def test_profiles_draw_intervals_where_their_values_are():
 
 def test_unknown_dimensions_come_last():
     assert profile_order(["odd", "clarity", "overall"]) == [
-        ("", ["overall"]), ("rhetoric", ["clarity"]), ("other", ["odd"]),
-    ]  # fmt: skip
+        ("", ["overall"]),
+        ("rhetoric", ["clarity"]),
+        ("other", ["odd"]),
+    ]
 
 
 # Tables as files ----------------------------------------------------------------------------------
@@ -376,10 +390,21 @@ def test_tables_hold_every_judgement(place, catalogue, exported):
 
 @pytest.mark.parametrize(
     "path",
-    ["quality/nothing", "quality/support", "quality/quality/topic/nothing", "quality/quality/odd/x",
-     "quality/quality/2", "perspectives/support", "perspectives/views/nothing", "card/noise",
-     "perspectives/views/zoos/nothing", "stress/support", "calibration/noise/x", "tables/2"],
-)  # fmt: skip
+    [
+        "quality/nothing",
+        "quality/support",
+        "quality/quality/topic/nothing",
+        "quality/quality/odd/x",
+        "quality/quality/2",
+        "perspectives/support",
+        "perspectives/views/nothing",
+        "card/noise",
+        "perspectives/views/zoos/nothing",
+        "stress/support",
+        "calibration/noise/x",
+        "tables/2",
+    ],
+)
 def test_what_is_not_there_has_no_page(catalogue, path):
     with pytest.raises(NotThereError):
         shown(catalogue, path)
@@ -387,11 +412,16 @@ def test_what_is_not_there_has_no_page(catalogue, path):
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("bad-trial", '{"trial": "noise", "outcome": "x", "measures": {"a": 1}}'),
-     ("bad-curve", '{"format": "pnyx-calibration", "judge": "x", "method": "isotonic", '
-                   '"parameters": {"x": [1], "y": ["a"]}, "threshold": "x"}'),
-     ("bad-bins", '{"task": "x", "measures": {"ece": 3}, "reliability": [{"from": "a"}]}')],
-)  # fmt: skip
+    [
+        ("bad-trial", '{"trial": "noise", "outcome": "x", "measures": {"a": 1}}'),
+        (
+            "bad-curve",
+            '{"format": "pnyx-calibration", "judge": "x", "method": "isotonic", '
+            '"parameters": {"x": [1], "y": ["a"]}, "threshold": "x"}',
+        ),
+        ("bad-bins", '{"task": "x", "measures": {"ece": 3}, "reliability": [{"from": "a"}]}'),
+    ],
+)
 def test_malformed_figures_are_one_line(place, tmp_path, name, text):
     path = tmp_path / f"{name}.json"
     path.write_text(text, encoding="utf-8")

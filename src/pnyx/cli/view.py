@@ -77,12 +77,19 @@ def _export(results: Sequence[str], view: ViewSpec) -> int:
     _warn(catalogue)
     with reporting("pages") as show:
         found = export_pages(
-            catalogue, site_of(results, all_pages()), out, most=view.judgements or None,
+            catalogue,
+            site_of(results, all_pages()),
+            out,
+            most=view.judgements or None,
             progress=lambda done, of: show(done, of, ""),
-        )  # fmt: skip
+        )
     pages = sum(found.pages.values())
-    left = "; ".join(f"{n:,} pages of single {name}s" if name != "judgements" else
-                     f"{n:,} pages of lists of judgements" for name, n in found.left_out.items())  # fmt: skip
+    left = "; ".join(
+        f"{n:,} pages of single {name}s"
+        if name != "judgements"
+        else f"{n:,} pages of lists of judgements"
+        for name, n in found.left_out.items()
+    )
     size = f"{found.bytes / 1e6:,.1f} MB"
     say(f"{out}: {pages:,} pages, {found.files:,} other files, {size}; open index.html")
     if left:
@@ -97,8 +104,12 @@ def _warn(catalogue: Catalogue) -> None:
 def _line(catalogue: Catalogue) -> str:
     """Return what was read, and what is unscored."""
     told = _read(catalogue)
-    counts = ((len(told["sources"]), "sources"), (told["runs"], "runs"), (told["topics"], "topics"),
-              (told["asked"], "judgements"))  # fmt: skip
+    counts = (
+        (len(told["sources"]), "sources"),
+        (told["runs"], "runs"),
+        (told["topics"], "topics"),
+        (told["asked"], "judgements"),
+    )
     shown = [f"{n:,} {words[:-1] if n == 1 else words}" for n, words in counts if n]
     unscored = told["asked"] - told["scored"]
     return ", ".join(shown) + (f", {unscored:,} unscored" if unscored else "")

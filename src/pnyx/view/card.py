@@ -101,9 +101,13 @@ def _advice(card: Row) -> list[Part]:
 
 def _asked(card: Row) -> list[Part]:
     columns = (
-        Column("task", "name"), Column("items", "name"), Column("answers", "counts"), Column("tokens an answer", "name"),
-        Column("dollars an answer", "name"), Column("prompt", "name"),
-    )  # fmt: skip
+        Column("task", "name"),
+        Column("items", "name"),
+        Column("answers", "counts"),
+        Column("tokens an answer", "name"),
+        Column("dollars an answer", "name"),
+        Column("prompt", "name"),
+    )
     rows: list[Sequence[Any]] = []
     for one in card["asked"]:
         prompts = ", ".join(one["prompts"]) or "none: no language model"
@@ -149,10 +153,11 @@ def _calibration(one: Row) -> list[Part]:
     columns = (Column("measure", "name"), Column("value, 95 % interval", "figure"))
     found: list[Part] = [Table((*columns, Column("answers", "counts")), rows)]
     bins = [
-        ReliabilityBin(b["from"], b["to"], b["count"], b["mean_probability"], b["share"], b["low"],
-                       b["high"])
+        ReliabilityBin(
+            b["from"], b["to"], b["count"], b["mean_probability"], b["share"], b["low"], b["high"]
+        )
         for b in calibration["reliability"]
-    ]  # fmt: skip
+    ]
     if any(one.count for one in bins):
         note = "Dots: mean probability and share of yes; lines: Wilson's 95 %."
         found.append(("Reliability diagram", reliability_plot(bins, one["task"], [note])))
@@ -167,5 +172,9 @@ def _trial(row: Row) -> list[Part]:
         f"95 % intervals: {interval['draws']} draws of {interval['clusters']} "
         f"{interval['clustered_by']}s, percentiles"
     )
-    return [*(f"{line[:1].upper()}{line[1:]}." for line in trial_lines(row)), *picture,
-            *trial_tables(row), *([drawn] if interval["draws"] else [])]  # fmt: skip
+    return [
+        *(f"{line[:1].upper()}{line[1:]}." for line in trial_lines(row)),
+        *picture,
+        *trial_tables(row),
+        *([drawn] if interval["draws"] else []),
+    ]

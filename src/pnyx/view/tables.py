@@ -34,7 +34,8 @@ _PAD: Final = "\u2800"
 class Column:
     """One column; `kind` says what its cells hold, `key` its name in `Table.json`.
 
-    `text`: strings, hidden in restricted mode; `name`: strings that are not. `number`: a float, with three digits. `interval`: a `Measured` or (low, high).
+    `text`: strings, hidden in restricted mode; `name`: strings that are not. `number`: a float,
+    with three digits. `interval`: a `Measured` or (low, high).
     `figure`: a `Measured`, its value with its interval. `count`: an int. `counts`: a `Measured` or
     (scored, asked), one number where they are the same. `share`: a float in [0, 1], as a
     percentage. A string is shown as it is in any column, None as a dash (nothing in a column of
@@ -178,7 +179,7 @@ class Table:
         )
 
     def csv(self, *, head: bool = True) -> str:
-        """Return comma-separated values, unrounded: a line for each row, after one of names (`head`).
+        """Return comma-separated values, unrounded: a line for each row, after one of names.
 
         An interval has columns of its own (`NAME low`, `NAME high`), and so have counts (`NAME`,
         `NAME asked`) and marks (`NAME mark`). Text that a spreadsheet would compute is quoted by an

@@ -44,8 +44,9 @@ def calibration_sections(document: Row) -> Iterator[Section]:
     if document.get("format") == "pnyx-calibration":
         yield from _recalibration(document)
         return
-    measures = {name: document["measures"][name] for name in _MEASURES
-                if name in document["measures"]}  # fmt: skip
+    measures = {
+        name: document["measures"][name] for name in _MEASURES if name in document["measures"]
+    }
     counts = document.get("counts", {})
     text = []
     if counts:
@@ -61,17 +62,23 @@ def calibration_sections(document: Row) -> Iterator[Section]:
 def reliability_figure(rows: Sequence[Row], task: str, name: str = "reliability") -> Figure:
     """Return a reliability diagram with the numbers of its bins."""
     bins = [
-        ReliabilityBin(b["from"], b["to"], b["count"], b["mean_probability"], b["share"], b["low"],
-                       b["high"])
+        ReliabilityBin(
+            b["from"], b["to"], b["count"], b["mean_probability"], b["share"], b["low"], b["high"]
+        )
         for b in rows
-    ]  # fmt: skip
+    ]
     columns = (
-        Column("from", "number"), Column("to", "number"), Column("answers", "count"),
-        Column("mean probability", "number"), Column("share of yes", "number"),
+        Column("from", "number"),
+        Column("to", "number"),
+        Column("answers", "count"),
+        Column("mean probability", "number"),
+        Column("share of yes", "number"),
         Column("95 % interval", "interval", "share"),
-    )  # fmt: skip
-    table = Table(columns, [(b.start, b.end, b.count, b.mean_probability, b.share, (b.low, b.high))
-                            for b in bins])  # fmt: skip
+    )
+    table = Table(
+        columns,
+        [(b.start, b.end, b.count, b.mean_probability, b.share, (b.low, b.high)) for b in bins],
+    )
     drawn = reliability_plot(bins, task) if any(one.count for one in bins) else ""
     told = (
         "Dots: mean probability and share of yes in a bin, on the dashed line where they agree; "
@@ -82,8 +89,11 @@ def reliability_figure(rows: Sequence[Row], task: str, name: str = "reliability"
 
 def measured_table(measures: Row, names: Mapping[str, str] | None = None) -> Table:
     """Return measures with interval and base, a row for each."""
-    columns = (Column("measure", "name"), Column("value, 95 % interval", "figure", "value"),
-               Column("answers", "counts"))  # fmt: skip
+    columns = (
+        Column("measure", "name"),
+        Column("value, 95 % interval", "figure", "value"),
+        Column("answers", "counts"),
+    )
     found = [((names or {}).get(name, name), figure(one)) for name, one in measures.items()]
     return Table(columns, [(name, one, one) for name, one in found])
 
@@ -97,44 +107,76 @@ def _recalibration(document: Row) -> Iterator[Section]:
     rows = list(zip(at, map(float, curve(at)), strict=True))
     columns = Column("stated", "number"), Column("recalibrated", "number")
     told = f"A {document['method']} curve; yes from a recalibrated probability of {threshold:.2f}."
-    drawn = Figure("curve", "Recalibration", recalibration_plot(curve, threshold),
-                   Table(columns, rows), told)  # fmt: skip
+    drawn = Figure(
+        "curve", "Recalibration", recalibration_plot(curve, threshold), Table(columns, rows), told
+    )
     text = []
     if counts:
-        text.append(f"Fitted on {counts['fitted']:,} answers of {counts['groups']:,} topics, "
-                    f"{counts['yes']:,} of them yes by their labels.")  # fmt: skip
+        text.append(
+            f"Fitted on {counts['fitted']:,} answers of {counts['groups']:,} topics, "
+            f"{counts['yes']:,} of them yes by their labels."
+        )
     figures = [drawn]
     if "figures" in about:
-        figures.append(Figure("gain", "Before and after", "", _before_after(about["figures"]),
-                              "Those after are cross-fitted over topics."))  # fmt: skip
+        figures.append(
+            Figure(
+                "gain",
+                "Before and after",
+                "",
+                _before_after(about["figures"]),
+                "Those after are cross-fitted over topics.",
+            )
+        )
     yield Section("Recalibration", text, figures)
     if document.get("sure"):
         yield _selective(document["sure"])
 
 
 def _before_after(found: Row) -> Table:
-    columns = (Column("measure", "name"), Column("before", "figure"), Column("after", "figure"),
-               Column("answers", "counts"))  # fmt: skip
+    columns = (
+        Column("measure", "name"),
+        Column("before", "figure"),
+        Column("after", "figure"),
+        Column("answers", "counts"),
+    )
     names = [name for name in found["before"] if name in found["after"]]
-    rows = [(_MEASURES.get(n, n), figure(found["before"][n]), figure(found["after"][n]),
-             figure(found["after"][n])) for n in names]  # fmt: skip
+    rows = [
+        (
+            _MEASURES.get(n, n),
+            figure(found["before"][n]),
+            figure(found["after"][n]),
+            figure(found["after"][n]),
+        )
+        for n in names
+    ]
     return Table(columns, rows)
 
 
 def _selective(sure: Row) -> Section:
     columns = (
-        Column("answer", "name"), Column("kept where the probability is", "name"), Column("kept", "counts"),
-        Column("wrong", "count"), Column("at most wrong, 95 %", "share"),
-    )  # fmt: skip
+        Column("answer", "name"),
+        Column("kept where the probability is", "name"),
+        Column("kept", "counts"),
+        Column("wrong", "count"),
+        Column("at most wrong, 95 %", "share"),
+    )
     places = {"no": ("at most", sure["low"]), "yes": ("at least", sure["high"])}
     rows = [
-        (answer, "nowhere" if end is None else f"{word} {end:.3f}",
-         (sure[answer]["kept"], sure["labelled"]), sure[answer]["errors"], sure[answer]["bound"])
+        (
+            answer,
+            "nowhere" if end is None else f"{word} {end:.3f}",
+            (sure[answer]["kept"], sure["labelled"]),
+            sure[answer]["errors"],
+            sure[answer]["bound"],
+        )
         for answer, (word, end) in places.items()
-    ]  # fmt: skip
+    ]
     text = f"Where answers are kept so that at most {sure['error']:.0%} are wrong."
-    return Section("Selective answers", [text],
-                   [Figure("selective", "Selective answers", "", Table(columns, rows))])  # fmt: skip
+    return Section(
+        "Selective answers",
+        [text],
+        [Figure("selective", "Selective answers", "", Table(columns, rows))],
+    )
 
 
 def agreement_sections(document: Row) -> Iterator[Section]:
@@ -158,19 +200,32 @@ def thresholds_section(document: Row) -> Section:
     by_threshold = _curve(document["thresholds"], "threshold")
     by_k = _curve(document["cutoffs"], "k")
     found = Thresholds(
-        str(document["judge"]), by_threshold, by_k, _choice(document["best_threshold"]),
-        _choice(document["best_cutoff"]), figure(document["gain"]), {}, {}, BOOTSTRAP,
-    )  # fmt: skip
-    columns = (Column("by", "name"), Column("at", "number"), Column("F1", "figure"),
-               Column("precision", "figure"), Column("recall", "figure"))  # fmt: skip
+        str(document["judge"]),
+        by_threshold,
+        by_k,
+        _choice(document["best_threshold"]),
+        _choice(document["best_cutoff"]),
+        figure(document["gain"]),
+        {},
+        {},
+        BOOTSTRAP,
+    )
+    columns = (
+        Column("by", "name"),
+        Column("at", "number"),
+        Column("F1", "figure"),
+        Column("precision", "figure"),
+        Column("recall", "figure"),
+    )
     rows = [
         (name, at, *points)
         for name, curve in (("threshold", by_threshold), ("k", by_k))
         for at, *points in zip(curve.at, curve.f1, curve.precision, curve.recall, strict=True)
     ]
     told = "F1 by threshold, with its 95 % interval, beside F1 by number of documents."
-    drawn = Figure("thresholds", "Which documents to take", thresholds_plot(found),
-                   Table(columns, rows), told)  # fmt: skip
+    drawn = Figure(
+        "thresholds", "Which documents to take", thresholds_plot(found), Table(columns, rows), told
+    )
     best = found.best_threshold
     text = f"F1 is highest from a probability of {best.at:g} on"
     if best.f1.value is not None:
@@ -180,8 +235,10 @@ def thresholds_section(document: Row) -> Section:
 
 def _curve(rows: Sequence[Row], place: str) -> Curve:
     names = ("f1", "precision", "recall", "mean_f1")
-    return Curve(tuple(float(row[place]) for row in rows),
-                 *(tuple(figure(row[name]) for row in rows) for name in names))  # fmt: skip
+    return Curve(
+        tuple(float(row[place]) for row in rows),
+        *(tuple(figure(row[name]) for row in rows) for name in names),
+    )
 
 
 def _choice(row: Row) -> Choice:

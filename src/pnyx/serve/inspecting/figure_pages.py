@@ -30,7 +30,7 @@ _TOLD: Final = {
 }  # fmt: skip
 
 
-def show(catalogue: Catalogue, links: Links, parts: Sequence[str], number: int) -> Shown:
+def show(catalogue: Catalogue, _links: Links, _parts: Sequence[str], number: int) -> Shown:
     """Show which figures there are."""
     if number != 1:
         raise NotThereError("this list has one page")

@@ -58,7 +58,8 @@ _ITEMS: Final = frozenset(
     "rag-items ranking-items sides-items rating-items".split()
 )
 _OF_KIND: Final = {"responses": "responses", "run": "ranking", "leaderboard": "leaderboard",
-                   "nuggets": "nuggets", "questions": "topics", "perspectives": "perspectives"}  # fmt: skip
+                   "nuggets": "nuggets", "questions": "topics",
+                   "perspectives": "perspectives"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

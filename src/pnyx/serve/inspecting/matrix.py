@@ -128,13 +128,25 @@ def _cell(table: Table, row: int, column: int, reason: str) -> Cell:
 def matrix_table(matrix: Matrix) -> Shown:
     """Return the matrix as a table, a row for each pair: what a file of it holds."""
     columns = (
-        Column("perspective", "name"), Column("side", "name"), Column("rank", "count"), Column("document", "name"),
-        Column("supports", "name"), Column("probability", "number"), Column("unscored", "name"),
-    )  # fmt: skip
+        Column("perspective", "name"),
+        Column("side", "name"),
+        Column("rank", "count"),
+        Column("document", "name"),
+        Column("supports", "name"),
+        Column("probability", "number"),
+        Column("unscored", "name"),
+    )
     rows = [
-        (row.perspective.id, row.perspective.stance or "", rank, document,
-         "" if cell.state == "unscored" else cell.state, cell.probability, cell.reason)
+        (
+            row.perspective.id,
+            row.perspective.stance or "",
+            rank,
+            document,
+            "" if cell.state == "unscored" else cell.state,
+            cell.probability,
+            cell.reason,
+        )
         for row in matrix.rows
         for rank, (document, cell) in enumerate(zip(matrix.documents, row.cells, strict=True), 1)
-    ]  # fmt: skip
+    ]
     return Shown(columns, rows)

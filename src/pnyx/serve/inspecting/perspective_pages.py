@@ -36,7 +36,10 @@ __all__ = ["PAGES"]
 _DRAWN: Final = 40
 """Topics that the picture shows; the table has all."""
 
-_PAIRS: Final = "FROM judgement j WHERE j.perspective != '' AND j.doc != '' AND j.task IN ('support', 'perspectives', '')"
+_PAIRS: Final = (
+    "FROM judgement j WHERE j.perspective != '' AND j.doc != '' "
+    "AND j.task IN ('support', 'perspectives', '')"
+)
 
 
 @lru_cache(maxsize=8)
@@ -75,8 +78,11 @@ class _Pool:
 
 @lru_cache(maxsize=64)
 def _pool(catalogue: Catalogue, source: Source, topic: str) -> _Pool:
-    found = [one for one in catalogue.all_judgements(Filter(source=source.name, topic=topic))
-             if one.perspective and one.doc]  # fmt: skip
+    found = [
+        one
+        for one in catalogue.all_judgements(Filter(source=source.name, topic=topic))
+        if one.perspective and one.doc
+    ]
     if not found:
         raise NotThereError("no pairs of this question were judged")
     judge = found[0].judge
@@ -90,8 +96,10 @@ def _pool(catalogue: Catalogue, source: Source, topic: str) -> _Pool:
         rows.append(_row_of(one, topic, seen[place], passages[one.doc]))
     known = _known(catalogue)
     names = dict.fromkeys(one.perspective for one in found)
-    perspectives = [known.get((topic, name)) or Perspective(id=name, text=name, question_id=topic)
-                    for name in names]  # fmt: skip
+    perspectives = [
+        known.get((topic, name)) or Perspective(id=name, text=name, question_id=topic)
+        for name in names
+    ]
     documents = list(dict.fromkeys(one.doc for one in found))
     return _Pool(documents, perspectives, verdicts_of_answers(judge, rows))
 
@@ -100,10 +108,17 @@ def _row_of(one: Judgement, topic: str, passage: int, passages: Any) -> Mapping[
     """Return a judgement as the measures read it."""
     held = {"passage": passage, "passages": passages} if passages else {}
     return {
-        **held, "id": one.item, "task": "support", "question_id": topic, "doc_id": one.doc,
-        "perspective_id": one.perspective, "value": one.value, "probability": one.probability,
-        "unscored": one.unscored or None, "judge": one.judge,
-    }  # fmt: skip
+        **held,
+        "id": one.item,
+        "task": "support",
+        "question_id": topic,
+        "doc_id": one.doc,
+        "perspective_id": one.perspective,
+        "value": one.value,
+        "probability": one.probability,
+        "unscored": one.unscored or None,
+        "judge": one.judge,
+    }
 
 
 @lru_cache(maxsize=512)
@@ -128,20 +143,24 @@ def matrix_at(catalogue: Catalogue, source: Source, topic: str, run: str = "") -
 @lru_cache(maxsize=64)
 def _topics(catalogue: Catalogue, source: Source) -> tuple[str, ...]:
     sql = (f"SELECT DISTINCT t.name {_PAIRS} AND j.source = ?").replace(
-        "judgement j", "judgement j JOIN topic t ON t.id = j.topic")  # fmt: skip
+        "judgement j", "judgement j JOIN topic t ON t.id = j.topic"
+    )
     return tuple(sorted(row[0] for row in catalogue.all(sql, source.id)))
 
 
 def _runs(catalogue: Catalogue, source: Source, topic: str) -> list[str]:
     judged = set(_pool(catalogue, source, topic).documents)
-    return [name for name, one in _rankings(catalogue).items()
-            if judged.intersection(one.by_topic.get(topic, ()))]  # fmt: skip
+    return [
+        name
+        for name, one in _rankings(catalogue).items()
+        if judged.intersection(one.by_topic.get(topic, ()))
+    ]
 
 
 # Pages --------------------------------------------------------------------------------------------
 
 
-def show(catalogue: Catalogue, links: Links, parts: Sequence[str], number: int) -> Shown:
+def show(catalogue: Catalogue, _links: Links, parts: Sequence[str], number: int) -> Shown:
     """Show what is covered: the sources, one source, or the matrix of one question."""
     if number != 1:
         raise NotThereError("this list has one page")
@@ -165,8 +184,9 @@ def show(catalogue: Catalogue, links: Links, parts: Sequence[str], number: int) 
 def _overview(catalogue: Catalogue, sources: Sequence[Source]) -> Shown:
     choices = []
     if sources:
-        choices = [("Sources", [(o.name, ("perspectives", o.name), False) for o in sources],
-                    len(sources))]  # fmt: skip
+        choices = [
+            ("Sources", [(o.name, ("perspectives", o.name), False) for o in sources], len(sources))
+        ]
     sections: list[Section] = []
     figures = []
     for n, source in enumerate(sources, 1):
@@ -174,11 +194,15 @@ def _overview(catalogue: Catalogue, sources: Sequence[Source]) -> Shown:
         figures.append(figure)
         sections.append(Section(source.name, (_pairs(source),), [figure]))
     values = {
-        "title": "Perspectives", "crumbs": [], "outcome": None, "choices": choices,
+        "title": "Perspectives",
+        "crumbs": [],
+        "outcome": None,
+        "choices": choices,
         "more": "Question by question",
         "lead": "Which perspectives on each question the documents found support.",
-        "sections": sections, "base": ("perspectives",),
-    }  # fmt: skip
+        "sections": sections,
+        "base": ("perspectives",),
+    }
     return Shown("inspecting/profile.html.j2", values, files_of(figures))
 
 
@@ -189,14 +213,20 @@ def _pairs(source: Source) -> str:
 
 def _source(catalogue: Catalogue, source: Source) -> Shown:
     figure = _covered(catalogue, source, "covered")
-    found = [(catalogue.topic(one).shown, ("perspectives", source.name, one), False)
-             for one in _topics(catalogue, source)]  # fmt: skip
+    found = [
+        (catalogue.topic(one).shown, ("perspectives", source.name, one), False)
+        for one in _topics(catalogue, source)
+    ]
     values = {
-        "title": f"Perspectives: {source.name}", "crumbs": [("Perspectives", ("perspectives",))],
-        "lead": _pairs(source), "outcome": None, "choices": [("Which document supports which perspective", found, len(found))],
-        "sections": [Section("Covered", (), [figure])], "base": ("perspectives", source.name),
+        "title": f"Perspectives: {source.name}",
+        "crumbs": [("Perspectives", ("perspectives",))],
+        "lead": _pairs(source),
+        "outcome": None,
+        "choices": [("Which document supports which perspective", found, len(found))],
+        "sections": [Section("Covered", (), [figure])],
+        "base": ("perspectives", source.name),
         "more": "Question by question",
-    }  # fmt: skip
+    }
     return Shown("inspecting/profile.html.j2", values, files_of([figure]))
 
 
@@ -205,30 +235,53 @@ def _covered(catalogue: Catalogue, source: Source, name: str) -> Figure:
     found = {one: matrix_at(catalogue, source, one) for one in _topics(catalogue, source)}
     measures = list(dict.fromkeys(m for one in found.values() for m in one.measures))
     names = ["covered", *measures]
-    rows = [(matrix.covered.value,
-             *(matrix.measures[m].value if m in matrix.measures else None for m in measures))
-            for matrix in found.values()]  # fmt: skip
+    rows = [
+        (
+            matrix.covered.value,
+            *(matrix.measures[m].value if m in matrix.measures else None for m in measures),
+        )
+        for matrix in found.values()
+    ]
     means = column_means(np.stack([numbers(row) for row in rows]))
-    columns = [Column("question", "name"), Column("perspectives", "count"), Column("covered", "count"),
-               Column("missing", "count"), Column("open", "count"), Column("documents", "count")]  # fmt: skip
+    columns = [
+        Column("question", "name"),
+        Column("perspectives", "count"),
+        Column("covered", "count"),
+        Column("missing", "count"),
+        Column("open", "count"),
+        Column("documents", "count"),
+    ]
     columns += [Column(one, "figure") for one in ("share covered", *measures)]
     table: list[Sequence[Any]] = [
-        (catalogue.topic(topic).shown, len(m.rows), m.count("yes"), m.count("no"),
-         m.count("unscored"), len(m.documents),
-         *(Measured(x, int(x is not None), 1) for x in row))
+        (
+            catalogue.topic(topic).shown,
+            len(m.rows),
+            m.count("yes"),
+            m.count("no"),
+            m.count("unscored"),
+            len(m.documents),
+            *(Measured(x, int(x is not None), 1) for x in row),
+        )
         for (topic, m), row in zip(found.items(), rows, strict=True)
-    ]  # fmt: skip
+    ]
     counts = [sum(int(row[n]) for row in table) for n in range(1, 6)]
     table = [("all", *counts, *means), *table]
     drawn = list(zip(found, rows, strict=True))[:_DRAWN]
     panels = [
-        Panel(one, [Point("mean", means[n].value, means[n].low, means[n].high),
-                    *(Point(catalogue.topic(t).shown, row[n]) for t, row in drawn)])
+        Panel(
+            one,
+            [
+                Point("mean", means[n].value, means[n].low, means[n].high),
+                *(Point(catalogue.topic(t).shown, row[n]) for t, row in drawn),
+            ],
+        )
         for n, one in enumerate(names)
-    ]  # fmt: skip
+    ]
     more = f" The picture has the first {_DRAWN}." if len(found) > _DRAWN else ""
-    told = (f"Of {len(found)} questions; the mean has its 95 % interval over them. A question whose "
-            f"value rests on unscored pairs is in no mean.{more}")  # fmt: skip
+    told = (
+        f"Of {len(found)} questions; the mean has its 95 % interval over them. A question whose "
+        f"value rests on unscored pairs is in no mean.{more}"
+    )
     return Figure(name, "Perspectives covered", interval_plot(panels), Table(columns, table), told)
 
 
@@ -242,16 +295,33 @@ def _matrix(catalogue: Catalogue, source: Source, topic: str, run: str) -> Shown
     for row in matrix.rows:
         sides.setdefault(row.perspective.stance or "", []).append(row)
     known = _known(catalogue)
-    texts = {} if hides_text() else {r.perspective.id: r.perspective.text for r in matrix.rows
-                                     if (topic, r.perspective.id) in known}  # fmt: skip
+    texts = (
+        {}
+        if hides_text()
+        else {
+            r.perspective.id: r.perspective.text
+            for r in matrix.rows
+            if (topic, r.perspective.id) in known
+        }
+    )
     order = f"as {run} ranks them" if run else "in the order in which they were judged"
     values = {
         "title": catalogue.topic(topic).shown,
-        "crumbs": [("Perspectives", ("perspectives",)), (source.name, ("perspectives", source.name))],
-        "lead": "", "outcome": None, "sections": [], "base": base, "matrix": matrix,
-        "sides": list(sides.items()), "texts": texts, "order": f"{len(matrix.documents)}, {order}",
-        "choices": found if runs else [], "judgements": _addresses_of(catalogue, source, topic),
-    }  # fmt: skip
+        "crumbs": [
+            ("Perspectives", ("perspectives",)),
+            (source.name, ("perspectives", source.name)),
+        ],
+        "lead": "",
+        "outcome": None,
+        "sections": [],
+        "base": base,
+        "matrix": matrix,
+        "sides": list(sides.items()),
+        "texts": texts,
+        "order": f"{len(matrix.documents)}, {order}",
+        "choices": found if runs else [],
+        "judgements": _addresses_of(catalogue, source, topic),
+    }
     made = Kept("text/csv", lambda: [matrix_table(matrix).csv()])
     return Shown("inspecting/matrix.html.j2", values, {"matrix.csv": made})
 

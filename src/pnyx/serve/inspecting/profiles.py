@@ -104,8 +104,10 @@ def profile_figure(
         for one in members:
             cells = [cell for group in groups for cell in [group.means.get(one)] * 2]
             rows.append((family, known[one].label if one in known else one, *cells))
-    drawn = [f"{group.texts} texts" + (f" on {group.topics} topics" if group.topics > 1 else "")
-             for group in groups]  # fmt: skip
+    drawn = [
+        f"{group.texts} texts" + (f" on {group.topics} topics" if group.topics > 1 else "")
+        for group in groups
+    ]
     over = dict.fromkeys(group.over for group in groups if group.over)
     told = (f"95 % intervals over {' and '.join(over)}. " if over else "No intervals. ") + (
         "; ".join(f"{group.name}: {text}" for group, text in zip(groups, drawn, strict=True))

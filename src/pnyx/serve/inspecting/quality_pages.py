@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from pnyx.judge.dimensions import scale_of
 from pnyx.records import SIDES
@@ -31,8 +31,10 @@ _RATED: Final = (
 @lru_cache(maxsize=8)
 def rated_sources(catalogue: Catalogue) -> tuple[Source, ...]:
     """Return the sources that hold ratings."""
-    ids = {row[0] for row in catalogue.all("SELECT DISTINCT source FROM judgement "
-                                           "WHERE dimension != ''")}  # fmt: skip
+    ids = {
+        row[0]
+        for row in catalogue.all("SELECT DISTINCT source FROM judgement WHERE dimension != ''")
+    }
     return tuple(one for one in catalogue.sources() if one.id in ids)
 
 
@@ -42,8 +44,9 @@ def ratings_of(catalogue: Catalogue, source: int) -> tuple[Rated, ...]:
     rows = catalogue.all(
         f"SELECT j.item, coalesce(t.name, ''), j.dimension, j.value {_RATED} ORDER BY j.n", source
     )
-    return tuple(Rated(item, topic, dimension, _number(value))
-                 for item, topic, dimension, value in rows)  # fmt: skip
+    return tuple(
+        Rated(item, topic, dimension, _number(value)) for item, topic, dimension, value in rows
+    )
 
 
 def _number(value: str | None) -> float | None:
@@ -54,8 +57,9 @@ def _number(value: str | None) -> float | None:
 @lru_cache(maxsize=8)
 def _sides(catalogue: Catalogue, source: int, name: str) -> dict[str, str]:
     """Return the side of each text whose line says one."""
-    first = catalogue.all("SELECT n FROM judgement WHERE source = ? AND dimension != '' LIMIT 1",
-                          source)  # fmt: skip
+    first = catalogue.all(
+        "SELECT n FROM judgement WHERE source = ? AND dimension != '' LIMIT 1", source
+    )
     if not first or _side(catalogue.row(catalogue.judgement(name, first[0][0]))) is None:
         return {}
     found = ((str(row.get("id")), _side(row)) for _, row in catalogue.rows(name))
@@ -79,9 +83,10 @@ def bounds_of(catalogue: Catalogue, source: int, name: str) -> tuple[float, floa
     return min([float(low), *values]), max([float(high), *values])
 
 
-def _is_scale(stated: Any) -> bool:
-    return (isinstance(stated, list) and len(stated) == 2
-            and all(isinstance(x, int | float) for x in stated) and stated[0] < stated[1])  # fmt: skip
+def _is_scale(stated: Any) -> TypeGuard[list[float]]:
+    if not (isinstance(stated, list) and len(stated) == 2):
+        return False
+    return all(isinstance(x, int | float) for x in stated) and stated[0] < stated[1]
 
 
 @lru_cache(maxsize=256)
@@ -92,8 +97,9 @@ def group_of(catalogue: Catalogue, source: Source, kind: str = "", name: str = "
         sides = _sides(catalogue, source.id, source.name)
         ratings = [one for one in ratings if sides.get(one.item) == name]
     elif kind in ("topic", "text"):
-        ratings = [one for one in ratings
-                   if slug(one.topic if kind == "topic" else one.item) == slug(name)]  # fmt: skip
+        ratings = [
+            one for one in ratings if slug(one.topic if kind == "topic" else one.item) == slug(name)
+        ]
     held = list(ratings)
     if not held:
         raise NotThereError("nothing of this name was rated")
@@ -106,7 +112,7 @@ def group_of(catalogue: Catalogue, source: Source, kind: str = "", name: str = "
 # Pages --------------------------------------------------------------------------------------------
 
 
-def show(catalogue: Catalogue, links: Links, parts: Sequence[str], number: int) -> Shown:
+def show(catalogue: Catalogue, _links: Links, parts: Sequence[str], number: int) -> Shown:
     """Show profiles: of all sources, of one, of a part of one, or of two."""
     if number != 1:
         raise NotThereError("this list has one page")
@@ -147,16 +153,27 @@ def _rest(group: Group) -> tuple[Any, int, int]:
 def _overview(catalogue: Catalogue) -> Shown:
     sources = rated_sources(catalogue)
     if not sources:
-        values = {"title": "Quality profile", "crumbs": [], "lead": "", "outcome": None,
-                  "sections": [], "base": ("quality",), "choices": [], "more": ""}  # fmt: skip
+        values = {
+            "title": "Quality profile",
+            "crumbs": [],
+            "lead": "",
+            "outcome": None,
+            "sections": [],
+            "base": ("quality",),
+            "choices": [],
+            "more": "",
+        }
         return Shown("inspecting/profile.html.j2", values)
     first = sources[:2]
     scales = [bounds_of(catalogue, one.id, one.name) for one in first]
     bounds = min(low for low, _ in scales), max(high for _, high in scales)
     groups = [group_of(catalogue, one) for one in first]
     choices = [_chips("Sources", [(one.name, ("quality", one.name)) for one in sources])]
-    pairs = [(f"{one.name} and {other.name}", ("quality", one.name, "with", other.name))
-             for n, one in enumerate(sources) for other in sources[n + 1 :]]  # fmt: skip
+    pairs = [
+        (f"{one.name} and {other.name}", ("quality", one.name, "with", other.name))
+        for n, one in enumerate(sources)
+        for other in sources[n + 1 :]
+    ]
     choices += [_chips("Two over each other", pairs)] if pairs else []
     return _page("Quality profile", [], groups, bounds, ("quality",), choices)
 
@@ -206,12 +223,20 @@ def _page(
 ) -> Shown:
     figure = profile_figure(groups, bounds)
     many = "Two profiles over each other: " if len(groups) > 1 else ""
-    lead = (f"{many}means of the ratings on the scale from {bounds[0]:g} to {bounds[1]:g}, in the "
-            "families of Wachsmuth et al. (2017).")  # fmt: skip
-    values = {
-        "title": title, "crumbs": crumbs, "lead": lead, "outcome": None, "base": base,
-        "choices": choices, "more": "Profiles of parts", "sections": [Section("Profile", (), [figure])],
-    }  # fmt: skip
+    lead = (
+        f"{many}means of the ratings on the scale from {bounds[0]:g} to {bounds[1]:g}, in the "
+        "families of Wachsmuth et al. (2017)."
+    )
+    values: dict[str, Any] = {
+        "title": title,
+        "crumbs": crumbs,
+        "lead": lead,
+        "outcome": None,
+        "base": base,
+        "choices": choices,
+        "more": "Profiles of parts",
+        "sections": [Section("Profile", (), [figure])],
+    }
     return Shown("inspecting/profile.html.j2", values, files_of([figure]))
 
 

@@ -19,14 +19,20 @@ _EXAMPLES: Final = 5
 def trials_table(summaries: Iterable[Row]) -> Table:
     """Return a row for each trial: its outcome and its main measure."""
     columns = (
-        Column("trial", "name"), Column("task", "name"), Column("judge", "name"), Column("outcome", "name"), Column("measure", "name"),
-        Column("value, 95 % interval", "figure", "value"), Column("of", "counts"),
-    )  # fmt: skip
+        Column("trial", "name"),
+        Column("task", "name"),
+        Column("judge", "name"),
+        Column("outcome", "name"),
+        Column("measure", "name"),
+        Column("value, 95 % interval", "figure", "value"),
+        Column("of", "counts"),
+    )
     rows = []
     for row in summaries:
         found = figure(row["measures"].get(row["primary"]))
-        rows.append((row["trial"], row["task"], row["judge"], row["outcome"], row["primary"],
-                     found, found))  # fmt: skip
+        rows.append(
+            (row["trial"], row["task"], row["judge"], row["outcome"], row["primary"], found, found)
+        )
     return Table(columns, rows)
 
 
@@ -50,8 +56,10 @@ def trial_section(row: Row) -> Section:
     interval = row["interval"]
     drawn = []
     if interval.get("draws"):
-        drawn = [f"95 % intervals: {interval['draws']:,} draws of {interval['clusters']} "
-                 f"{interval['clustered_by']}s, percentiles."]  # fmt: skip
+        drawn = [
+            f"95 % intervals: {interval['draws']:,} draws of {interval['clusters']} "
+            f"{interval['clustered_by']}s, percentiles."
+        ]
     # What was expected and what was wrong stand above, in the notice.
     line = trial_lines(row)[-1]
     return Section("What came of it", [f"{line[:1].upper()}{line[1:]}.", *drawn], figures)
@@ -96,8 +104,11 @@ class Example:
     def distance(self) -> float:
         """How far the answers moved: by a change of the verdict first, then by probability."""
         first = self.changes[0].probability
-        moved = [abs(c.probability - first) for c in self.changes
-                 if c.probability is not None and first is not None]  # fmt: skip
+        moved = [
+            abs(c.probability - first)
+            for c in self.changes
+            if c.probability is not None and first is not None
+        ]
         return sum(c.changed for c in self.changes) + max(moved, default=0.0)
 
 
@@ -152,8 +163,11 @@ def _answer(rows: Sequence[Row]) -> tuple[str, float | None, str]:
     """Return an answer in words, its probability, and why there is none."""
     if not rows:
         return "", None, "not asked"
-    said = [f"{row['dimension']} {_word(row['value'])}" if row.get("dimension")
-            else _word(row["value"]) for row in rows if row["unscored"] is None]  # fmt: skip
+    said = [
+        f"{row['dimension']} {_word(row['value'])}" if row.get("dimension") else _word(row["value"])
+        for row in rows
+        if row["unscored"] is None
+    ]
     reason = "; ".join(dict.fromkeys(row["unscored"] for row in rows if row["unscored"]))
     return ", ".join(said), rows[0].get("probability"), "" if said else reason or "unscored"
 

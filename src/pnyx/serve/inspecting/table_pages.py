@@ -115,7 +115,7 @@ def _values(catalogue: Catalogue, source: Source) -> Iterator[Sequence[Any]]:
         yield from ((source.name, *row[1:]) for row in rows)
 
 
-def show(catalogue: Catalogue, links: Links, parts: Sequence[str], number: int) -> Shown:
+def show(catalogue: Catalogue, _links: Links, _parts: Sequence[str], number: int) -> Shown:
     """Show which tables can be kept."""
     if number != 1:
         raise NotThereError("this list has one page")

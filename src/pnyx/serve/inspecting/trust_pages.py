@@ -59,8 +59,13 @@ def _kind(document: Row) -> str:
 
 def found_of(catalogue: Catalogue, kind: str) -> list[tuple[Source, Row]]:
     """Return the sources with a document that a kind of page shows."""
-    return [(source, document) for source in catalogue.sources() if not source.problem
-            for _, document in _documents(source) if _kind(document) == kind]  # fmt: skip
+    return [
+        (source, document)
+        for source in catalogue.sources()
+        if not source.problem
+        for _, document in _documents(source)
+        if _kind(document) == kind
+    ]
 
 
 def _of(catalogue: Catalogue, kind: str, name: str) -> tuple[Source, Row]:
@@ -82,7 +87,7 @@ def _checked(source: Source, make: Any, *arguments: Any) -> Any:
 
 
 def _values(title: str, base: tuple[str, ...], sections: Sequence[Section], **more: Any) -> Row:
-    plain = {"crumbs": [], "lead": "", "outcome": None}
+    plain: dict[str, Any] = {"crumbs": [], "lead": "", "outcome": None}
     return {**plain, "title": title, "base": base, "sections": sections, **more}
 
 
@@ -103,7 +108,7 @@ def _list(title: str, name: str, lead: str, catalogue: Catalogue) -> Shown:
 
 
 def show_calibration(
-    catalogue: Catalogue, links: Links, parts: Sequence[str], number: int
+    catalogue: Catalogue, _links: Links, parts: Sequence[str], number: int
 ) -> Shown:
     """Show a judge's calibration, agreement or thresholds, or where there are such figures."""
     _one_page(number)
@@ -113,9 +118,12 @@ def show_calibration(
     source, document = _of(catalogue, "calibration", parts[0])
     sections = _checked(source, _sections_of, document)
     values = _values(
-        f"Calibration: {source.name}", ("calibration", source.name), sections,
-        crumbs=[("Calibration", ("calibration",))], lead=_about(document),
-    )  # fmt: skip
+        f"Calibration: {source.name}",
+        ("calibration", source.name),
+        sections,
+        crumbs=[("Calibration", ("calibration",))],
+        lead=_about(document),
+    )
     figures = [figure for one in sections for figure in one.figures]
     return Shown("inspecting/sections.html.j2", values, files_of(figures))
 
@@ -141,7 +149,7 @@ def _one_page(number: int) -> None:
 # Trials -------------------------------------------------------------------------------------------
 
 
-def show_stress(catalogue: Catalogue, links: Links, parts: Sequence[str], number: int) -> Shown:
+def show_stress(catalogue: Catalogue, _links: Links, parts: Sequence[str], number: int) -> Shown:
     """Show a trial with examples, or all trials."""
     _one_page(number)
     if not parts:
@@ -157,10 +165,15 @@ def show_stress(catalogue: Catalogue, links: Links, parts: Sequence[str], number
     problems = "; ".join(str(one.get("said", "")) for one in document.get("problems") or ())
     outcome = {"word": document["outcome"], "bad": document["outcome"] == "failed", "why": problems}
     values = _values(
-        f"Trial: {document['trial']}, {document['task']}", ("stress", source.name), [section],
-        crumbs=[("Trials", ("stress",))], outcome=outcome, no_text=hides_text(), examples=examples,
+        f"Trial: {document['trial']}, {document['task']}",
+        ("stress", source.name),
+        [section],
+        crumbs=[("Trials", ("stress",))],
+        outcome=outcome,
+        no_text=hides_text(),
+        examples=examples,
         lead=f"{document['judge']}. Expected: {document['expects']}.",
-    )  # fmt: skip
+    )
     return Shown("inspecting/trial.html.j2", values, files_of(section.figures))
 
 
@@ -176,20 +189,31 @@ def _trials(catalogue: Catalogue) -> Shown:
             section: Section = _checked(source, trial_section, row)
             if section.figures[0].picture:
                 one = section.figures[0]
-                figures.append(Figure(f"curve-{n}", f"{row['trial']}, {row['task']}", one.picture,
-                                      one.table, one.told))  # fmt: skip
+                figures.append(
+                    Figure(
+                        f"curve-{n}",
+                        f"{row['trial']}, {row['task']}",
+                        one.picture,
+                        one.table,
+                        one.told,
+                    )
+                )
         sections = [Section("All trials", (), figures)]
     values = _values(
-        "Trials", ("stress",), sections, choices=_links("Trials", "stress", found), more="One by one",
+        "Trials",
+        ("stress",),
+        sections,
+        choices=_links("Trials", "stress", found),
+        more="One by one",
         lead="Items were changed in ways whose effect is known. Does the judge notice?",
-    )  # fmt: skip
+    )
     return Shown("inspecting/profile.html.j2", values, files_of(figures))
 
 
 # Cards --------------------------------------------------------------------------------------------
 
 
-def show_card(catalogue: Catalogue, links: Links, parts: Sequence[str], number: int) -> Shown:
+def show_card(catalogue: Catalogue, _links: Links, parts: Sequence[str], number: int) -> Shown:
     """Show a judge's card, or which there are."""
     _one_page(number)
     if not parts:
@@ -198,9 +222,11 @@ def show_card(catalogue: Catalogue, links: Links, parts: Sequence[str], number: 
     source, document = _of(catalogue, "card", parts[0])
     sections = _checked(source, lambda: _card(document))
     values = _values(
-        f"Judge {escaped(document['judge'], 120)}", ("card", source.name), sections,
+        f"Judge {escaped(document['judge'], 120)}",
+        ("card", source.name),
+        sections,
         crumbs=[("Cards", ("card",))],
-    )  # fmt: skip
+    )
     figures = [figure for one in sections for figure in one.figures]
     return Shown("inspecting/sections.html.j2", values, files_of(figures))
 
@@ -229,10 +255,14 @@ def _card(document: Row) -> list[Section]:
 
 def _without_paths(card: Row) -> Row:
     """Return a card whose files are names: where they lay is nobody's business."""
-    asked = [{**one, "items": {**one["items"], "path": file_name(one["items"]["path"])}}
-             for one in card["asked"]]  # fmt: skip
-    trials = [{**one, "source": {**one["source"], "path": file_name(one["source"]["path"])}}
-              for one in card["trials"]]  # fmt: skip
+    asked = [
+        {**one, "items": {**one["items"], "path": file_name(one["items"]["path"])}}
+        for one in card["asked"]
+    ]
+    trials = [
+        {**one, "source": {**one["source"], "path": file_name(one["source"]["path"])}}
+        for one in card["trials"]
+    ]
     return {**card, "asked": asked, "trials": trials}
 
 
