@@ -39,4 +39,11 @@ class ViewSpec(Spec, heading="Pages"):
         metavar="FILE",
         shown="the one that the results name",
     )
+    judgements: int = opt(
+        2000,
+        "--export: pages of single judgements at most, and of single sentences: what is unscored "
+        "first, then what the judge was least sure of; 0 for all.",
+        within="[0, 1000000000]",
+        metavar="N",
+    )
     fresh: bool = opt(False, "Read everything again, whatever the cache holds.")

@@ -41,6 +41,7 @@ PARTS: Final = {ANSWERS: "answers", REPORTS: "reports", RESPONSES: "responses",
 _DOCUMENTS: Final[Sequence[tuple[str, str]]] = (
     ("argued", "question sides judges"),
     ("agreement", "measures compared"),
+    ("measures", "thresholds cutoffs"),
     ("measures", "measures"),
     ("measures", "runs"),
     ("measures", "retrievers"),
@@ -57,7 +58,8 @@ _ITEMS: Final = frozenset(
     "rag-items ranking-items sides-items rating-items".split()
 )
 _OF_KIND: Final = {"responses": "responses", "run": "ranking", "leaderboard": "leaderboard",
-                   "nuggets": "nuggets", "questions": "topics"}  # fmt: skip
+                   "nuggets": "nuggets", "questions": "topics",
+                   "perspectives": "perspectives"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
