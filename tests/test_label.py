@@ -460,7 +460,7 @@ def test_the_organiser_sees_the_agreement_that_measures_give(tmp_path):
         page = person.see("/organise").text
     # Agreed 3 of 4; chance .5 * .25 + .5 * .75 = .5, so kappa (.75 - .5) / .5.
     assert "75 %" in page
-    assert "0.50 <span" in page
+    assert "0.500 <span" in page
     found = measure_raters(None, [str(tmp_path / "labels.jsonl")])
     assert found.compared[0].mean["exact"].value == pytest.approx(0.75)
     assert found.compared[0].mean["kappa"].value == pytest.approx(0.5)

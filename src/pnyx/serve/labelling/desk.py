@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from io import TextIOWrapper
+from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from pnyx.corpora.benchmarks.items import ADJUDICATED
@@ -163,7 +164,7 @@ class Desk:
         After the last comes the first; None where there is no other.
         """
         order = self.order(who)
-        for n in (*range(place + 1, len(order)), *range(min(place, len(order)))):
+        for n in chain(range(place + 1, len(order)), range(min(place, len(order)))):
             if self.shows(who, order[n], show):
                 return n
         return None
