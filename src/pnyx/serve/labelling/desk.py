@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, NamedTuple
+from io import TextIOWrapper
+from itertools import chain
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from pnyx.corpora.benchmarks.items import ADJUDICATED
 from pnyx.errors import InputError, PnyxError
@@ -103,7 +105,8 @@ class Desk:
             else {}
         )
         self._lock = threading.Lock()
-        self._lines: dict[str, str] = {}
+        self._lines: dict[str, bytes] = {}
+        self._tallies: dict[str, dict[str, list[int]]] = {}
         self._file = _File(self._write)
 
     # What is shown ------------------------------------------------------------------------------
@@ -128,15 +131,14 @@ class Desk:
 
     def progress(self, who: str) -> tuple[Progress, dict[str, Progress]]:
         """Return how far a person is: in all, and by group."""
-        counts: dict[str, list[int]] = {}
-        for item in self.order(who):
-            said = self.state(who, item).said
-            own = counts.setdefault(self.questions[item].group, [0, 0, 0, 0])
-            own[1] += 1
-            if said is not None:
-                own[0] += 1
-                own[2] += said.does == "skip"
-                own[3] += said.unsure
+        if who not in self._tallies:
+            made: dict[str, list[int]] = {}
+            for item in self.order(who):
+                own = made.setdefault(self.questions[item].group, [0, 0, 0, 0])
+                own[1] += 1
+                _count(own, self.state(who, item).said, 1)
+            self._tallies[who] = made
+        counts = self._tallies[who]
         total = Progress(*map(sum, zip(*counts.values(), strict=True))) if counts else _NONE
         return total, {group: Progress(*own) for group, own in counts.items()}
 
@@ -162,7 +164,7 @@ class Desk:
         After the last comes the first; None where there is no other.
         """
         order = self.order(who)
-        for n in (*range(place + 1, len(order)), *range(min(place, len(order)))):
+        for n in chain(range(place + 1, len(order)), range(min(place, len(order)))):
             if self.shows(who, order[n], show):
                 return n
         return None
@@ -218,11 +220,20 @@ class Desk:
                 raise InputError("only the last answer can be taken back")
             act = replace(act, at=datetime.now(UTC).isoformat(timespec="seconds"))
             self.journal.add(act)
+            before = state.said
             state = self.book.apply(act)
+            self._recount(act, before, state.said)
             if act.does != "draft":
                 self._lines[act.item] = self._rendered(act.item)
                 self._file.changed()
             return state
+
+    def _recount(self, act: Act, before: Act | None, after: Act | None) -> None:
+        tally = self._tallies.get(act.who)
+        if tally is not None:
+            own = tally[self.questions[self.places[act.item]].group]
+            _count(own, before, -1)
+            _count(own, after, 1)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the lines of LABELS, in the order of the items."""
@@ -233,14 +244,16 @@ class Desk:
         answers = self.book.answers(item, adjudicated=True)
         return label_rows(self.questions[self.places[item]], answers)
 
-    def _rendered(self, item: str) -> str:
-        return "".join(json_line(row) + "\n" for row in self._rows_of(item))
+    def _rendered(self, item: str) -> bytes:
+        lines = "".join(json_line(row) + "\n" for row in self._rows_of(item))
+        return lines.encode("utf-8", "replace")
 
     def _write(self) -> None:
         with self._lock:
-            lines = [self._lines.get(question.id, "") for question in self.questions]
+            lines = [self._lines.get(question.id, b"") for question in self.questions]
         with atomic_text(self.journal.labels) as stream:
-            stream.writelines(lines)
+            # As bytes, at once: other threads go on in the meantime.
+            cast("TextIOWrapper", stream).buffer.write(b"".join(lines))
 
     # While it is open ---------------------------------------------------------------------------
 
@@ -258,6 +271,14 @@ class Desk:
 
 
 _NONE: Final = Progress(0, 0, 0, 0)
+
+
+def _count(tally: list[int], said: Act | None, by: int) -> None:
+    """Add what was said of an item to the numbers of a `Progress`, or take it off."""
+    if said is not None:
+        tally[0] += by
+        tally[2] += by * (said.does == "skip")
+        tally[3] += by * said.unsure
 
 
 class _File:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -34,6 +35,10 @@ _MEASURES: Final = {
 _MANY: Final = 20_000
 """From so many labels on, fewer samples are drawn for the intervals."""
 _DRAWS, _FEW_DRAWS = 1000, 200
+_WAIT_SECONDS: Final = 2.0
+"""For so long a page waits for the agreement; then it is shown without, and asks again."""
+_REST: Final = 5.0
+"""The agreement is not computed again before so many times as long as it took have passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,8 @@ class Organising:
     people: People
     pages: Pages
     _known: tuple[int, Agreement] = field(default=(-1, Agreement()), init=False)
+    _working: Any = field(default=None, init=False)
+    _rests_until: float = field(default=0.0, init=False)
 
     def routes(self) -> list[Any]:
         """Return the routes."""
@@ -114,12 +121,8 @@ class Organising:
 
     async def organise(self, request: Request) -> Response:
         """Show how far everybody is, the agreement, and what is in dispute."""
-        from pnyx.serve.labelling.pages import _blocking
-
         desk = self.desk
-        if self._known[0] != desk.book.count:
-            count = desk.book.count
-            self._known = count, await _blocking(agreement_of, desk)
+        await self._agree()
         named = dict.fromkeys([*desk.share.annotators, *desk.book.people])
         disputes = desk.disputes()
         decided = sum(desk.state(ADJUDICATED, item).said is not None for item in disputes)
@@ -128,8 +131,27 @@ class Organising:
             people=[(who, desk.progress(who)[0], self._pace(who)) for who in named],
             agreement=self._known[1], measures=_MEASURES, disputes=len(disputes), decided=decided,
             labels=str(desk.journal.labels.name), task=desk.task, closed=self.people.closed,
+            waiting=not self._working.done(), behind=desk.book.count - max(self._known[0], 0),
             dimensions=self._dimensions(), trouble=desk.trouble, here=("organise",),
         )  # fmt: skip
+
+    async def _agree(self) -> None:
+        """Compute the agreement anew if something was said; of many answers it comes later."""
+        import asyncio
+
+        from anyio.to_thread import run_sync
+
+        async def work() -> None:
+            begun, count = time.monotonic(), self.desk.book.count
+            if count != self._known[0]:
+                self._known = count, await run_sync(agreement_of, self.desk)
+            self._rests_until = time.monotonic() + _REST * (time.monotonic() - begun)
+
+        if self._working is None or (self._working.done() and time.monotonic() > self._rests_until):
+            self._working = asyncio.create_task(work())
+        await asyncio.wait([self._working], timeout=_WAIT_SECONDS)
+        if self._working.done():
+            self._working.result()
 
     def _pace(self, who: str) -> float | None:
         """Return the median of the seconds that a person spent on an item; None if unknown."""

@@ -172,9 +172,13 @@ class Pages:
 
     def _to_review(self, item: int, act: Act, before: State) -> bool:
         """Whether the judge's answer is shown now: after one's own first answer, and only then."""
+        return bool(act.values and self._judge(item)) and not before.answered
+
+    def _judge(self, item: int) -> str:
+        """Return whose answer on an item is shown after one's own; empty for nobody's."""
         question = self.desk.questions[item]
-        known = any((question.id, name) in self.desk.suggested for name in act.values)
-        return known and not before.answered
+        found = (self.desk.suggested.get((question.id, name)) for name in question.cells)
+        return next((one.judge for one in found if one is not None), "")
 
     async def undo(self, request: Request, who: str) -> Response:
         """Take back one's last answer, and show its item with the choices made."""
@@ -203,13 +207,11 @@ class Pages:
         values: Mapping[str, Any] = form.values(act.marks) if does == "answer" else {}
         comment, reason = act.comment, str(sent.get("reason", ""))
         if does == "skip" and reason in SKIPS:
-            comment = f"{reason}. {comment}".strip() if not comment.startswith(reason) else comment
-        judges = {v.judge for (i, _), v in self.desk.suggested.items() if i == question.id} if (
-            known.answered and self.desk.suggested
-        ) else set()  # fmt: skip
+            comment = comment if comment.startswith(reason) else f"{reason}: {comment}".rstrip(": ")
+        seen = self._judge(item) if known.answered else ""
         return Act(
             who, question.id, does, act.marks, values, act.unsure and does != "skip", comment,
-            seconds, form.shown, seen=min(judges, default=""),
+            seconds, form.shown, seen=seen,
         )  # fmt: skip
 
     def _place(self, request: Request, who: str) -> int:

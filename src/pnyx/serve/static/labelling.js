@@ -66,7 +66,7 @@
     const head = document.getElementById("asks");
     head?.focus({ preventScroll: true });
     if (answer.ok) scrollTo(0, 0);
-    say(work.querySelector("[role=alert]") ? "" : work.querySelector(".where")?.textContent || head?.textContent || "");
+    say(work.querySelector("[role=alert]") ? "" : work.querySelector(".where")?.textContent || "");
   }
 
   function send(action) {
@@ -163,7 +163,7 @@
   work.addEventListener("change", (event) => {
     const row = event.target.closest(".field-row");
     if (row) { chosen = true; here = Math.max(0, rows().indexOf(row)); point(false); }
-    if (event.target.name !== "reason") draft(event.target.name === "comment");
+    if (event.target.name !== "reason") draft(!row);
     if (row) say(`${row.querySelector("legend").textContent}: ${event.target.parentElement.textContent}`);
   });
   work.addEventListener("submit", (event) => {
@@ -177,5 +177,6 @@
     if (event.target.closest("#show-keys")) KEYS["?"]();
   });
   addEventListener("popstate", () => location.reload());
+  work.classList.add("scripted");
   fresh();
 })();

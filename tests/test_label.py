@@ -1,0 +1,647 @@
+"""`pnyx label`: forms of every task, the journal, sharing out, and pages over real HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from dataclasses import replace
+from itertools import combinations
+
+import httpx2
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from label_fixture import OPEN, PART, Person, item_rows, labelling, labels_in, opened, write_rows
+from page_fixture import served_by_command
+from pnyx.cli import main
+from pnyx.corpora.benchmarks.items import ADJUDICATED
+from pnyx.errors import InputError, OptionError, PnyxError
+from pnyx.judge.answers import Judged
+from pnyx.judge.base import ask
+from pnyx.judge.lookup import HumanLabels
+from pnyx.judge.questions import Ranking
+from pnyx.judge.tasks import TASKS
+from pnyx.judge.verdicts import Verdict, read_verdicts
+from pnyx.measure.answers.raters import measure_raters
+from pnyx.serve.labelling.book import Act, Book, disputed
+from pnyx.serve.labelling.forms import MOST_PLACES, form_of
+from pnyx.serve.labelling.journal import Journal, journal_of
+from pnyx.serve.labelling.people import People
+from pnyx.serve.labelling.sharing import is_turned, order_of, shared_out, token_of
+
+pytest.importorskip("starlette", reason="starlette is not installed")
+every_task = pytest.mark.parametrize("task", TASKS)
+
+
+@pytest.fixture(autouse=True)
+def _closing():
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+def run(args, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(args)
+    return ended.value.code, capsys.readouterr().err
+
+
+# --- forms: made of the question's kind, for every task there is
+
+
+def questions_of(task, tmp_path, count=1):
+    return TASKS[task].read(write_rows(tmp_path / "items.jsonl", item_rows(task, count)))
+
+
+@every_task
+def test_every_task_has_a_form_whose_choices_are_its_answers(task, tmp_path):
+    (question,) = questions_of(task, tmp_path)
+    for turned in (False, True):
+        form = form_of(question, turned=turned)
+        assert form.asks.endswith("?")
+        assert form.texts
+        assert len(form.fields) >= 1
+        for field in form.fields:
+            keys = [choice.key for choice in field.choices]
+            assert len(set(keys)) == len(keys) >= 2
+            assert not set(keys) & set("uscjkz?"), "these keys do something else"
+            if not form.places:
+                for choice in field.choices:
+                    assert question.value_of(choice.value) is not None, choice
+        marks = tuple(range(len(form.fields))) if form.places else (1,) * len(form.fields)
+        values = form.values(marks)
+        assert list(values) == list(dict.fromkeys(question.cells))
+        assert form.marks(values) == marks
+        assert form.words(next(iter(values.values())))
+        with pytest.raises(InputError, match="not everything is answered"):
+            form.values((None,) * len(form.fields))
+
+
+@every_task
+def test_a_form_shows_all_that_a_judge_is_told(task, tmp_path):
+    (question,) = questions_of(task, tmp_path)
+    form = form_of(question)
+    shown = " ".join(block.text for block in (*form.given, *form.told, *form.texts))
+    for name in question.parts:
+        value = getattr(question, name)
+        for text in (value,) if isinstance(value, str) else value:
+            assert text in shown, name
+
+
+def test_a_quality_form_has_the_dimensions_and_the_scale_in_words(tmp_path):
+    (question,) = questions_of("quality", tmp_path)
+    form = form_of(question)
+    assert len(form.fields) == 15
+    assert [c.told for c in form.fields[0].choices] == ["low", "average", "high"]
+    assert form.fields[-1].label == "Overall quality"
+    five = form_of(replace(question, scale=(1, 5)))
+    assert [c.value for c in five.fields[0].choices] == [1, 2, 3, 4, 5]
+    yes_no = form_of(replace(question, scale=(0, 1)))
+    assert [(c.value, c.key) for c in yes_no.fields[0].choices] == [(1, "y"), (0, "n")]
+
+
+def test_turned_sides_change_places_and_keep_their_meaning(tmp_path):
+    (question,) = questions_of("preference", tmp_path)
+    plain, turned = form_of(question), form_of(question, turned=True)
+    assert [b.text for b in plain.texts[:2]] == [question.a, question.b]
+    assert [b.text for b in turned.texts[:2]] == [question.b, question.a]
+    assert plain.values((0,)) == {"": "a"}
+    assert turned.values((0,)) == {"": "b"}
+    assert turned.values((2,)) == {"": "tie"}
+    assert (plain.shown, turned.shown) == ("ab", "ba")
+
+
+def test_places_become_an_order_and_each_is_given_once(tmp_path):
+    question = Ranking("1", "q", ("x", "y", "z"))
+    form = form_of(question)
+    # x is second, y third, z first.
+    assert form.values((1, 2, 0)) == {"": [2, 0, 1]}
+    with pytest.raises(InputError, match="same place"):
+        form.values((0, 0, 1))
+
+
+def test_long_rankings_are_refused(tmp_path, capsys):
+    row = {"id": "long", "query": "q", "documents": ["d"] * (MOST_PLACES + 1)}
+    items = write_rows(tmp_path / "items.jsonl", [row])
+    code, said = run(["label", "ranking", items, "--out", str(tmp_path / "l.jsonl")], capsys)
+    assert code == 2
+    assert "item 'long' has 10 documents, and people put at most 9 in order" in said
+    assert not journal_of(tmp_path / "l.jsonl").exists()
+
+
+# --- the book and the journal
+
+ITEMS = ("x", "y", "z")
+WHO = ("ann", "ben")
+
+
+@st.composite
+def histories(draw):
+    """Acts that can have been recorded: an undo is of what its person said last."""
+    acts: list[Act] = []
+    book = Book()
+    for _ in range(draw(st.integers(0, 25))):
+        who, item = draw(st.sampled_from(WHO)), draw(st.sampled_from(ITEMS))
+        does = draw(st.sampled_from(("answer", "skip", "draft", "undo")))
+        if does == "undo":
+            item = book.last(who)
+            if not item:
+                continue
+        value = draw(st.sampled_from((True, False, "partially")))
+        act = Act(who, item, does, (0,), {"": value} if does == "answer" else {}, bool(value))
+        book.apply(act)
+        acts.append(act)
+    return acts
+
+
+def replayed(acts):
+    """What counts in the end, written anew: a stack of what each person confirmed."""
+    stacks: dict[str, list[Act]] = {}
+    for act in acts:
+        own = stacks.setdefault(act.who, [])
+        if act.does == "undo":
+            own.pop()
+        elif act.does != "draft":
+            own.append(act)
+    return {(one.who, one.item): one for own in stacks.values() for one in own}
+
+
+@given(histories())
+def test_the_last_word_counts(acts):
+    book, expected = Book(acts), replayed(acts)
+    for who in WHO:
+        for item in ITEMS:
+            assert book.state(who, item).said == expected.get((who, item))
+            done = [a for a in acts if (a.who, a.item) == (who, item)]
+            assert book.state(who, item).version == len(done)
+
+
+@settings(deadline=None, max_examples=60)
+@given(histories(), st.data())
+def test_a_crash_anywhere_leaves_what_was_acknowledged(tmp_path_factory, acts, data):
+    labels = tmp_path_factory.mktemp("crash") / "labels.jsonl"
+    about = {"task": "support"}
+    with Journal(labels, about) as journal:
+        for act in acts:
+            journal.add(act)
+    file = journal_of(labels) / "acts.jsonl"
+    written = file.read_bytes()
+    cut = data.draw(st.integers(0, len(written)))
+    file.write_bytes(written[:cut])
+    whole = acts[: written[:cut].count(b"\n")]
+    with Journal(labels, about) as journal:
+        assert list(journal.acts()) == whole
+        more = Act("ann", "x", "answer", (1,), {"": False})
+        journal.add(more)
+    with Journal(labels, about) as journal:
+        assert list(journal.acts()) == [*whole, more]
+
+
+def test_a_full_disk_leaves_the_journal_as_it_was(tmp_path, monkeypatch):
+    labels = tmp_path / "labels.jsonl"
+    first, second = (Act("ann", item, "answer", (0,), {"": True}) for item in "xy")
+    with Journal(labels, {}) as journal:
+        journal.add(first)
+
+        def full(handle):
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as broken:
+            broken.setattr("pnyx.search.lexical.manifest.os.fsync", full)
+            with pytest.raises(PnyxError, match="cannot be written: No space left"):
+                journal.add(second)
+        assert list(journal.acts()) == [first]
+        journal.add(second)
+    with Journal(labels, {}) as journal:
+        assert list(journal.acts()) == [first, second]
+
+
+def test_two_processes_do_not_share_a_journal(tmp_path):
+    words = "another process is writing to these labels"
+    with Journal(tmp_path / "l", {}), pytest.raises(PnyxError, match=words):
+        Journal(tmp_path / "l", {}).__enter__()
+
+
+@pytest.mark.parametrize("line", ["[]", "{}", '{"who": "a"', '{"who":"a","item":"b","does":"x"}'])
+def test_a_damaged_line_is_named(tmp_path, line):
+    with Journal(tmp_path / "l", {}) as journal:
+        journal.add(Act("ann", "x", "answer"))
+    file = journal_of(tmp_path / "l") / "acts.jsonl"
+    file.write_text(line + "\n" + file.read_text())
+    with (
+        Journal(tmp_path / "l", {}) as journal,
+        pytest.raises(InputError, match="damaged") as found,
+    ):
+        list(journal.acts())
+    assert found.value.line == 1
+
+
+def test_ratings_one_step_apart_are_no_dispute():
+    def rated(*values):
+        return [Act(str(n), "x", "answer", values={"clarity": v}) for n, v in enumerate(values)]
+
+    scale = {"clarity": [1, 2, 3]}
+    assert disputed(rated(1, 2), scale) == []
+    assert disputed(rated(1, 3), scale) == ["clarity"]
+    assert disputed(rated(0, 1), {"clarity": [0, 1]}) == ["clarity"]
+    assert disputed(rated(True, "partially"), {}) == ["clarity"]
+    assert disputed(rated(True, True), {}) == []
+    assert disputed([], {}) == []
+
+
+# --- sharing out
+
+
+@given(st.integers(0, 60), st.integers(1, 6), st.data())
+def test_each_item_goes_to_as_many_as_wanted_and_loads_are_even(count, people, data):
+    names = [f"p{n}" for n in range(people)]
+    overlap = data.draw(st.one_of(st.none(), st.integers(1, people)))
+    shares = shared_out(count, names, overlap, seed=3)
+    assert shares == shared_out(count, names, overlap, seed=3)
+    for item in range(count):
+        assert sum(item in own for own in shares.values()) == (overlap or people)
+    loads = [len(own) for own in shares.values()]
+    assert max(loads) - min(loads) <= 1
+
+
+def test_pairs_of_annotators_mix():
+    shares = shared_out(300, ["a", "b", "c", "d"], 2, seed=0)
+    shared = [len(set(shares[x]) & set(shares[y])) for x, y in combinations(shares, 2)]
+    assert sum(shared) == 300
+    assert min(shared) > 30  # 50 each on average
+
+
+def test_orders_and_sides_are_drawn_for_each_annotator_by_the_seed():
+    own = {who: order_of(range(50), who, 0, shuffle=True) for who in WHO}
+    assert own["ann"] != own["ben"]
+    assert sorted(own["ann"]) == list(range(50))
+    assert order_of(range(50), "ann", 0, shuffle=True) == own["ann"]
+    assert order_of(range(50), "ann", 1, shuffle=True) != own["ann"]
+    turned = sum(is_turned(f"item {n}", "ann", 0) for n in range(1000))
+    assert 430 < turned < 570
+    assert any(is_turned(str(n), "ann", 0) != is_turned(str(n), "ben", 0) for n in range(20))
+
+
+def test_names_are_names():
+    for names in (["ann", "Ann"], [""], ["adjudicated"], ["organiser"], ["x\ny"], ["x" * 61]):
+        with pytest.raises(OptionError):
+            People(names, "secret")
+    assert token_of("s", "ann") != token_of("s", "ben") != token_of("t", "ben")
+
+
+# --- over HTTP
+
+
+@every_task
+def test_people_answer_every_task_and_the_labels_answer_as_a_judge(task, tmp_path):
+    rows = item_rows(task, 3)
+    with labelling(tmp_path, task, rows) as (desk, _, address):
+        form = desk.form(desk.questions[0], "ann")
+        marks = tuple(range(len(form.fields))) if form.places else (0,) * len(form.fields)
+        ann = Person(address, "ann")
+        for _ in rows:
+            assert form.asks in ann.page.text
+            ann.send(*marks)
+        assert "All 3 items are done" in ann.page.text
+        expected = [desk.form(q, "ann").values(marks) for q in desk.questions]
+        questions = list(desk.questions)
+    labels = str(tmp_path / "labels.jsonl")
+    assert len(list(read_verdicts(labels, "labels"))) == sum(map(len, expected))
+    judge = HumanLabels(labels)
+    for question, values in zip(questions, expected, strict=True):
+        (answer,) = ask(judge, [question])
+        assert isinstance(answer, Judged), answer
+        said = [question.value_of(value) for value in values.values()]
+        assert answer.value == (said if len(said) > 1 else said[0])
+
+
+def test_labels_give_the_figures_that_a_hand_computes(tmp_path, capsys):
+    # The judge says yes to 1-3, no to 4-6. People: yes to 1, 2, 4 and 5; no to 3 and 6.
+    rows = item_rows("support", 6)
+    with labelling(tmp_path, "support", rows) as (_, _, address):
+        ann = Person(address, "ann")
+        for mark in (0, 0, 1, 0, 0, 1):
+            ann.send(mark)
+    answers = tmp_path / "answers.jsonl"
+    write_rows(
+        answers,
+        [
+            {"id": f"i{n}", "task": "support", "value": n <= 3, "unscored": None, "judge": "j"}
+            for n in range(1, 7)
+        ],
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(
+            [
+                "measure",
+                "support",
+                str(answers),
+                "--labels",
+                str(tmp_path / "labels.jsonl"),
+                "--json",
+            ]
+        )
+    assert ended.value.code == 0
+    found = json.loads(capsys.readouterr().out)["measures"]
+    # Agreed on 1, 2 and 6; tp 2, fp 1, fn 2: F1 4/7. Chance is .5, so kappa 0.
+    assert found["accuracy"]["value"] == pytest.approx(3 / 6)
+    assert found["kappa"]["value"] == pytest.approx(0)
+    assert found["f1"]["value"] == pytest.approx(4 / 7)
+    assert found["accuracy"]["scored"] == 6
+
+
+def test_what_is_recorded_of_an_answer(tmp_path):
+    rows = item_rows("relevance", 3)
+    with labelling(tmp_path, "relevance", rows) as (_, _, address):
+        ann = Person(address, "ann")
+        ann.send(1, unsure="1", comment="  half of it\r\n", seconds="12.34")
+        ann.send(path="/item/2", do="skip", reason="The text is broken")
+        ann.send(2, seconds="")
+    first, second = labels_in(tmp_path)
+    assert (first["id"], first["value"], first["uncertain"]) == ("i1", "partially", True)
+    assert (first["annotator"], first["group"]) == ("ann", "buses")
+    assert (first["comment"], first["seconds"]) == ("half of it", 12.3)
+    assert first["at"].endswith("+00:00")
+    assert (second["id"], second["value"], second["uncertain"]) == ("i3", False, False)
+    assert "seconds" not in second
+    with opened(tmp_path, "relevance", rows) as desk:
+        skip = desk.state("ann", 1).said
+        assert (skip.does, skip.comment) == ("skip", "The text is broken")
+        total, groups = desk.progress("ann")
+        assert (total.done, total.all, total.skipped, total.unsure) == (3, 3, 1, 1)
+        assert (groups["buses"].done, groups["tea"].done) == (2, 1)
+
+
+def test_which_side_came_first_is_recorded(tmp_path):
+    rows = item_rows("preference", 8)
+    with labelling(tmp_path, "preference", rows) as (_, _, address):
+        ann = Person(address, "ann")
+        for _ in rows:
+            ann.send(0)  # always the one on the left
+    labels = labels_in(tmp_path)
+    assert {row["shown"] for row in labels} == {"ab", "ba"}
+    assert all(row["value"] == row["shown"][0] for row in labels)
+
+
+def test_an_undo_takes_back_and_a_changed_answer_replaces(tmp_path):
+    with labelling(tmp_path, "support", item_rows("support", 3)) as (desk, _, address):
+        ann = Person(address, "ann")
+        ann.send(0)
+        ann.send(0)
+        ann.undo()
+        assert '<b class="num">2</b>' in ann.page.text
+        assert 'value="0" data-key="y" checked' in ann.page.text  # still chosen, not confirmed
+        assert [row["id"] for row in desk.rows()] == ["i1"]
+        ann.send(1)
+        ann.see("/item/1")
+        ann.send(1)
+        assert [(row["id"], row["value"]) for row in desk.rows()] == [("i1", False), ("i2", False)]
+        ann.undo()  # of the change: the first answer counts again
+        assert [(row["id"], row["value"]) for row in desk.rows()] == [("i1", True), ("i2", False)]
+        sent = {"item": "i3", "version": "0"}
+        assert ann.client.post("/undo", data=sent).status_code == 409
+        assert ann.client.post("/undo", data={"item": "nothing"}).status_code == 400
+
+
+def test_a_stale_tab_overwrites_nothing(tmp_path):
+    with labelling(tmp_path, "support", item_rows("support", 2)) as (desk, _, address):
+        first, second = Person(address, "ann"), Person(address, "ann")
+        first.send(0)
+        found = second.send(1)  # a form made before the other answered
+        assert found.status_code == 409
+        assert "answered elsewhere since this page was opened" in found.text
+        assert 'data-key="y" checked' in found.text
+        assert [row["value"] for row in desk.rows()] == [True]
+        second.send(1)  # now that it was seen
+        assert [row["value"] for row in desk.rows()] == [False]
+
+
+def test_nobody_sees_what_others_say_until_it_is_decided(tmp_path):
+    rows = item_rows("support", 2)
+    with labelling(tmp_path, "support", rows, annotators=("ann", "ben")) as (desk, people, address):
+        assert httpx2.get(f"{address}/next").status_code == 401
+        ann = Person(address, token=people.tokens["ann"])
+        ben = Person(address, token=people.tokens["ben"])
+        ann.see("/next")
+        ann.send(0, comment="zebra")
+        ann.send(0)
+        ben.see("/next")
+        for path in ("/", "/next", "/item/1", "/items", "/items?show=answered"):
+            assert "zebra" not in ben.see(path).text
+        for path in ("/organise", "/organise/labels", "/adjudicate", "/adjudicate/1"):
+            assert ben.see(path).status_code == 403, path
+        ben.see("/next")
+        ben.send(1)
+        ben.send(0)
+        boss = Person(address, token=people.tokens["organiser"])
+        assert "People differ on <b" in boss.page.text
+        boss.see("/adjudicate")
+        assert "zebra" in boss.page.text
+        assert ">ann<" not in boss.page.text
+        boss.send(0)
+        assert ">ann</th>" in boss.page.text  # the names, once it is decided
+        third = [row for row in desk.rows() if row["annotator"] == ADJUDICATED]
+        assert [(row["id"], row["value"]) for row in third] == [("i1", True)]
+        assert "1</span> decided" in boss.see("/organise").text
+    (answer, _) = ask(HumanLabels(tmp_path / "labels.jsonl"), desk.questions)
+    assert answer.value is True
+
+
+def test_the_organiser_sees_the_agreement_that_measures_give(tmp_path):
+    rows = item_rows("support", 4)
+    with labelling(tmp_path, "support", rows) as (_, _, address):
+        for name, marks in (("ann", (0, 0, 1, 1)), ("ben", (0, 1, 1, 1))):
+            person = Person(address, name)
+            for mark in marks:
+                person.send(mark)
+        page = person.see("/organise").text
+    # Agreed 3 of 4; chance .5 * .25 + .5 * .75 = .5, so kappa (.75 - .5) / .5.
+    assert "75 %" in page
+    assert "0.500 <span" in page
+    found = measure_raters(None, [str(tmp_path / "labels.jsonl")])
+    assert found.compared[0].mean["exact"].value == pytest.approx(0.75)
+    assert found.compared[0].mean["kappa"].value == pytest.approx(0.5)
+
+
+def test_a_third_decision_alone_counts_where_it_is(tmp_path):
+    def label(who, value):
+        return {"id": "i1", "value": value, "annotator": who}
+
+    labels = [label("ann", True), label(ADJUDICATED, False), label("ben", True), label("cy", True)]
+    labels += [{"id": "i2", "value": True, "annotator": who} for who in ("ann", "ben", "cy")]
+    path = write_rows(tmp_path / "labels.jsonl", labels)
+    first, second = ask(HumanLabels(path), questions_of("support", tmp_path, 2))
+    assert (first.value, second.value) == (False, True)
+    said = {"task": "support", "unscored": None, "judge": "j"}
+    rows = [{"id": "i1", "value": False, **said}, {"id": "i2", "value": True, **said}]
+    found = measure_raters(rows, [path])
+    assert found.compared[0].mean["exact"].value == 1.0  # the judge with the decision
+    assert found.compared[-1].raters == 3  # who decides is no rater
+
+
+def test_drafts_are_kept_and_are_no_labels(tmp_path):
+    rows = item_rows("quality", 1)
+    with labelling(tmp_path, "quality", rows) as (desk, _, address):
+        ann = Person(address, "ann")
+        sent = {**ann.fields, "do": "draft", "f0": "2", "comment": "so far"}
+        found = ann.client.post("/item/1", data=sent, headers=PART)
+        assert found.json() == {"version": 1}
+        assert list(desk.rows()) == []
+    with labelling(tmp_path, "quality", rows) as (desk, _, address):
+        ann = Person(address, "ann")
+        assert 'name="f0" value="2" data-key="3" checked' in ann.page.text
+        assert "so far" in ann.page.text
+        found = ann.send(2)  # one of fifteen
+        assert found.status_code == 400
+        assert "Not everything is answered: Local relevance." in found.text
+
+
+def test_a_judge_is_seen_after_ones_own_answer_and_never_before(tmp_path):
+    rows = item_rows("support", 2)
+    said = [
+        {"id": f"i{n}", "task": "support", "value": False, "probability": 0.125, "unscored": None,
+         "judge": "robot"}
+        for n in (1, 2)
+    ]  # fmt: skip
+    suggested = {one.key: one for one in read_verdicts(said)}
+    with labelling(tmp_path, "support", rows, suggested=suggested) as (desk, _, address):
+        ann = Person(address, "ann")
+        assert "robot" not in ann.page.text
+        ann.send(0)
+        assert "robot" in ann.page.text
+        assert '<b class="num">1</b>' in ann.page.text
+        ann.send(1)  # changed, having seen it
+        assert '<b class="num">2</b>' in ann.page.text
+        assert "robot" not in ann.page.text
+        ann.send(0)
+        first, second = desk.rows()
+        assert (first["value"], first["seen"]) == (False, "robot")
+        assert "seen" not in second
+        assert "i2" not in ann.see("/items?show=open").text
+        assert "1 item<" in ann.see("/items?show=differs").text
+
+
+def test_hostile_items_names_and_comments_are_text(tmp_path):
+    bad = "<script>alert(1)</script>\u202e"
+    rows = [{**row, "statement": bad, "group": bad} for row in item_rows("support", 2)]
+    with labelling(tmp_path, "support", rows) as (_, _, address):
+        ann = Person(address, "<b>ann</b>")
+        ann.send(0, comment=bad)
+        for path in ("/", "/item/1", "/item/2", "/items", "/organise", "/adjudicate/1"):
+            page = ann.see(path).text
+            assert "<script>alert" not in page, path
+            assert "<b>ann" not in page, path
+            assert "\u202e" not in page, path
+        for path in (
+            "/item/0",
+            "/item/3",
+            "/item/99999999999999999999",
+            "/jump?to=9",
+            "/adjudicate/9",
+        ):
+            assert ann.see(path).status_code == 404, path
+        assert ann.see("/items?page=999&show=nothing").status_code == 200
+        assert ann.client.post("/enter", data={"name": "adjudicated"}).status_code == 400
+        other = {"origin": "https://evil.example"}
+        assert ann.client.post("/item/2", data={"f0": "0"}, headers=other).status_code == 403
+
+
+# --- the command
+
+
+def test_other_items_or_another_task_are_refused(tmp_path, capsys):
+    out = str(tmp_path / "labels.jsonl")
+    with opened(tmp_path, "support", item_rows("support", 2)) as desk:
+        desk.record(Act("ann", "i1", "answer", (0,), {"": True}), 0)
+    same = tmp_path / "items.jsonl"
+    more = write_rows(tmp_path / "more.jsonl", item_rows("support", 3))
+    cases = {
+        "begun with other items": ["support", more],
+        "begun with task support, found negative": ["negative", str(same)],
+        "begun with --seed 0, found 1": ["support", str(same), "--seed", "1"],
+    }
+    for words, args in cases.items():
+        code, said = run(["label", *args, "--out", out], capsys)
+        assert (code, said.count("\n")) == (2, 1), said
+        assert words in said
+    assert [row["id"] for row in labels_in(tmp_path)] == ["i1"]
+    mine = tmp_path / "mine.jsonl"
+    mine.write_text("precious")
+    code, said = run(["label", "support", str(same), "--out", str(mine)], capsys)
+    assert (code, mine.read_text()) == (2, "precious")
+    assert "pnyx label did not write it" in said
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["nothing", "ITEMS"], "expected one of: support"),
+        (["support", "ITEMS", "--scale", "5"], "--scale goes with quality"),
+        (["support", "ITEMS", "--overlap", "1"], "--overlap goes with --annotators"),
+        (["support", "ITEMS", "--annotators", "a,b", "--overlap", "3"], "there are 2 --annotators"),
+        (["support", "ITEMS", "--annotators", "a,a"], "names somebody twice"),
+        (["support", "ITEMS", "--host", "0.0.0.0"], "--token"),
+        (["support", "BROKEN"], "broken.jsonl:1: no text"),
+        (["support", "ITEMS", "--suggest", "OTHERS"], "holds no answer on support"),
+    ],
+)
+def test_bad_usage_is_one_line(tmp_path, capsys, args, words):
+    files = {
+        "ITEMS": write_rows(tmp_path / "items.jsonl", item_rows("support", 1)),
+        "BROKEN": write_rows(tmp_path / "broken.jsonl", [{"id": "1"}]),
+        "OTHERS": write_rows(
+            tmp_path / "others.jsonl",
+            [{"id": "z", "task": "support", "value": True, "unscored": None, "judge": "j"}],
+        ),
+    }
+    given = [files.get(arg, arg) for arg in args]
+    code, said = run(["label", *given, "--out", str(tmp_path / "labels.jsonl")], capsys)
+    assert code == 2
+    assert words in said
+
+
+@pytest.mark.slow
+def test_a_killed_process_loses_no_answer(tmp_path):
+    items = write_rows(tmp_path / "items.jsonl", item_rows("support", 12))
+    args = ["label", "support", items, "--out", str(tmp_path / "labels.jsonl")]
+    with served_by_command(args) as (address, process):
+        ann = Person(address, "ann")
+        for n in range(10):
+            assert ann.send(n % 2).status_code == 200
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(30)
+    with served_by_command(args) as (address, _):
+        ann = Person(address, "ann")
+        assert '<b class="num">11</b>' in ann.page.text  # goes on where it stopped
+        rows = labels_in(tmp_path)
+        assert [row["value"] for row in rows] == [True, False] * 5
+        assert [row["id"] for row in rows] == [f"i{n}" for n in range(1, 11)]
+
+
+def test_labels_are_always_a_labels_file(tmp_path):
+    """LABELS follows within moments, and is whole whenever it is looked at."""
+    with labelling(tmp_path, "quality", item_rows("quality", 30)) as (_, _, address):
+        ann = Person(address, "ann")
+        for _ in range(30):
+            ann.send(*[0] * 15)
+            list(read_verdicts(tmp_path / "labels.jsonl", "labels"))
+        limit = time.monotonic() + 10
+        while len(labels_in(tmp_path)) < 450 and time.monotonic() < limit:
+            time.sleep(0.02)
+        assert len(labels_in(tmp_path)) == 450
+
+
+def test_what_review_draws_can_be_labelled(tmp_path):
+    """The lines of `pnyx annotate review` are relevance items: people answer them afresh."""
+    from pnyx.annotate.reviewing import draw_disagreements, write_review
+
+    verdicts = [
+        Verdict(f"p{n}", "q", f"d{n}", True, 0.9, extra={"question": "Q?", "document": "D."})
+        for n in range(4)
+    ]
+    drawn, _ = draw_disagreements(verdicts, lambda _: False, per_stratum=3)
+    write_review(tmp_path / "review.jsonl", drawn)
+    assert len(TASKS["relevance"].read(str(tmp_path / "review.jsonl"))) == 3
