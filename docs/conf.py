@@ -56,10 +56,19 @@ html_show_sphinx = False
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
 # The colours of the reports (src/pnyx/view/templates/report.css).
+_SANS = (
+    'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", '
+    "Arial, sans-serif"
+)
+_SERIF = (
+    '"Iowan Old Style", Charter, "Source Serif 4", "Palatino Linotype", Georgia, "Noto Serif", '
+    '"Liberation Serif", serif'
+)
+_MONO = 'ui-monospace, "SF Mono", "Cascadia Mono", Consolas, "Liberation Mono", monospace'
 _FONTS = {
-    "font-stack": 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, sans-serif',
-    "font-stack--monospace": 'ui-monospace, "SF Mono", "Cascadia Mono", Consolas, "Liberation Mono", monospace',
-    "font-stack--headings": '"Iowan Old Style", Charter, "Source Serif 4", "Palatino Linotype", Georgia, "Noto Serif", "Liberation Serif", serif',
+    "font-stack": _SANS,
+    "font-stack--monospace": _MONO,
+    "font-stack--headings": _SERIF,
 }
 html_theme_options = {
     "light_css_variables": {
