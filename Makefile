@@ -2,13 +2,14 @@
 #   make demo    install into .venv and run the main job on the bundled example
 #   make test    install with the test tools and run every check and test
 #   make check   the fast inner loop: lint, types, import contracts, quick tests
+#   make docs    build the site of the documentation, notebooks run, into docs/_build/html
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test check lint format clean
+.PHONY: demo test check docs lint format clean
 
 demo: $(VENV)/.core
 	$(BIN)/pnyx demo --out demo-out
@@ -22,6 +23,9 @@ test: lint
 
 check: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m "not slow" -x --numprocesses auto --dist worksteal
+
+docs: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -j auto -b html docs docs/_build/html
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -48,4 +52,4 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@ $(VENV)/.core
 
 clean:
-	rm -rf $(VENV) demo-out
+	rm -rf $(VENV) demo-out docs/_build

@@ -34,16 +34,16 @@ def reference() -> str:
         command = importlib.import_module(f"pnyx.cli.{verb}").command
         parts.append(_section(f"pnyx {verb}", command))
         below = command.commands if isinstance(command, click.Group) else command.words
-        parts += [_section(f"pnyx {verb} {n}", c) for n, c in below.items()]
+        parts += [_section(f"pnyx {verb} {n}", c, "###") for n, c in below.items()]
     return "\n".join(parts)
 
 
-def _section(name: str, command: click.Command) -> str:
+def _section(name: str, command: click.Command, level: str = "##") -> str:
     context = click.Context(
         command, info_name=name, terminal_width=88, max_content_width=88, color=False
     )
     context.help_option_names = ["-h", "--help"]
-    return f"## {name}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
+    return f"{level} {name}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
 
 
 def main() -> None:

@@ -12,7 +12,11 @@ __all__ = ["setup"]
 
 _ROOT = Path(__file__).parents[2]
 _STAND_IN = re.compile(r"\[[^\]]*\]\(\.\./([A-Z]+\.md)\)\s*")
-_PAGES = {"README.md": "tour.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+_PAGES = {
+    "README.md": "tour.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
 
 
 def _source_read(app: Sphinx, page: str, source: list[str]) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config, GoogleDocstring
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 
 import pnyx
@@ -28,11 +32,15 @@ class Room(SphinxDirective):
         """Return what autosummary and autodoc make of the room."""
         (name,) = self.arguments
         room = importlib.import_module(name)
-        options = [":members:", ":show-inheritance:"]
+        names = sorted(room.__all__, key=str.lower)
+        values = [one for one in names if not _has_docstring(getattr(room, one))]
         text = [".. autosummary::", "   :nosignatures:", ""]
-        text += [f"   {name}.{one}" for one in sorted(room.__all__, key=str.lower)]
-        text += ["", f".. automodule:: {name}", *(f"   {option}" for option in options)]
-        return self.parse_text_to_nodes("\n".join(text))
+        text += [f"   {name}.{one}" for one in names if one not in values]
+        text += ["", f".. automodule:: {name}", "   :members:", "   :show-inheritance:"]
+        text += [f"   :exclude-members: {', '.join(values)}", ""]
+        for one in values:
+            text += [f".. py:data:: {name}.{one}", "", f"   {_said_of(room, one)}", ""]
+        return _parsed(self, text)
 
 
 class PublicNames(SphinxDirective):
@@ -49,7 +57,31 @@ class PublicNames(SphinxDirective):
             said = inspect.getdoc(value).partition("\n")[0]
             room = home.rpartition(".")[0]
             lines += [f"   * - :py:obj:`~{home}`", f"     - {said}", f"     - :py:mod:`{room}`"]
-        return self.parse_text_to_nodes("\n".join(lines))
+        return _parsed(self, lines)
+
+
+def _has_docstring(value: Any) -> bool:
+    """Tell a class or function from a value, which only the source documents."""
+    return inspect.isclass(value) or inspect.isroutine(value)
+
+
+def _said_of(room: ModuleType, name: str) -> str:
+    """Return the string that follows a value where it is defined."""
+    stub = Path(str(room.__file__)).with_suffix(".pyi")
+    home = room.__name__
+    for node in ast.parse(stub.read_text("utf-8")).body if stub.exists() else ():
+        if isinstance(node, ast.ImportFrom) and any(one.name == name for one in node.names):
+            home = f"{home}.{node.module}"
+            break
+    said = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", name))
+    if not said:
+        raise LookupError(f"{home}.{name} has no docstring below it")
+    return " ".join(said).strip()
+
+
+def _parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
+    """Return what lines of reStructuredText, on a page in Markdown, say."""
+    return directive.parse_text_to_nodes("\n".join(["```{eval-rst}", *lines, "```"]))
 
 
 def _room_of(name: str) -> str:

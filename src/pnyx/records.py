@@ -41,6 +41,7 @@ Stance: TypeAlias = Literal["pro", "con", "neutral"]
 """The side that a text takes on its topic."""
 
 STANCES: tuple[Stance, ...] = get_args(Stance)
+"""All stances."""
 
 Side: TypeAlias = Literal["pro", "con"]
 """A side that can be argued: `pro` answers the question with yes, `con` with no."""
@@ -52,6 +53,7 @@ CitationStyle: TypeAlias = Literal["ids", "scores", "indices"]
 """A list of document ids, a map from id to confidence, or indices into `references`."""
 
 CITATION_STYLES: tuple[CitationStyle, ...] = get_args(CitationStyle)
+"""All styles of citing."""
 
 
 def _extra() -> Any:
@@ -257,7 +259,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class DebatePoint:
-    """One argument of a side: a headline, and paragraphs with the `id`s of the sources they cite.
+    """One argument of a side: a headline, and paragraphs with the ids of the sources they cite.
 
     `citations` has an entry for each paragraph, or is empty where nothing is known of them.
     """

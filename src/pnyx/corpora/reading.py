@@ -69,7 +69,7 @@ FORMATS: dict[str, Format] = {
         *nuggets.FORMATS,
     )
 }
-"""A further format is one in its own module, here, and where `sniff` recognises it."""
+"""Name -> format. A further one is in its own module, here, and where `sniff` recognises it."""
 
 
 _HEAD_BYTES = 1 << 18

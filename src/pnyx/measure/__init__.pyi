@@ -10,6 +10,7 @@ from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thre
 from .answers.trials import Decline, measure_decline
 from .core.base import Bootstrap, Measured
 from .core.ground_truth import Joined, join_labels, truth_of_labels, truth_of_qrels
+from .core.intervals import cluster_mean
 from .core.ppi import PredictionPowered, prediction_powered
 from .leaderboards.agreement import (
     LeaderboardAgreement,
@@ -58,6 +59,7 @@ __all__ = [
     "Verdicts",
     "by_question",
     "citation_precision",
+    "cluster_mean",
     "compare_leaderboards",
     "correct_leaderboard",
     "join_labels",

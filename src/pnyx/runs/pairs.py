@@ -124,14 +124,20 @@ def pairs_of_run(
     return PairSource(make, about, len(wanted))
 
 
-def pairs_of_corpus(index: str | Path, topics: str) -> PairSource:
+def pairs_of_corpus(
+    index: Index | str | Path, topics: str | Path | Iterable[Question]
+) -> PairSource:
     """Return a pair of every document of an index and every question, document by document.
+
+    Args:
+        index: an index, or its folder.
+        topics: the questions, with their definitions if they have any, or their file.
 
     Raises:
         InputError: a question's id comes twice, or a file is broken.
     """
     questions = questions_by_id(topics)
-    opened = Index.open(index)
+    opened = index if isinstance(index, Index) else Index.open(index)
 
     def make() -> Iterator[Support]:
         for document in opened.documents():
@@ -203,12 +209,16 @@ def _first(
         yield topic, documents[:depth]
 
 
-def questions_by_id(topics: str) -> dict[str, Question]:
-    """Read questions by their ids; InputError where one comes twice."""
+def questions_by_id(topics: str | Path | Iterable[Question]) -> dict[str, Question]:
+    """Return questions, or those of a file, by their ids; InputError where one comes twice."""
+    path: str | None = None
+    if isinstance(topics, str | Path):
+        path = str(topics)
+        topics = read_questions(path)
     questions: dict[str, Question] = {}
-    for question in read_questions(topics):
+    for question in topics:
         if question.id in questions:
-            raise InputError(f"question {shorten(question.id, 40)!r} comes twice", path=topics)
+            raise InputError(f"question {shorten(question.id, 40)!r} comes twice", path=path)
         questions[question.id] = question
     return questions
 

@@ -60,6 +60,13 @@ class Measured:
     low: float | None = None
     high: float | None = None
 
+    def __str__(self) -> str:
+        """Return it for people: `0.863 [0.846, 0.879], 240 of 240 scored`."""
+        value = "-" if self.value is None else f"{self.value:.3f}"
+        known = self.low is not None and self.high is not None
+        interval = f" [{self.low:.3f}, {self.high:.3f}]" if known else ""
+        return f"{value}{interval}, {self.scored:,} of {self.asked:,} scored"
+
     def row(self) -> dict[str, Any]:
         """Return the JSON object of `measures.json` for this measure."""
         return row_of(self, "value low high scored asked")

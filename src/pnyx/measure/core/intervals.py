@@ -170,16 +170,23 @@ def column_means(table: Floats, bootstrap: Bootstrap = BOOTSTRAP) -> list[Measur
 
 
 def cluster_mean(
-    values: Floats,
-    clusters: npt.NDArray[np.intp],
+    values: npt.ArrayLike,
+    clusters: npt.ArrayLike,
     bootstrap: Bootstrap = BOOTSTRAP,
     asked: int | None = None,
 ) -> Measured:
-    """Return the mean of the defined values (n,), with its interval over clusters.
+    """Return the mean of the defined values, with its percentile bootstrap interval over clusters.
 
     Where all values are 0, or all 1, a bootstrap would draw nothing else: Wilson's interval of a
     share of so many clusters is given instead.
+
+    Args:
+        values: (n,); NaN where a value is missing.
+        clusters: (n,), the cluster of each value, such as its question: numbers or names.
+        bootstrap: how the interval is drawn; there is none of fewer than two clusters.
+        asked: how many values were asked for, by default n.
     """
+    values, clusters = np.asarray(values, dtype=np.float64), np.asarray(clusters)
     has = np.isfinite(values)
     scored, asked = int(has.sum()), len(values) if asked is None else asked
     if not scored:

@@ -84,7 +84,8 @@ class _Provider(_LIBRARY.Provider):  # type: ignore[misc]
         return _Evaluator(wanted, qrels)
 
 
-MRecall: Any = _MRecall()  # `MRecall @ 5`, `MRecall(rel=2) @ 10`
+MRecall: Any = _MRecall()
+"""The measure of ir-measures: `MRecall @ 5`, `MRecall(rel=2) @ 10`."""
 
 _LIBRARY.measures.register(MRecall)
 _LIBRARY.DefaultPipeline.providers.append(_LIBRARY.providers.register(_Provider()))

@@ -1,0 +1,23 @@
+# Pnyx for campaigns: the command line, TREC AutoJudge and `pnyx serve`. Nothing is downloaded at
+# run time (docs/container.md).
+FROM python:3.11-slim AS build
+RUN python -m venv /opt/pnyx
+ENV PATH=/opt/pnyx/bin:$PATH
+WORKDIR /source
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY tools/nltk_data.py tools/
+COPY src/ src/
+RUN pip install --no-cache-dir --constraint constraints.txt '.[autojudge,serve]' \
+    && python tools/nltk_data.py
+
+FROM python:3.11-slim
+COPY --from=build /opt/pnyx /opt/pnyx
+RUN useradd --uid 10001 --create-home pnyx && install --directory --owner pnyx /work
+ENV PATH=/opt/pnyx/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    NUMBA_CACHE_DIR=/tmp/numba \
+    PNYX_STORE=/work/.pnyx/store.sqlite
+USER pnyx
+WORKDIR /work
+ENTRYPOINT ["pnyx"]
+CMD ["--help"]

@@ -1,0 +1,135 @@
+"""The notebooks of the gallery: run as a reader would, and what they find holds."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="the extra docs is not installed")
+nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+
+GALLERY = Path(__file__).parents[1] / "docs" / "gallery"
+NOTEBOOKS = sorted(GALLERY.glob("*.ipynb"))
+
+pytestmark = pytest.mark.skipif(not NOTEBOOKS, reason="the documentation is not in this copy")
+
+
+@pytest.fixture
+def printed(tmp_path, monkeypatch):
+    """Run a notebook in a folder of its own; return what its cells show, in order."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.delenv("PNYX_LLM", raising=False)
+
+    def run(name: str) -> str:
+        notebook = nbformat.read(GALLERY / f"{name}.ipynb", 4)
+        client = nbclient.NotebookClient(
+            notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}
+        )
+        client.execute()
+        outputs = [one for cell in notebook.cells for one in cell.get("outputs", ())]
+        return "\n".join(map(_text, outputs))
+
+    return run
+
+
+def _text(output) -> str:
+    data = output.get("data", {})
+    return output.get("text") or data.get("text/markdown") or data.get("text/plain") or ""
+
+
+def figure(text: str, before: str) -> tuple[float, float, float]:
+    """Return the first value, and the ends of its interval, after some text."""
+    found = re.search(rf"{re.escape(before)}\s*(\d\.\d+) \[(\d\.\d+), (\d\.\d+)\]", text)
+    assert found, f"no figure after {before!r} in:\n{text}"
+    value, low, high = map(float, found.groups())
+    assert low <= value <= high
+    return value, low, high
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_is_committed_clean(path):
+    notebook = nbformat.read(path, 4)
+    nbformat.validate(notebook)
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+    for cell in notebook.cells:
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
+        assert not cell.metadata
+    assert notebook.cells[0].source.startswith("# ")
+    listed = (GALLERY / "index.md").read_text("utf-8")
+    assert f"]({path.name})" in listed
+
+
+def test_there_are_five():
+    names = {path.stem for path in NOTEBOOKS}
+    assert names == {"both-sides", "perspectives", "audit", "distil", "argue-reports"}
+
+
+@pytest.mark.slow
+def test_both_sides(printed, tmp_path):
+    text = printed("both-sides")
+    assert text.index("PRO") < text.index("CON")
+    assert len(re.findall(r"\[zoos-\d+\.txt\]", text)) >= 4
+    on_question, *_ = figure(text, "on the question")
+    right_side, *_ = figure(text, "right side")
+    assert 0.4 < on_question < 1  # lookalikes are cited, as the page says
+    assert right_side > 0.5
+    assert "<mark" in (tmp_path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_perspectives(printed):
+    text = printed("perspectives")
+    judged, true = (part for part in text.split("PerspectiveCoverage")[1:])
+    rows = r"(bm25|dense) +Precision@5 +(\d\.\d+)"
+    by_judge, by_people = (dict(re.findall(rows, part)) for part in (judged, true))
+    assert float(by_judge["dense"]) > float(by_judge["bm25"])  # the order is kept
+    assert float(by_people["dense"]) > float(by_people["bm25"])
+    assert float(by_judge["dense"]) < 0.5 * float(by_people["dense"])  # the level is lost
+    low = re.search(r"dense - bm25, Precision@5: \S+ \[(\S+), ", true)
+    assert float(low[1]) > 0
+
+
+@pytest.mark.slow
+def test_audit(printed):
+    text = printed("audit")
+    assert figure(text, "accuracy")[0] > 0.8
+    assert figure(text, "kappa")[1] < 0.2
+    assert figure(text, "auroc")[1] > 0.6
+    before, after = map(float, re.search(r"^f1 +(\S+) +(\S+)$", text, re.M).groups())
+    assert after > before
+    assert "hallucination, support: failed" in text
+    assert figure(text, "fall")[2] < 0.1
+    assert "Do not use it to find statements that the documents contradict" in text
+
+
+@pytest.mark.slow
+def test_distil(printed):
+    text = printed("distil")
+    taught = int(re.search(r"(\d+) pairs taught it; held out: \S+ \S+ \S+ \S+", text)[1])
+    assert 60 <= taught <= 100
+    student, packaged = re.findall(r"auroc +(\d\.\d+) \[(\d\.\d+), (\d\.\d+)\]", text)
+    assert float(student[0]) > 0.8
+    assert float(student[1]) < float(packaged[2])  # the intervals overlap:
+    assert float(packaged[1]) < float(student[2])  # it is not shown to be better
+    relevant, first = re.search(r"(\d+) of 128 .* relevant, (\d+) of the first ten", text).groups()
+    assert int(first) > 10 * int(relevant) / 128  # better than a random order
+
+
+@pytest.mark.slow
+def test_argue_reports(printed):
+    text = printed("argue-reports")
+    assert "8 reports of 2 runs on 4 topics" in text
+    assert "0 unscored" in text
+    measured = text.partition("citation_relevance")[2]
+    assert figure(measured, "quotes")[0] > figure(measured, "lead")[0]
+    judged = figure(text.partition("nugget_recall")[2], "quotes")[0]
+    *_, lead, quotes, _ = re.split(r"^(?=lead |quotes )", text + "\nquotes ", flags=re.M)
+    assert figure(quotes, "quotes")[0] > figure(lead, "lead")[0]
+    assert judged < figure(quotes, "quotes")[0]  # a lower bound, as the page says
