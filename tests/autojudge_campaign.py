@@ -112,19 +112,40 @@ def auto_judge(
     folder: Path, out: Path, *more: str, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run the program on a campaign with the packaged workflow."""
-    from pnyx.autojudge import workflow_path
-
     program = Path(sys.executable).parent / "auto-judge"
-    known = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI", "PNYX", "CACHE"))}
-    named = ["--rag-responses", folder / "runs", "--rag-topics", folder / "topics.jsonl"]
-    command = [program, "run", "--workflow", workflow_path(), *named, "--out-dir", out, *more]
+    known = {k: v for k, v in os.environ.items() if not k.startswith(_OTHERS)}
     return subprocess.run(
-        list(map(str, command)),
+        [str(program), *_arguments(folder, out, *more)],
         env={**known, "PNYX_STORE": str(folder / "store.sqlite"), **(env or {})},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def auto_judge_here(
+    folder: Path, out: Path, *more: str, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Do what the program does, in this process, which imports everything once."""
+    from autojudge_base.cli import main
+    from click.testing import CliRunner
+
+    unset = dict.fromkeys((name for name in os.environ if name.startswith(_OTHERS)), None)
+    given = {**unset, "PNYX_STORE": str(folder / "store.sqlite"), **(env or {})}
+    arguments = _arguments(folder, out, *more)
+    done = CliRunner().invoke(main, arguments, env=given)
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+
+_OTHERS = ("OPENAI", "PNYX", "CACHE")
+
+
+def _arguments(folder: Path, out: Path, *more: str) -> list[str]:
+    from pnyx.autojudge import workflow_path
+
+    named = ["--rag-responses", folder / "runs", "--rag-topics", folder / "topics.jsonl"]
+    command = ["run", "--workflow", workflow_path(), *named, "--out-dir", out, *more]
+    return list(map(str, command))
 
 
 def obliging(prompt: str) -> str:

@@ -67,7 +67,7 @@ def _choices(spec: type[Spec]) -> st.SearchStrategy[dict[str, object]]:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.__name__)
-@settings(deadline=None, max_examples=40)  # the first use of a spec builds its validator
+@settings(deadline=None, max_examples=20)  # the first use of a spec builds its validator
 @given(data=st.data())
 def test_a_spec_survives_json(spec, data):
     made = spec(**data.draw(_choices(spec)))

@@ -16,6 +16,7 @@ from autojudge_campaign import (
     RUNS,
     TOPICS,
     auto_judge,
+    auto_judge_here,
     campaign,
     obliging,
     report,
@@ -107,7 +108,7 @@ def test_nuggets_come_through_whole(packaged):
     assert nugget.importance == "vital"
 
 
-def test_a_cached_campaign_needs_no_endpoint_and_no_order(tmp_path):
+def test_a_cached_campaign_needs_no_endpoint_and_no_order(base, tmp_path):
     first, second = (campaign(tmp_path / name, order=o) for name, o in (("a", 1), ("b", -1)))
     env = {"OPENAI_MODEL": "test", "OPENAI_API_KEY": "secret", "CACHE_DIR": str(tmp_path / "c")}
     with ChatServer(reply=obliging) as server:
@@ -117,10 +118,10 @@ def test_a_cached_campaign_needs_no_endpoint_and_no_order(tmp_path):
         assert {row["authorization"] for row in server.asked()} == {"Bearer secret"}
         assert {row["parameters"]["model"] for row in server.asked()} == {"test"}
     assert MARK not in done.stdout + done.stderr
-    again = auto_judge(second, tmp_path / "2", "--variant", "llm", env=env)
+    again = auto_judge_here(second, tmp_path / "2", "--variant", "llm", env=env)
     assert again.returncode == 0, again.stderr
     env["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"  # the cache does not know addresses
-    third = auto_judge(first, tmp_path / "3", "--variant", "llm", env=env)
+    third = auto_judge_here(first, tmp_path / "3", "--variant", "llm", env=env)
     assert third.returncode == 0, third.stderr
     for name in FILES:
         texts = {(tmp_path / n / f"llm.{name}").read_text() for n in "123"}
@@ -133,10 +134,10 @@ def test_a_cached_campaign_needs_no_endpoint_and_no_order(tmp_path):
     assert set(qrels[3::4]) == {"1"}
 
 
-def test_without_cache_and_endpoint_there_is_no_leaderboard(tmp_path):
+def test_without_cache_and_endpoint_there_is_no_leaderboard(base, tmp_path):
     folder = campaign(tmp_path)
     env = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_MODEL": "test"}
-    done = auto_judge(
+    done = auto_judge_here(
         folder, tmp_path / "out", "--variant", "llm", env={**env, "CACHE_DIR": str(tmp_path / "c")}
     )
     assert done.returncode == 1
@@ -145,8 +146,8 @@ def test_without_cache_and_endpoint_there_is_no_leaderboard(tmp_path):
     assert not (tmp_path / "out/llm.eval.txt").exists()
 
 
-def test_a_model_that_nobody_named(tmp_path):
-    done = auto_judge(campaign(tmp_path), tmp_path / "out", "--variant", "llm")
+def test_a_model_that_nobody_named(base, tmp_path):
+    done = auto_judge_here(campaign(tmp_path), tmp_path / "out", "--variant", "llm")
     assert done.returncode == 1
     assert "OPENAI_BASE_URL is not set" in done.stderr
 

@@ -1,4 +1,4 @@
-"""Thousands of questions to a misbehaving server in another process: killed, resumed, repeated."""
+"""A thousand questions to a misbehaving server in another process: killed, resumed, repeated."""
 
 from __future__ import annotations
 
@@ -131,8 +131,8 @@ def stored_keys(path: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_two_thousand_questions_end_complete_and_are_never_paid_for_twice(tmp_path):
-    write_items(tmp_path / "items.jsonl", 2000, TROUBLES, seed=1)
+def test_a_thousand_questions_end_complete_and_are_never_paid_for_twice(tmp_path):
+    write_items(tmp_path / "items.jsonl", 1000, TROUBLES, seed=1)
     more = ("--concurrency", "48", "--timeout", "2.5", "--json")
     with served(tmp_path / "server") as server:
         line = command(tmp_path, server.spec, "out", "store.sqlite", *more)
@@ -142,8 +142,8 @@ def test_two_thousand_questions_end_complete_and_are_never_paid_for_twice(tmp_pa
         manifest = json.loads(first.stdout)
         expected = Counter(t.reason for t in TROUBLES.values() for _ in range(t.items) if t.reason)
         assert manifest["counts"]["reasons"] == dict(expected)
-        assert manifest["counts"]["asked"] == 2000
-        assert manifest["counts"]["scored"] == 2000 - expected.total()
+        assert manifest["counts"]["asked"] == 1000
+        assert manifest["counts"]["scored"] == 1000 - expected.total()
         _check_each_item(rows_of(tmp_path / "out"), log, "requests")
         assert max(Counter(answered(log)).values()) == 1
         _check_spending(manifest)
@@ -215,8 +215,8 @@ KILLED = {
 
 
 @pytest.mark.slow
-def test_killed_ten_times_it_ends_with_the_same_answers_and_asks_nothing_twice(tmp_path):
-    write_items(tmp_path / "items.jsonl", 600, KILLED, seed=2)
+def test_killed_six_times_it_ends_with_the_same_answers_and_asks_nothing_twice(tmp_path):
+    write_items(tmp_path / "items.jsonl", 400, KILLED, seed=2)
     with served(tmp_path / "undisturbed") as server:
         line = command(tmp_path, server.spec, "out", "a.sqlite")
         assert subprocess.run(line, capture_output=True, check=False).returncode == 3
@@ -226,7 +226,7 @@ def test_killed_ten_times_it_ends_with_the_same_answers_and_asks_nothing_twice(t
         line = command(
             tmp_path, server.spec, "killed-out", "b.sqlite", "--concurrency", str(CONCURRENCY)
         )
-        for _ in range(10):
+        for _ in range(6):
             until = server.rows() + dice.randint(1, 90)
             process = subprocess.Popen(line, stderr=subprocess.PIPE)
             while server.rows() < until:
@@ -240,7 +240,7 @@ def test_killed_ten_times_it_ends_with_the_same_answers_and_asks_nothing_twice(t
         log = server.log()
     ours = (tmp_path / "killed-out" / "answers.jsonl").read_bytes()
     assert ours == (tmp_path / "out" / "answers.jsonl").read_bytes()
-    assert len(kills[-1][1]) < 600, "the last kill came before the end"
+    assert len(kills[-1][1]) < 400, "the last kill came before the end"
     for killed, kept in kills:
         later = {row["key"] for row in log if row["event"] == "asked" and row["at"] > killed}
         assert not kept & later, "what is in the store is never asked again"

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -253,19 +253,20 @@ def test_a_folder_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("run_once")
 @pytest.mark.parametrize("behaviour", ["prose", "empty", "400"])
 def test_a_judge_that_fails_is_not_an_absence_of_evidence(
-    folder: Path, tmp_path: Path, behaviour: str
+    folder: Path, tmp_path: Path, behaviour: str, call: Callable[..., tuple[int, str, str]]
 ) -> None:
     report = tmp_path / "a.md"
     with ChatServer(default=behaviour) as server:
-        done = pnyx(
+        status, _, err = call(
             *("argue", folder / "i", QUESTION, "--md", report, "--html", tmp_path / "a.html"),
             *("--llm", server.spec, "--store", tmp_path / "s", "--timeout", "5"),
         )
-    assert done.returncode == 3, done
-    assert b"a verdict is missing on 6 passages: " in done.stderr
-    for text in (report.read_text(), (tmp_path / "a.html").read_text(), done.stderr.decode()):
+    assert status == 3, err
+    assert "a verdict is missing on 6 passages: " in err
+    for text in (report.read_text(), (tmp_path / "a.html").read_text(), err):
         assert "o evidence for this side was found" not in text
     assert "on 6 passages a verdict is missing" in report.read_text()
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from measure_verbs import refuser, runner
 from pnyx.cli import main
 from pnyx.cli.measure import AgreementSpec
 from pnyx.judge.tasks import TASKS
@@ -27,20 +28,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> str:
     return str(path)
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["measure", *arguments])
-    return ended.value.code
-
-
-def refused(capsys: Any, *arguments: str) -> str:
-    assert run(*arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("pnyx: ")
-    assert printed.err.count("\n") == 1
-    assert printed.err.rstrip("\n").isprintable()
-    return printed.err
+run, refused = runner("measure"), refuser("measure")
 
 
 def answer_rows(count: int = 24, **fields: Any) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pnyx.cli import main
+from measure_verbs import refuser, runner
 from pnyx.cli.measure.perspectives import PerspectivesSpec
 from pnyx.corpora import write_run
 from pnyx.corpora.benchmarks.perspectives import write_perspectives
@@ -25,20 +25,11 @@ CONTRACT = {"value", "low", "high", "scored", "asked", "open", "bounds"}
 WORDS = ("one", "two", "three")
 
 
+refused = refuser("measure", "perspectives")
+
+
 def run(verb: str, *arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([*verb.split(), *map(str, arguments)])
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
-
-
-def refused(capsys: Any, *arguments: object) -> str:
-    assert run("measure perspectives", *arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("pnyx: ")
-    assert printed.err.count("\n") == 1
-    return printed.err
+    return runner(*verb.split())(*arguments)
 
 
 @pytest.fixture

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import typing
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from argue_report import BANK, PlannedJudge, response
+from measure_verbs import refuser, runner
 from pnyx.app.spec import opts_of
-from pnyx.cli import main
 from pnyx.cli.measure.report import ReportSpec
 from pnyx.corpora import read_leaderboard, read_qrels
 from pnyx.judge.reports.judging import judge_reports
@@ -23,19 +22,7 @@ SCORED = replace(REPORT, sentences=(*REPORT.sentences[:6], *REPORT.sentences[7:]
 """Without the sentence whose document has no text."""
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["measure", "report", *map(str, arguments)])
-    return ended.value.code
-
-
-def refused(capsys: Any, *arguments: str) -> str:
-    assert run(*arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("pnyx: ")
-    assert printed.err.count("\n") == 1
-    return printed.err
+run, refused = runner("measure", "report"), refuser("measure", "report")
 
 
 def folder(path, *reports):

@@ -9,15 +9,14 @@ import re
 import sys
 import typing
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from measure_verbs import refuser, runner
 from pnyx.app.spec import opts_of
-from pnyx.cli import main
 from pnyx.cli.measure.retrieval import RetrievalSpec
 from pnyx.measure.core.base import Bootstrap
 from pnyx.measure.core.significance import Test
@@ -28,20 +27,7 @@ from pnyx.view.plots import Panel, Point, interval_plot
 CONTRACT = {"value", "low", "high", "scored", "asked"}
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["measure", "retrieval", *arguments])
-    return ended.value.code
-
-
-def refused(capsys: Any, *arguments: str) -> str:
-    assert run(*arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("pnyx: ")
-    assert printed.err.count("\n") == 1
-    assert printed.err.rstrip("\n").isprintable()
-    return printed.err
+run, refused = runner("measure", "retrieval"), refuser("measure", "retrieval")
 
 
 def write(path: Path, text: str) -> str:

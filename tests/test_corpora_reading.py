@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import json
@@ -96,11 +97,25 @@ def test_bad_bytes_are_one_line_of_input_error(name, case, write):
         list(FORMATS[name].reader(sniff(path) and path))
 
 
+@pytest.fixture(scope="module")
+def huge(tmp_path_factory):
+    """Write a line of 17 million letters, once for each opening."""
+    folder = tmp_path_factory.mktemp("huge")
+
+    @functools.cache
+    def write(opening: bytes) -> str:
+        path = folder / str(len(list(folder.iterdir())))
+        path.write_bytes(opening + b"x" * 17_000_000)
+        return str(path)
+
+    return write
+
+
 @pytest.mark.parametrize("name", FILE_FORMATS)
-def test_a_huge_line_is_refused(name, write):
+def test_a_huge_line_is_refused(name, huge):
     start = {"argsme": b'{"arguments":[{"id":"', "touche-topics": b"<topics><topic><title>"}
     opening = b'[{"url":"' if name in ("debatewise", "procon") else b'{"id":"1","text":"'
-    path = write(start.get(name, opening) + b"x" * 20_000_000)
+    path = huge(start.get(name, opening))
     assert "longer than 16 MB" in problems(path, name)[0]
 
 

@@ -32,7 +32,7 @@ DATA = Path(os.environ.get("PNYX_DATA", "/nonexistent"), "reportgen")
 BITEM = sorted(DATA.glob("ragtime26_bitem/T3_*.jsonl"))
 RAG25 = DATA / "trec_rag25_dev" / "rag25-dev-nuggets.jsonl"
 REAL = [*BITEM, *([RAG25] if RAG25.exists() else [])]
-slow = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+slow = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def misleads(bank: NuggetBank, target: str) -> bool:

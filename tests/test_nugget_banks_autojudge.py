@@ -32,7 +32,7 @@ CONTAINERS = {
     "ragtime26-nuggets": theirs.Ragtime26NuggetBanks,
     "nuggetizer": theirs.NuggetizerNuggetBanks,
 }
-slow = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+slow = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def loaded(path: Path, name: str) -> Any:

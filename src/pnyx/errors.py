@@ -45,7 +45,8 @@ def escaped(value: object, limit: int = 200) -> str:
     """
     text = value if isinstance(value, str) else repr(value)
     text = text[: limit + 1]  # escaping only lengthens, and a line may have millions of characters
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

@@ -218,9 +218,15 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> Non
 
 
 def _threads() -> int:
-    """Return how many threads to compute with; -1 for one on each physical core."""
+    """Return how many threads to compute with; -1 for one on each physical core.
+
+    As many as OMP_NUM_THREADS says, as for other numerical libraries.
+    """
     # Its threads wait for each other: one that shares its core holds up all the others.
     every = os.cpu_count() or 1
     ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else every
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    if told.isdecimal() and int(told):
+        return min(int(told), ours)
     busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
     return -1 if ours == every and not busy else max(1, ours - busy)
