@@ -17,6 +17,7 @@ from pnyx.search.quality.documents import QualityModel
 
 pytestmark = pytest.mark.slow
 
+LONG = 120_000
 QUESTION = "Should voting be compulsory?"
 ASKED = "/?q=Should+voting+be+compulsory%3F"
 
@@ -49,9 +50,18 @@ def browser():
         yield started
 
 
+class Patient(Watched):
+    """Waits long: the packaged judge takes its time on a busy machine."""
+
+    def open(self, url, **options):
+        page = super().open(url, **options)
+        page.set_default_timeout(LONG)
+        return page
+
+
 @pytest.fixture
 def watched(browser, address):
-    window = Watched(browser)
+    window = Patient(browser)
     yield window
     window.close()
     window.check(address)
@@ -64,7 +74,6 @@ SHIFTS = """() => {
     }).observe({ type: "layout-shift", buffered: true });
 }"""
 
-LONG = 120_000
 SIDED = "#found:not([aria-busy]) .side-head"
 
 
@@ -85,7 +94,7 @@ def test_from_a_question_to_both_sides_why_filters_a_document_and_back(watched, 
     page.unroute("**/sides")
     page.reload()
     page.evaluate(SHIFTS)
-    page.wait_for_selector(SIDED, timeout=LONG)
+    page.wait_for_selector(SIDED)
     assert page.evaluate("window.shifts") < 0.1
     told = page.inner_text("#told")
     assert re.search(r"20 of \d+ documents: \d+ for, \d+ against, .* Sides told in [\d.]+ s", told)
@@ -138,7 +147,7 @@ def test_an_argument_is_written_before_the_readers_eyes_and_has_an_address(watch
             .observe(step, { childList: true });
     })""")
     page.get_by_role("button", name="Write the argument").click()
-    page.wait_for_url("**/argument/*", timeout=LONG)
+    page.wait_for_url("**/argument/*")
     assert any("documents found" in step for step in steps)
     assert any("verdict" in step or "undecided" in step for step in steps)
     assert page.locator(".side.pro .s").count() >= 3
@@ -176,9 +185,9 @@ def test_an_argument_is_written_before_the_readers_eyes_and_has_an_address(watch
 
 def test_perspectives_are_covered_or_missing(watched, address):
     page = watched.open(address + ASKED)
-    page.wait_for_selector(SIDED, timeout=LONG)
+    page.wait_for_selector(SIDED)
     page.get_by_role("link", name="Perspectives").click()
-    page.wait_for_selector(".views li", timeout=LONG)
+    page.wait_for_selector(".views li")
     said = page.inner_text("#views [role=status]")
     covered, of_all = map(int, re.search(r"cover (\d+) of (\d+) perspectives", said).groups())
     assert page.locator(".views li").count() == of_all
@@ -191,7 +200,7 @@ def test_perspectives_are_covered_or_missing(watched, address):
 
 def test_on_a_phone_in_the_dark(watched, address):
     page = watched.open(address + ASKED, color_scheme="dark", **PHONE)
-    page.wait_for_selector(SIDED, timeout=LONG)
+    page.wait_for_selector(SIDED)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert not page.locator(".filters nav").first.is_visible()
     page.get_by_text("Filters", exact=True).click()
@@ -206,23 +215,26 @@ def test_on_a_phone_in_the_dark(watched, address):
 
 
 def test_without_scripts_everything_is_there(watched, address):
-    page = watched.open(address, java_script_enabled=False)
-    page.fill("#q", "Should zoos be phased out?")
-    page.get_by_role("button", name="Search").click()
-    assert page.locator("article.result").count() == 20
+    page = watched.open(f"{address}/?q=Should+zoos+be+phased+out%3F&n=6", java_script_enabled=False)
+    assert page.locator("article.result").count() == 6
     page.get_by_role("button", name="Tell their sides").click()
-    page.wait_for_selector("section.con article", timeout=LONG)
-    page.get_by_role("button", name="Find the perspectives").click()
-    page.wait_for_selector(".views li", timeout=LONG)
+    page.wait_for_selector("section.pro article")
+    # What was told to others is there at once.
+    page.fill("#q", QUESTION)
+    page.get_by_role("button", name="Search").click()
+    page.wait_for_selector("section.con article")
+    if page.locator(".views li").count() == 0:
+        page.get_by_role("button", name="Find the perspectives").click()
+    page.wait_for_selector(".views li")
     page.get_by_role("button", name="Write the argument").click()
-    page.wait_for_url("**/argument/*", timeout=LONG)
+    page.wait_for_url("**/argument/*")
     page.locator("a.cite").first.click()
     assert "#e-pro-1-1" in page.url
 
 
 def test_the_keyboard_alone_is_enough(watched, address):
     page = watched.open(address + ASKED)
-    page.wait_for_selector(SIDED, timeout=LONG)
+    page.wait_for_selector(SIDED)
     seen = []
     for _ in range(40):
         page.keyboard.press("Tab")
@@ -254,9 +266,9 @@ BAD_LINKS = ("javascript:window.PWNED=3", "data:text/html,<script>1</script>", "
 def hostile_documents():
     for n, doc_id in enumerate(BAD_IDS):
         url = BAD_LINKS[n % len(BAD_LINKS)]
-        yield Document(doc_id, f"{EVIL} {'w' * 3000}", EVIL, url, EVIL, {EVIL: {EVIL: EVIL}})
-    for n in range(30):
-        premises = (Premise(f"{EVIL} because {n}.", "con"), Premise("y" * 2000))
+        yield Document(doc_id, f"{EVIL} {'w' * 900}", EVIL, url, EVIL, {EVIL: {EVIL: EVIL}})
+    for n in range(12):
+        premises = (Premise(f"{EVIL} because {n}.", "con"), Premise("y" * 800))
         side = "pro" if n % 2 else "con"
         conclusion = f"Zoos should {'not ' * (n % 2)}be phased out {n} {EVIL}"
         yield Argument(f"evil{n}", conclusion, premises, side, EVIL, EVIL, "javascript:1")
@@ -279,21 +291,21 @@ def test_a_hostile_corpus_shows_as_text(browser, tmp_path):
     from pnyx.serve.asking.service import Asking, open_service
 
     folder = indexed(tmp_path / "<b>evil.index", list(hostile_documents()))
-    window = Watched(browser)
+    window = Patient(browser)
     asking = Asking(index=str(folder))
     with open_service(asking, print) as service, served(build_asking(service, warm=False)) as at:
         page = window.open(at)
         assert page.evaluate(HARM) == HARMLESS
         page.fill("#q", f"Should zoos be phased out? {EVIL[:60]}")
         page.keyboard.press("Enter")
-        page.wait_for_selector(SIDED, timeout=LONG)
+        page.wait_for_selector(SIDED)
         for opened in page.locator("main details:not(.filters) > summary").all()[:8]:
             opened.click()
         assert page.evaluate(HARM) == HARMLESS
         assert "<script>window.PWNED=1</script>" in page.inner_text("main")
         results = page.url
         page.locator("#perspectives").scroll_into_view_if_needed()
-        page.wait_for_selector(".views, #views .lead", timeout=LONG)
+        page.wait_for_selector(".views, #views .lead")
         assert page.evaluate(HARM) == HARMLESS
         for doc_id in (*BAD_IDS, "evil1"):
             page.goto(f"{at}/doc?{httpx2.QueryParams({'id': doc_id, 'q': EVIL[:80]})}")
@@ -307,7 +319,7 @@ def test_a_hostile_corpus_shows_as_text(browser, tmp_path):
             assert httpx2.get(href).status_code == 200, href
         page.goto(results)
         page.get_by_role("button", name="Write the argument").click()
-        page.wait_for_url("**/argument/*", timeout=LONG)
+        page.wait_for_url("**/argument/*")
         assert page.evaluate(HARM) == HARMLESS
         for missing in ("/doc/%3Cscript%3E", "/argument/%3Cscript%3E", "/doc?id=%FF"):
             assert httpx2.get(at + missing).status_code == 404
