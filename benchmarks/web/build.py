@@ -1,6 +1,6 @@
 """Build the index of the load test.
 
-    PNYX_DATA=DATA python benchmarks/web/build.py OUT.index
+PNYX_DATA=DATA python benchmarks/web/build.py OUT.index
 """
 
 from __future__ import annotations
