@@ -11,10 +11,9 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.cli import main
-from pnyx.records import question_id
 from pnyx.corpora import read_responses
 from pnyx.corpora.bundled import load_example
-from pnyx.records import Argument, Document, Premise
+from pnyx.records import Argument, Document, Premise, question_id
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
 

@@ -110,10 +110,12 @@ def list_hits(
             found.sides.get(hit.doc_id),
             found.probabilities.get(hit.doc_id),
             found.found_for.get(hit.doc_id),
-            *known,
-            why=(why or {}).get(hit.doc_id),
+            topic,
+            known,
+            share,
+            (why or {}).get(hit.doc_id),
         )
-        for hit, document, match, *known in zip(
+        for hit, document, match, topic, known, share in zip(
             hits, documents, matches, topics, quality, shares, strict=True
         )
     ]

@@ -270,7 +270,7 @@ def _tools(service: AskService) -> list[Any]:
             ),
         ],
     ) -> AnswersRow:
-        """Ask the judge about texts. An unscored answer has a reason and no value: that is no no."""
+        """Ask the judge about texts. What is unscored has a reason, no value, and is no 'no'."""
         try:
             return AnswersRow.model_validate((await service.judge_items(task, items)).row())
         except PnyxError as error:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from pnyx.serve.api.routes import api_routes
 from pnyx.serve.application import build_app
+from pnyx.serve.asking.pages import routes
 from pnyx.serve.rendering import Site
 
 if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
-
     from pnyx.serve.asking.service import AskService
     from pnyx.serve.security import Guard
 
@@ -45,16 +43,7 @@ def build_asking(service: AskService, token: str = "", *, warm: bool = True) -> 
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
 
-    routes = [*api_routes(service), *_pages(service)]
+    answered = [*api_routes(service), *routes(service)]
     site = Site(service.name, nav=(("Ask", ()),), scripts=("htmx.min.js", "asking.js"))
     state = (lambda: "ok" if service.ready else "warming") if warm else None
-    return build_app(routes, site, token=token, lifespan=running, state=state)
-
-
-def _pages(service: AskService) -> Sequence[BaseRoute]:
-    if importlib.util.find_spec("pnyx.serve.asking.pages") is None:
-        return ()
-    from pnyx.serve.asking.pages import routes
-
-    made: Sequence[BaseRoute] = routes(service)
-    return made
+    return build_app(answered, site, token=token, lifespan=running, state=state)

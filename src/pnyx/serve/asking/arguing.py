@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,7 @@ class Job:
         self._error, self._over = error, True
         self._move()
 
-    async def follow(self, gone: Callable[[], None]) -> AsyncIterator[Step]:
+    async def follow(self, gone: Callable[[], None]) -> AsyncGenerator[Step, None]:
         """Yield each step, from the first; `gone` is called when the last follower left."""
         self.followers += 1
         place = 0

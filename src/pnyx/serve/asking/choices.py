@@ -26,6 +26,7 @@ __all__ = [
     "LONGEST",
     "MOST_HITS",
     "MOST_ITEMS",
+    "MOST_VIEWS",
     "OF_ARGUMENT",
     "chosen",
     "chosen_for",
@@ -42,6 +43,8 @@ LONGEST: Final = 2000
 """Characters of a question."""
 MOST_HITS: Final = 100
 """Documents of one answer."""
+MOST_VIEWS: Final = 50
+"""Perspectives of one answer."""
 MOST_ITEMS: Final = 256
 """Items judged by one request."""
 

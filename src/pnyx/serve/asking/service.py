@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -24,7 +24,14 @@ from pnyx.records import Question, question_id
 from pnyx.search.listing import has_all
 from pnyx.search.plan import FOUND, PERSPECTIVES
 from pnyx.serve.asking.arguing import Job, LeftError, Step
-from pnyx.serve.asking.choices import MOST_HITS, chosen, chosen_for, question_text, whole
+from pnyx.serve.asking.choices import (
+    MOST_HITS,
+    MOST_VIEWS,
+    chosen,
+    chosen_for,
+    question_text,
+    whole,
+)
 from pnyx.serve.asking.finding import Coverage, SearchAnswer, cover, find
 from pnyx.serve.asking.judging import JudgedItems, judge_items
 from pnyx.serve.asking.opened import OpenIndex
@@ -38,11 +45,9 @@ if TYPE_CHECKING:
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.write.case import Case
 
-T = TypeVar("T")
-
-__all__ = ["AskService", "Asking", "open_service"]
-
 __all__ = ["AskService", "Asking", "Served", "open_service"]
+
+T = TypeVar("T")
 
 _QUICK: Final = (4, 400)
 _SLOW: Final = (2, 64)
@@ -210,12 +215,10 @@ class AskService:
     ) -> Coverage:
         """Return perspectives on a question, and which of the best `k` documents cover each.
 
-        They come from the language model, or else from what the index's documents conclude. Raises
-        as `search` does.
+        They come from the language model, or else from what the index's documents conclude; at most
+        `count` of `row`. Raises as `search` does.
         """
-        text = question_text(question)
-        spec = chosen(self.asking.search, row or {})
-        count = whole("k", k, 1, MOST_HITS)
+        text, spec, most, count = self._viewed(question, row, k)
 
         def work() -> Coverage:
             from pnyx.students.judge import PackagedJudge
@@ -225,9 +228,9 @@ class AskService:
             (found,) = searcher.search([asked], count)
             documents = searcher.engine.fetch([hit.doc_id for hit in found.hits])
             judge = PackagedJudge("support", as_perspectives=True)
-            return cover(asked, self._source(spec), documents, judge)
+            return cover(asked, self._source(spec, most), documents, judge)
 
-        key = self._perspectives_key(text, spec, count)
+        key = ("perspectives", text, repr(spec), most, count, self._open.state)
         found: Coverage = await self._others.ask(key, lambda: self._slow.run(work))
         return found
 
@@ -235,22 +238,32 @@ class AskService:
         self, question: str, row: Mapping[str, Any] | None = None, *, k: int | str = FOUND
     ) -> Coverage | None:
         """Return what `perspectives` gave lately; None where it would have to work."""
-        text, spec = question_text(question), chosen(self.asking.search, row or {})
-        key = self._perspectives_key(text, spec, whole("k", k, 1, MOST_HITS))
+        text, spec, most, count = self._viewed(question, row, k)
+        key = ("perspectives", text, repr(spec), most, count, self._open.state)
         found: Coverage | None = self._others.get(key)
         return found
 
-    def _perspectives_key(self, text: str, spec: SearchSpec, count: int) -> tuple[Any, ...]:
-        return ("perspectives", text, repr(spec), count, self._open.state)
+    def _viewed(
+        self, question: str, row: Mapping[str, Any] | None, k: int | str
+    ) -> tuple[str, SearchSpec, int | None, int]:
+        """Return the question, how is searched, how many perspectives and documents at most."""
+        own = dict(row or {})
+        most = own.pop("count", None)
+        return (
+            question_text(question),
+            chosen(self.asking.search, own),
+            self.asking.search.count if most is None else whole("count", most, 1, MOST_VIEWS),
+            whole("k", k, 1, MOST_HITS),
+        )
 
-    def _source(self, spec: SearchSpec) -> PerspectiveSource:
+    def _source(self, spec: SearchSpec, most: int | None) -> PerspectiveSource:
         from pnyx.search.perspectives import FilePerspectives, LlmPerspectives
         from pnyx.search.perspectives_index import IndexPerspectives
         from pnyx.search.topics import TopicMatcher
 
         if spec.perspectives is not None:
-            return FilePerspectives(spec.perspectives, count=spec.count)
-        count = spec.count or PERSPECTIVES
+            return FilePerspectives(spec.perspectives, count=most)
+        count = most or PERSPECTIVES
         if self._model is not None:
             return LlmPerspectives(self._model, count=count)
         matcher = TopicMatcher(spec.topic)
@@ -260,7 +273,7 @@ class AskService:
 
     async def argue(
         self, question: str, row: Mapping[str, Any] | None = None
-    ) -> AsyncIterator[Step]:
+    ) -> AsyncGenerator[Step, None]:
         """Yield the steps of an argument; the last holds the `Case`.
 
         `row` holds fields of `ArgueSpec` and, as `search`, an object of fields of `SearchSpec`.

@@ -1,0 +1,44 @@
+"""A service over the bundled example, for pages, the HTTP API and MCP."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pnyx.app.judge_specs import PaidModelSpec
+from pnyx.corpora.bundled import load_example
+from pnyx.models.embed.embedder import embedder_from
+from pnyx.search import build_index, cluster_documents, embed_documents, score_documents
+from pnyx.serve.asking.service import Asking, AskService, open_service
+from pnyx.students.quality.surface import QualityModel
+
+VOTING = "Should voting be compulsory?"
+
+
+@functools.cache
+def _kept() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="pnyx-asking-")
+
+
+@functools.cache
+def example_index() -> Path:
+    """Build the example's index with everything that can be known of it, once a process."""
+    folder = Path(_kept().name) / "example.index"
+    build_index(load_example().arguments, folder)
+    score_documents(folder, QualityModel.load())
+    embed_documents(folder, embedder_from())
+    cluster_documents(folder, embedder_from())
+    return folder
+
+
+@contextlib.contextmanager
+def service_of(index: Path | None = None, **model: Any) -> Iterator[AskService]:
+    """Open a service; `model` holds fields of `PaidModelSpec`."""
+    said: list[str] = []
+    asking = Asking(index=str(index or example_index()), model=PaidModelSpec(**model))
+    with open_service(asking, said.append) as service:
+        yield service
