@@ -65,7 +65,11 @@ class _Pages:
         views = None if covered is None else coverage_view(covered, _LINKS, by_id)
         served = self._service.described()
         return self._html(
-            request, "asking/results.html.j2", page=page, views=views, served=served,
+            request,
+            "asking/results.html.j2",
+            page=page,
+            views=views,
+            served=served,
             fields=asked.fields(),
         )
 

@@ -8,7 +8,7 @@
     const place = (id) => document.getElementById(id);
     const started = performance.now();
     const clock = setInterval(() => {
-      place("elapsed").textContent = Math.round((performance.now() - started) / 1000) + " s";
+      place("elapsed").textContent = "· " + Math.round((performance.now() - started) / 1000) + " s";
     }, 1000);
     const events = new EventSource(making.dataset.events);
     let steps = 0;
