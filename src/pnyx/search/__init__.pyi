@@ -1,6 +1,7 @@
 """The public names of this room, each with its home."""
 
 from .build import add_to_index, build_index
+from .explain import Explanation, explain
 from .features.clusters import (
     Clusters,
     Facet,
@@ -25,6 +26,7 @@ from .ranking.scoring import Scoring, rank_documents, touche_rank, touche_scores
 
 __all__ = [
     "Clusters",
+    "Explanation",
     "Facet",
     "FilePerspectives",
     "Found",
@@ -46,6 +48,7 @@ __all__ = [
     "dense_rank",
     "embed_documents",
     "embed_question",
+    "explain",
     "facets",
     "fuse_rrf",
     "fuse_weighted",

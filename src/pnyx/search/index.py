@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["Hit", "Index", "IndexStats", "verify_index"]
 
 DEFAULT_MODEL = "dirichlet"
+
+_RECENT = 32
+"""Rankings that are remembered, so that what was ranked need not be ranked again to explain it."""
 
 T = TypeVar("T")
 
@@ -73,6 +77,7 @@ class Index:
         self._features = {name: self._opened(name) for name in manifest.get("features", {})}
         self._made: dict[object, Any] = {}
         self._making = threading.RLock()
+        self._recent: OrderedDict[Hashable, Any] = OrderedDict()
 
     def _opened(self, name: str) -> Feature | IndexFolderError | None:
         try:
@@ -333,6 +338,20 @@ class Index:
                 self._made[key] = make()
             made: T = self._made[key]
             return made
+
+    def lately(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gave for this key if that is among the latest few; else make it."""
+        with self._making:
+            if key in self._recent:
+                self._recent.move_to_end(key)
+                known: T = self._recent[key]
+                return known
+        made = make()
+        with self._making:
+            self._recent[key] = made
+            while len(self._recent) > _RECENT:
+                self._recent.popitem(last=False)
+        return made
 
     def verify(self) -> None:
         """Check every byte and record of the index and its features; see `verify_index`."""

@@ -115,10 +115,15 @@ def rank_parts(
 ) -> list[RankedList]:
     """Return the rankings that a hybrid fuses in the end, words before vectors."""
     deep = depth_of_parts(k)
-    question = question_vector(index, text, embedder)
-    lexical = rank_documents(index, text, scoring.parts[0], deep, embedder)
-    rankings = [lexical, _by_vector(index, question, deep)]
-    return with_feedback(index, scoring, rankings, question, k)
+
+    def rank() -> list[RankedList]:
+        question = question_vector(index, text, embedder)
+        lexical = rank_documents(index, text, scoring.parts[0], deep, embedder)
+        rankings = [lexical, _by_vector(index, question, deep)]
+        return with_feedback(index, scoring, rankings, question, k)
+
+    by = "" if embedder is None else embedder.name
+    return index.lately(("parts", text, repr(scoring), deep, by), rank)
 
 
 def depth_of_parts(k: int) -> int:

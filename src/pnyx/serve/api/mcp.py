@@ -22,7 +22,19 @@ if TYPE_CHECKING:
     from pnyx.serve.asking.service import AskService
     from pnyx.write.case import ArguedSide, Case
 
-__all__ = ["build_mcp"]
+__all__ = [
+    "UNTRUSTED",
+    "Answer",
+    "Argument",
+    "Found",
+    "SearchResult",
+    "Sentence",
+    "Side",
+    "Source",
+    "View",
+    "Views",
+    "build_mcp",
+]
 
 _MOST: Final = 20
 """Documents of one answer: their texts go into a model's context."""

@@ -72,7 +72,7 @@ class _Api:
         asked = await _body(request)
         question = _question(asked.pop("question", None), "question")
         if "text/event-stream" in request.headers.get("accept", ""):
-            return await _stream(self._service, question, asked)
+            return await _stream(request, self._service, question, asked)
         return _json(case_row(await while_there(request, self._service.case(question, asked))))
 
     async def judge(self, request: Request) -> Response:
@@ -204,12 +204,14 @@ def _event(name: str, value: Any) -> str:
     return f"event: {name}\ndata: {json.dumps(value, allow_nan=False)}\n\n"
 
 
-async def _stream(service: AskService, question: str, asked: Mapping[str, Any]) -> Response:
+async def _stream(
+    request: Request, service: AskService, question: str, asked: Mapping[str, Any]
+) -> Response:
     """Return the steps of an argument as events; what is refused at once is refused by status."""
     from starlette.responses import StreamingResponse
 
     steps = service.argue(question, asked)
-    first = await anext(steps)
+    first = await while_there(request, anext(steps))
 
     async def events() -> AsyncIterator[str]:
         from pnyx.write.rows import case_row

@@ -58,6 +58,10 @@ class Job:
         """Whether everybody has gone."""
         return self._left.is_set()
 
+    def give_up(self) -> None:
+        """End the work at its next step: nobody will wait for it."""
+        self._left.set()
+
     def tell(self, name: str, known: Mapping[str, Any]) -> None:
         """Take a step, in any thread; LeftError where nobody waits."""
         if self._left.is_set():
@@ -110,5 +114,5 @@ class Job:
         finally:
             self.followers -= 1
             if not self.followers and not self._over:
-                self._left.set()
+                self.give_up()
                 gone()

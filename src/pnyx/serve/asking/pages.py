@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
 from pnyx.serve.application import html, not_found
@@ -64,7 +64,14 @@ class _Pages:
         covered = self._service.known_perspectives(asked.question, k=_COVERED_BY)
         views = None if covered is None else coverage_view(covered, _LINKS, by_id)
         served = self._service.described()
-        return html(request, "asking/results.html.j2", page=page, views=views, served=served)
+        return self._html(
+            request,
+            "asking/results.html.j2",
+            page=page,
+            views=views,
+            served=served,
+            fields=asked.fields(),
+        )
 
     async def _first(self, request: Request) -> Response:
         index = self._service.index
@@ -86,7 +93,7 @@ class _Pages:
         else:
             self._pace = told.seconds / max(1, len(told.placed))
             page, _ = await self._page(asked, told)
-        return html(request, "asking/sides.html.j2", page=page)
+        return self._html(request, "asking/sides.html.j2", page=page)
 
     async def perspectives(self, request: Request) -> Response:
         """Tell which perspectives are covered: for htmx as that part of the page."""
@@ -101,7 +108,13 @@ class _Pages:
         else:
             _, by_id = await self._page(asked, None)
             views = coverage_view(found, _LINKS, by_id)
-        return html(request, "asking/perspectives.html.j2", views=views, fields=asked.fields())
+        return self._html(
+            request, "asking/perspectives.html.j2", views=views, fields=asked.fields()
+        )
+
+    def _html(self, request: Request, template: str, **values: Any) -> Response:
+        """Return a page, or a part; a language model is asked at a press of a button alone."""
+        return html(request, template, model=self._service.model_name, **values)
 
     async def document(self, request: Request) -> Response:
         """Show one document, by its id."""

@@ -166,7 +166,9 @@ class AskService:
         return Served(self.name, (size, str(searcher.plan), judge, writer))
 
     def close(self) -> None:
-        """Drop what waits."""
+        """Drop what waits; arguments under way end at their next step."""
+        for job in self._jobs.values():
+            job.give_up()
         self._quick.close()
         self._slow.close()
 

@@ -8,10 +8,14 @@
     const place = (id) => document.getElementById(id);
     const started = performance.now();
     const clock = setInterval(() => {
-      place("elapsed").textContent = Math.round((performance.now() - started) / 1000) + " s";
+      place("elapsed").textContent = "· " + Math.round((performance.now() - started) / 1000) + " s";
     }, 1000);
     const events = new EventSource(making.dataset.events);
     let steps = 0;
+    events.onopen = () => {  // also where a lost connection is back: all steps come again
+      for (const list of making.querySelectorAll("ol.written")) list.replaceChildren();
+      steps = 0;
+    };
     const stop = () => { events.close(); clearInterval(clock); };
     events.addEventListener("step", (event) => {
       const step = JSON.parse(event.data);
@@ -44,6 +48,19 @@
     events.onerror = () => {
       if (events.readyState === EventSource.CLOSED) location.replace(making.dataset.end);
     };
+  }
+
+  // What cannot be told must not look as if it were still being told.
+  for (const failure of ["htmx:responseError", "htmx:sendError"]) {
+    document.addEventListener(failure, (event) => {
+      const part = event.detail.target;
+      part.removeAttribute("aria-busy");
+      const note = document.createElement("p");
+      note.className = "notice bad";
+      note.setAttribute("role", "alert");
+      note.textContent = "The server gave no answer to this. Reload the page to ask again.";
+      part.before(note);
+    });
   }
 
   // Lists that htmx replaces stay where the reader is: what was open stays open, and the result

@@ -1,0 +1,67 @@
+"""`pnyx serve` from the command line: what it refuses, and that it answers."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import httpx2
+import pytest
+
+pytest.importorskip("starlette", reason="starlette is not installed")
+
+from asking_fixture import VOTING, example_index
+from page_fixture import served_by_command
+
+
+@pytest.mark.parametrize("verb", ["serve", "mcp"])
+def test_what_is_no_index_is_one_line(call, own_place, tmp_path, verb):
+    (tmp_path / "other").mkdir()
+    for place in ("none", "other"):
+        status, out, err = call(verb, place)
+        assert (status, out) == (2, "")
+        assert err.count("\n") == 1
+        assert place in err
+
+
+def test_others_need_a_token_and_that_is_checked_first(call, own_place):
+    for host in ("0.0.0.0", "::", "192.168.1.7", "example.org"):
+        status, _, err = call("serve", "none", "--host", host)
+        assert status == 2
+        assert "others can reach this address" in err
+        assert err.count("\n") == 1
+    status, _, err = call("serve", "none", "--host", "0.0.0.0", "--token", "s")
+    assert (status, "none" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--mu", "5", "--model", "dense"], "mu"),
+        (["--lambda", "0.5"], "--lambda goes with"),
+        (["--writer", "llm"], "--writer llm needs --llm"),
+        (["--budget", "1"], "--budget goes with --llm"),
+        (["--examples", "none.jsonl"], "--examples"),
+    ],
+)
+def test_choices_that_cannot_be_are_refused_at_the_start(call, own_place, options, said):
+    status, out, err = call("serve", example_index(), *options)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_it_answers_gets_ready_and_ends(own_place):
+    args = ["serve", str(example_index()), "--model", "bm25"]
+    with served_by_command(args, PNYX_TOKEN="s3cret") as (address, process):
+        limit = time.monotonic() + 300
+        while httpx2.get(f"{address}/healthz").json()["status"] != "ok":
+            assert time.monotonic() < limit
+            time.sleep(0.2)
+        assert httpx2.get(f"{address}/v1/search", params={"q": VOTING}).status_code == 401
+        headers = {"authorization": "Bearer s3cret"}
+        found = httpx2.get(f"{address}/v1/search", params={"q": VOTING}, headers=headers).json()
+        assert found["search"].startswith("bm25")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) in (0, 130)

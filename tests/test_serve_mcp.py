@@ -1,0 +1,103 @@
+"""`pnyx mcp` as a client meets it: a process, its standard input and output."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import anyio
+import pytest
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+from mcp import Client, StdioServerParameters
+
+from asking_fixture import VOTING, example_index
+from pnyx.serve.api.mcp import UNTRUSTED
+
+pytestmark = pytest.mark.slow
+
+ITEM = {"id": "1", "text": "Fares fell and ridership rose.", "statement": "Ridership rose."}
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """Tools, and what they answer, of one session with a real process."""
+    asked = [
+        ("search", {"question": VOTING, "k": 2}),
+        ("perspectives", {"question": VOTING, "k": 1}),
+        ("argue", {"question": VOTING, "points": 1, "stance": "pro"}),
+        ("judge", {"task": "support", "items": [ITEM]}),
+        ("judge", {"task": "sides", "items": [{"id": "1", "text": "Tea.", "question": "Tea?"}]}),
+        ("search", {"question": " "}),
+        ("search", {"question": "tea", "k": 1000}),
+        ("judge", {"task": "support", "items": [{"id": "1"}]}),
+    ]
+    found = {}
+
+    async def session():
+        log = tmp_path_factory.mktemp("mcp") / "log"
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "pnyx", "mcp", str(example_index())],
+            env={"PNYX_STORE": str(log.with_name("store")), "OMP_NUM_THREADS": "1"},
+        )
+        async with Client(server) as client:
+            found["instructions"] = client.server_info.name, client.instructions
+            found["tools"] = (await client.list_tools()).tools
+            found["answers"] = [await client.call_tool(name, given) for name, given in asked]
+
+    anyio.run(session)
+    return found
+
+
+def test_tools_say_how_they_are_used(answers):
+    tools = {tool.name: tool for tool in answers["tools"]}
+    assert set(tools) == {"search", "perspectives", "argue", "judge"}
+    for tool in tools.values():
+        assert tool.description
+        assert tool.output_schema["type"] == "object"
+        assert tool.annotations.read_only_hint
+        for name, schema in tool.input_schema["properties"].items():
+            assert schema["description"], (tool.name, name)
+    assert UNTRUSTED in answers["instructions"][1]
+
+
+def test_answers_are_structured_and_marked_as_untrusted(answers):
+    search, views, case, judged = (one.structured_content for one in answers["answers"][:4])
+    assert not any(one.is_error for one in answers["answers"][:4])
+    assert [one["rank"] for one in search["documents"]] == [1, 2]
+    for one in (search, views, case):
+        assert one["warning"] == UNTRUSTED
+    assert {one["state"] for one in views["perspectives"]} <= {"covered", "missing", "unscored"}
+    (side,) = case["sides"]
+    cited = {doc_id for one in side["sentences"] for doc_id in one["citations"]}
+    assert cited == {one["id"] for one in case["documents"]}
+    assert all(one["supported"] for one in side["sentences"])  # quoted
+    assert (judged["counts"]["asked"], judged["counts"]["scored"]) == (1, 1)
+
+
+def test_what_cannot_be_asked_is_an_error_that_says_why(answers):
+    refused = answers["answers"][4:]
+    assert all(one.is_error for one in refused)
+    said = [one.content[0].text for one in refused]
+    for text, part in zip(
+        said, ("language model", "no words", "less than or equal to 20", "items[0]: no text"),
+        strict=True,
+    ):  # fmt: skip
+        assert part in text
+
+
+def test_standard_output_carries_the_protocol_alone(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "pnyx", "mcp", str(example_index())],
+        input="", capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.stdout == ""
+    assert done.returncode == 0
+    missing = subprocess.run(
+        [sys.executable, "-m", "pnyx", "mcp", str(tmp_path / "none")],
+        input="", capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert missing.stderr.count("\n") == 1
