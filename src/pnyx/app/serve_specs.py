@@ -40,4 +40,10 @@ class ViewSpec(Spec, heading="Pages"):
         within="[0, 1000000000]",
         metavar="N",
     )
+    store: str | None = file_opt(
+        None,
+        "Judgement store with the prompts and replies behind judgements.",
+        metavar="FILE",
+        shown="the one that the results name",
+    )
     fresh: bool = opt(False, "Read everything again, whatever the cache holds.")

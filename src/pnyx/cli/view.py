@@ -50,7 +50,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
         return _export(results, view)
     from pnyx.serve.inspecting.opening import Current
 
-    current = Current(results, fresh=view.fresh)
+    current = Current(results, fresh=view.fresh, store=_store(view))
     catalogue = current.get()
     _warn(catalogue)
     if as_json:
@@ -73,7 +73,7 @@ def _export(results: Sequence[str], view: ViewSpec) -> int:
 
     out = str(view.export)
     check_export(out)  # before anything is read
-    catalogue = open_catalogue(results, fresh=view.fresh)
+    catalogue = open_catalogue(results, fresh=view.fresh, store=_store(view))
     _warn(catalogue)
     with reporting("pages") as show:
         found = export_pages(
@@ -95,6 +95,16 @@ def _export(results: Sequence[str], view: ViewSpec) -> int:
     if left:
         say(f"left out: {left} (--judgements 0 writes all)")
     return 0
+
+
+def _store(view: ViewSpec) -> str:
+    """Return the judgement store that is named, if it is one; empty for none."""
+    if view.store is None:
+        return ""
+    from pnyx.judge.store.store import Store
+
+    Store(view.store, read_only=True).close()
+    return view.store
 
 
 def _warn(catalogue: Catalogue) -> None:

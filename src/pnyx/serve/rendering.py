@@ -35,8 +35,8 @@ STATIC: Final[Mapping[str, tuple[str, str, str]]] = {
     for room, folder, kind, names in (
         (_VIEW, "templates", "text/css", ("tokens.css",)),
         (_ROOM, "static", "text/css", ("pnyx.css",)),
-        (_ROOM, "static", "text/css", ("inspecting.css", "figures.css")),
-        (_ROOM, "static", "text/javascript", ("htmx.min.js", "htmx-sse.min.js")),
+        (_ROOM, "static", "text/css", ("inspecting.css", "findings.css", "figures.css")),
+        (_ROOM, "static", "text/javascript", ("htmx.min.js", "htmx-sse.min.js", "moving.js")),
         (_ROOM, "static", "image/svg+xml", ("pnyx.svg",)),
     )
     for name in names

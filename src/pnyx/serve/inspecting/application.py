@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.serve.application import build_app, html, not_found
 from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.comparing import chosen_pair
 from pnyx.serve.inspecting.opening import Current
 from pnyx.serve.inspecting.pages import Page, all_pages, resolve
 from pnyx.serve.inspecting.searching import search
@@ -73,5 +74,9 @@ def view_app(current: Current, *, token: str = "") -> Guard:
         text = (part.encode() for part in kept.parts())
         return StreamingResponse(text, media_type=kept.kind, headers=headers)
 
-    routes = [Route("/search", searched), Route("/{path:path}", shown)]
+    routes = [
+        Route("/search", searched),
+        Route("/compare/pair", chosen_pair),
+        Route("/{path:path}", shown),
+    ]
     return build_app(routes, site_of(current.paths, pages, served=True), token=token)

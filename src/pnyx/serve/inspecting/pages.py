@@ -91,14 +91,17 @@ class Page:
 def all_pages() -> tuple[Page, ...]:
     """Return every page; a name stands once."""
     from pnyx.serve.inspecting import (
+        comparing,
         figure_pages,
+        judgement,
         leaderboard,
         lists,
         overview,
+        report,
         topics,
     )
 
-    modules = (overview, leaderboard, topics, lists, figure_pages)
+    modules = (overview, leaderboard, topics, lists, report, judgement, comparing, figure_pages)
     return tuple(page for module in modules for page in module.PAGES)
 
 
