@@ -63,7 +63,7 @@ def test_the_second_try_has_double_the_room_and_its_reply_counts(store):
     assert isinstance(answer, Judged)
     details = answer.provenance.details
     assert details["finish_reason"] == "stop"
-    assert store.get(details["store_key"]).reply.text == answer.raw
+    assert store.get(answer.provenance.asked[-1]).reply.text == answer.raw
     assert sorted(row.reply.finish_reason for row in store.rows()) == ["length", "stop"]
 
 

@@ -15,9 +15,10 @@ from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import Judge, ask, run_blocking
 from pnyx.judge.forms import FORMS
-from pnyx.judge.llm.judge import LlmJudge, find_evidence
+from pnyx.judge.llm.judge import LlmJudge
 from pnyx.judge.llm.prompting import block, load_prompt, parse_prompt
 from pnyx.judge.llm.reading import UnreadableReply, validated
+from pnyx.judge.passages import find_evidence
 from pnyx.judge.questions import Rating, Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
@@ -62,7 +63,7 @@ def test_a_verdict_with_its_provenance(store):
     assert answer.provenance.judge == "test"
     assert answer.provenance.method == "stated"
     details = answer.provenance.details
-    assert store.get(details["store_key"]).reply.text == answer.raw
+    assert store.get(answer.provenance.asked[-1]).reply.text == answer.raw
     assert details["prompt"] == "support@1"
     assert "no measured card for test" in judge.card
 

@@ -1,4 +1,4 @@
-"""`pnyx view` in a real browser: from the overview to a judgement and back, on a desk and a phone."""
+"""`pnyx view` in a real browser: from the overview to a topic and back, desk and phone."""
 
 from __future__ import annotations
 

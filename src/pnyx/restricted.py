@@ -21,7 +21,7 @@ _SWITCH = "PNYX_NO_TEXT"
 _FRAMES = 3
 
 _NAMES = frozenset(
-    "id task group dimension value judge method prompt_hash unscored topic_id run_id doc_id "
+    "id task group dimension value judge method prompt_hash asked unscored topic_id run_id doc_id "
     "doc_ids question_id query_id nugget_id node stage".split()
 )
 """Fields of an answer that hold names, choices or verdicts; any other text is left out."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from pnyx.restricted import hides_text, reason_word, textless
 
@@ -20,14 +20,17 @@ __all__ = [
     "Missing",
     "Provenance",
     "Unscored",
+    "after",
     "answer_of_row",
     "answer_rows",
+    "asked_of",
     "tally",
     "verdict_fields",
 ]
 
 Value: TypeAlias = bool | float | str | list[Any]
 
+A = TypeVar("A", "Judged", "Unscored", "Answer")
 
 NOTES: dict[str, str] = {
     "repaired": "true: the first reply could not be read; this one came after a repair turn",
@@ -70,13 +73,22 @@ class Provenance:
         judge: the judge's name as shown to people, e.g. `minilm-int8@1` or `labels:gold.jsonl`.
         prompt_hash: SHA-256 of the rendered prompt and its parameters; empty without one.
         method: how the answer was obtained: `calibrated`, `token`, `stated`, `label` ...
-        details: model, token counts, store key and whatever else explains the answer.
+        details: model, token counts and whatever else explains the answer.
+        asked: keys in the judgement store of all calls behind the answer, in their order: first
+            tries, repair turns, calls shared with other questions, those of several judges.
     """
 
     judge: str
     prompt_hash: str = ""
     method: str = ""
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    asked: tuple[str, ...] = ()
+
+
+def after(asked: Iterable[str], answer: A) -> A:
+    """Return an answer that was made after these calls (`Provenance.asked`), which come first."""
+    keys = tuple(dict.fromkeys((*asked, *answer.provenance.asked)))
+    return replace(answer, provenance=replace(answer.provenance, asked=keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +166,7 @@ def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]
 
 def verdict_fields(answer: Answer) -> dict[str, Any]:
     """Return the fields of an `answers.jsonl` line that come from the answer alone."""
-    judged = answer if isinstance(answer, Judged) else None
+    judged, by = answer if isinstance(answer, Judged) else None, answer.provenance
     return {
         "value": judged.value if judged else None,
         "probability": judged.probability if judged else None,
@@ -165,17 +177,25 @@ def verdict_fields(answer: Answer) -> dict[str, Any]:
         "method": answer.provenance.method,
         "prompt_hash": answer.provenance.prompt_hash,
         "notes": dict(answer.notes) or None,
+        **({"threshold": by.details["threshold"]} if "threshold" in by.details else {}),
+        **({"asked": list(by.asked)} if by.asked else {}),
     }
 
 
 def answer_of_row(row: Mapping[str, Any]) -> Answer:
     """Return the answer that `answer_rows` made one line of; a rating's has several."""
-    by = Provenance(row["judge"], row["prompt_hash"], row["method"])
+    by = Provenance(row["judge"], row["prompt_hash"], row["method"], asked=asked_of(row))
     notes = row["notes"] or {}
     if row["unscored"] is not None:
         return Unscored(row["unscored"], by, notes=notes)
     texts = {name: row[name] for name in ("probability", "explanation", "evidence")}
     return Judged(row["value"], by, **texts, notes=notes)
+
+
+def asked_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the store's keys of the calls behind a line of answers; none where it names none."""
+    asked = row.get("asked")
+    return tuple(key for key in asked if isinstance(key, str)) if isinstance(asked, list) else ()
 
 
 ANSWERS = "answers.jsonl"

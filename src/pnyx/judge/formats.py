@@ -69,7 +69,13 @@ def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> A
         for answer in answers
         for name in getattr(answer.question, "dimensions", ())
     }
-    provenance = replace(provenance, details={**provenance.details, "prompt_hashes": hashes})
+    calls = {
+        name: answer.provenance.asked
+        for answer in answers
+        for name in getattr(answer.question, "dimensions", ())
+    }
+    details = {**provenance.details, "prompt_hashes": hashes, "asked": calls}
+    provenance = replace(provenance, details=details)
     composed: Answer = question.compose(cells, provenance, notes=notes)
     return composed
 

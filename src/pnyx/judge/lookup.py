@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pnyx.corpora.benchmarks.items import PARTLY
 from pnyx.errors import InputError, shorten
-from pnyx.judge.answers import Answer, Missing, Provenance, Value
+from pnyx.judge.answers import Answer, Missing, Provenance, Value, asked_of
 from pnyx.judge.base import Emit
 from pnyx.judge.combining.votes import most_frequent
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
@@ -73,6 +73,7 @@ class Lookup:
             first.get("prompt_hash") or "",
             first.get("method") or "lookup",
             {"judge": self._judge},
+            tuple(dict.fromkeys(key for row in there for key in asked_of(row.extra))),
         )
         # Those on single dimensions are made anew.
         notes = {n: v for n, v in (first.get("notes") or {}).items() if n != "dimensions"}

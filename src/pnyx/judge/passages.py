@@ -16,6 +16,7 @@ __all__ = [
     "MAX_WINDOW",
     "Passage",
     "Wording",
+    "find_evidence",
     "find_words",
     "is_negator",
     "pieces_of",
@@ -155,6 +156,19 @@ def _closest(wanted: Counter[str], passage: Passage) -> list[str] | None:
 
 
 _SPACED = re.compile(r"\S+")
+_MAX_EVIDENCE = 4000
+
+
+def find_evidence(quote: str, text: str) -> str:
+    """Return the span of `text` that a quote repeats but for white space, or an empty string."""
+    quote = quote.strip(" \t\r\n\"'“”‘’….")
+    words = quote.split()
+    if not words or len(quote) > _MAX_EVIDENCE:
+        return ""
+    if quote in text:
+        return quote
+    found = find_words(text, words)
+    return text[slice(*found)] if found else ""
 
 
 def find_words(

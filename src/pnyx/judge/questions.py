@@ -270,7 +270,8 @@ class Rating(_Kind):
     def lines(self, answer: Answer) -> list[tuple[str | None, dict[str, Any]]]:  # noqa: D102
         lines: list[tuple[str | None, dict[str, Any]]] = []
         reasons = answer.notes.get("reasons", {})
-        hashes = answer.provenance.details.get("prompt_hashes", {})
+        details = answer.provenance.details
+        hashes, calls = details.get("prompt_hashes", {}), details.get("asked", {})
         for place, dimension in enumerate(self.dimensions):
             fields = verdict_fields(answer)
             fields["explanation"] = reasons.get(dimension, fields["explanation"])
@@ -282,6 +283,8 @@ class Rating(_Kind):
                     fields["unscored"] = missing.get(dimension, "missing: not in the reply")
             fields |= {"normalised": self.normalised(fields["value"]), "scale": list(self.scale)}
             fields["prompt_hash"] = hashes.get(dimension, fields["prompt_hash"])
+            if calls.get(dimension):
+                fields["asked"] = list(calls[dimension])
             fields["aspect"] = aspect_of(self.task, dimension) or None
             lines.append((dimension, fields))
         return lines

@@ -23,11 +23,11 @@ from pnyx.view.model import (
     ReferenceView,
     SentenceView,
     SideView,
-    State,
     UndecidedView,
     VerdictView,
     measure_wording,
     probability,
+    state_of,
 )
 from pnyx.view.notes import doubts, label_notes, said_of_placing, why_empty
 from pnyx.view.text import Span, cut, locate, one_line, web_address
@@ -145,19 +145,6 @@ def _threshold(answer: Judged) -> str:
     return f" (yes from {threshold:.2f})"
 
 
-def _state(verdicts: Iterable[VerdictView]) -> State:
-    """Sum up a sentence's verdicts so that the counts agree with sentence precision."""
-    states = {verdict.state for verdict in verdicts}
-    if not states:
-        return "uncited"
-    if states == {"quoted"}:
-        return "quoted"
-    states = {"yes" if state == "quoted" else state for state in states}
-    if "no" in states:
-        return "mixed" if "yes" in states else "no"
-    return "unscored" if "unscored" in states else "yes"
-
-
 def _side(
     case: Case, side: ArguedSide, numbers: dict[str, int], spans: dict[str, dict[str, Span]]
 ) -> SideView:
@@ -223,7 +210,7 @@ def _sentence(
                 evidence=evidence,
             )
         )
-    state = _state(c.verdict for c in citations)
+    state = state_of(c.verdict.state for c in citations)
     is_conclusion = sentence.extra.get("role") == "conclusion"
     return SentenceView(
         sentence_id, label, text, is_conclusion, state, STATES[state], tuple(citations)

@@ -7,6 +7,7 @@ sides in the order of their first citation; sentences are labelled P1, P2 ... an
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -35,6 +36,7 @@ __all__ = [
     "VerdictView",
     "measure_wording",
     "probability",
+    "state_of",
 ]
 
 State: TypeAlias = Literal["quoted", "yes", "no", "mixed", "unscored", "uncited"]
@@ -77,6 +79,20 @@ STATES: dict[State, StateWording] = {
         "–", "no citation", "the sentence cites nothing; it counts as not supported"
     ),
 }
+
+
+def state_of(verdicts: Iterable[State]) -> State:
+    """Sum up the verdicts on a sentence so that counts agree with sentence precision."""
+    states = set(verdicts)
+    if not states:
+        return "uncited"
+    if states == {"quoted"}:
+        return "quoted"
+    states = {"yes" if state == "quoted" else state for state in states}
+    if "no" in states:
+        return "mixed" if "yes" in states else "no"
+    return "unscored" if "unscored" in states else "yes"
+
 
 VERDICT_WORDS: dict[Check, tuple[str, str]] = {
     "support": ("supported", "not supported"),

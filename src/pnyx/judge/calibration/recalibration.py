@@ -209,8 +209,9 @@ class Recalibrated:
     def _recalibrated(self, answer: Answer) -> Answer:
         by, source = answer.provenance, self.calibration.source
         details = {**by.details, "recalibration": self.calibration.digest}
+        details["threshold"] = self.calibration.threshold
         method = f"{by.method}+{self.calibration.method}"
-        provenance = Provenance(self.name, by.prompt_hash, method, details)
+        provenance = Provenance(self.name, by.prompt_hash, method, details, by.asked)
         if isinstance(answer, Unscored):
             return dataclasses.replace(answer, provenance=provenance)
         prompts = {prompt.get("hash") for prompt in self.calibration.prompts}

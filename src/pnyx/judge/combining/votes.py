@@ -79,7 +79,8 @@ def provenance_of(judge: str, method: str, answers: Sequence[Answer]) -> Provena
         members.append(member)
     hashes = {answer.provenance.prompt_hash for answer in answers}
     shared = hashes.pop() if len(hashes) == 1 else ""
-    return Provenance(judge, shared, method, {"members": members})
+    asked = tuple(dict.fromkeys(key for answer in answers for key in answer.provenance.asked))
+    return Provenance(judge, shared, method, {"members": members}, asked)
 
 
 def _too_few(votes: Sequence[object]) -> Missing | None:

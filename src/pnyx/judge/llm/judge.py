@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from pnyx.errors import escaped, shorten
-from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, after
 from pnyx.judge.base import Emit, refuse_other_kinds
 from pnyx.judge.forms import Reading, form_of
 from pnyx.judge.llm.prompting import Prompt, load_prompt
@@ -21,18 +21,15 @@ from pnyx.judge.llm.reading import (
     probability_of_yes,
     repair_turn,
 )
-from pnyx.judge.passages import find_words
+from pnyx.judge.passages import find_evidence
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
-from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.completions import STOPS_ALL, StoredModel
 from pnyx.judge.tasks import TASKS
 from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
 from pnyx.models.http.flow import run_all
 
-__all__ = ["Asking", "Item", "LlmJudge", "Probability", "find_evidence"]
+__all__ = ["Asking", "Item", "LlmJudge", "Probability"]
 
-_MAX_EVIDENCE = 4000
-_STOPS_ALL = ("budget", "not_in_store")
-"""Failures that are about the run and not about one request."""
 _METHOD = {"auto": "token", "tok": "token", "ask": "stated", "both": "token+stated"}
 
 
@@ -99,10 +96,11 @@ class LlmJudge:
                 await self._call([question.swapped])  # a plan counts both
             return given
         (turned,) = await self._call([question.swapped])
+        both = (*given.provenance.asked, *turned.provenance.asked)
         if isinstance(turned, Unscored):
-            return replace(turned, reason=f"{turned.reason} (asked with b first)")
+            return after(both, replace(turned, reason=f"{turned.reason} (asked with b first)"))
         settled: Judged = question.settled(given, turned)
-        return settled
+        return after(both, settled)
 
     def _is_missing(self, question: Any) -> bool:
         """Whether a question waits to be asked, for the first time or with more room."""
@@ -113,6 +111,18 @@ class LlmJudge:
     async def _call(self, questions: Sequence[Any]) -> list[Answer]:
         first = self.asking.request(questions)
         request, outcome = await self.model.whole(first, self.asking.most_tokens(first))
+        answers = await self._answered(questions, first, request, outcome)
+        keys = self.model.sent(first, request, outcome)
+        return [after(keys, answer) for answer in answers]
+
+    async def _answered(
+        self,
+        questions: Sequence[Any],
+        first: ChatRequest,
+        request: ChatRequest,
+        outcome: Reply | CallFailed,
+    ) -> list[Answer]:
+        """Return what a call's outcome answers, after further calls where that is not enough."""
         if len(questions) > 1 and _better_apart(outcome, request):
             return await self._split(questions)
         if isinstance(outcome, CallFailed) or cut_reason(outcome, request):
@@ -132,8 +142,21 @@ class LlmJudge:
         error: UnreadableReply,
         most: int,
     ) -> list[Answer]:
-        again, outcome = await self.model.whole(repair_turn(request, reply, error), most)
-        problem = error
+        turn = repair_turn(request, reply, error)
+        again, outcome = await self.model.whole(turn, most)
+        answers = await self._repaired(questions, request, reply, error, again, outcome)
+        keys = self.model.sent(turn, again, outcome)
+        return [after(keys, answer) for answer in answers]
+
+    async def _repaired(
+        self,
+        questions: Sequence[Any],
+        request: ChatRequest,
+        reply: Reply,
+        problem: UnreadableReply,
+        again: ChatRequest,
+        outcome: Reply | CallFailed,
+    ) -> list[Answer]:
         if isinstance(outcome, Reply) and not cut_reason(outcome, again):
             try:
                 readings = self._read(questions, outcome)
@@ -142,7 +165,7 @@ class LlmJudge:
             else:
                 notes = {"repaired": True}
                 return await self._completed(questions, readings, again, outcome, notes)
-        elif isinstance(outcome, CallFailed) and outcome.reason.startswith(_STOPS_ALL):
+        elif isinstance(outcome, CallFailed) and outcome.reason.startswith(STOPS_ALL):
             return self._failed(questions, again, outcome)
         if len(questions) > 1:
             return await self._split(questions)
@@ -244,7 +267,6 @@ class LlmJudge:
                 "finish_reason": outcome.finish_reason,
                 "response_format": outcome.response_format,
                 "usage": dict(outcome.usage),
-                "store_key": self.model.key(request),
             }
         method = _METHOD[self.asking.probability] if questions[0].yes_no else "stated"
         return Provenance(self.name, request.hash, method, details)
@@ -276,18 +298,6 @@ def _probability(
         return round(sum(found.values()) / len(found), 6), "token+stated", found
     method = "token" if token is not None else "stated"
     return found.get(method), method, found
-
-
-def find_evidence(quote: str, text: str) -> str:
-    """Return the span of `text` that a quote repeats but for white space, or an empty string."""
-    quote = quote.strip(" \t\r\n\"'“”‘’….")
-    words = quote.split()
-    if not words or len(quote) > _MAX_EVIDENCE:
-        return ""
-    if quote in text:
-        return quote
-    found = find_words(text, words)
-    return text[slice(*found)] if found else ""
 
 
 _ALTERNATIVES = 10

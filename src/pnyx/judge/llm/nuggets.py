@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pnyx.judge.answers import Answer, Provenance, Unscored
+from pnyx.judge.answers import Answer, Provenance, Unscored, after
 from pnyx.judge.base import Emit, Judge, refuse_other_kinds
 from pnyx.judge.llm.prompting import Prompt
 from pnyx.judge.llm.reading import ask_structured
@@ -60,9 +60,11 @@ class NuggetJudge:
         refuse_other_kinds(self, questions)
         asked = [_asked(question) for question in questions]
         points: dict[_Asked, Sequence[str] | str] = {}
+        calls: dict[_Asked, list[str]] = {}
 
         async def make(one: _Asked) -> None:
-            points[one] = await self._points(one)
+            calls[one] = []
+            points[one] = await self._points(one, calls[one])
 
         async with self._model.running():
             await run_all(dict.fromkeys(asked), make, workers=self._model.concurrency)
@@ -74,25 +76,29 @@ class NuggetJudge:
                 if not isinstance(found, str):
                     ready.append((position, replace(question, rubric=tuple(found))))
                     continue
-                emit(position, Unscored(found, Provenance(self.name)))
+                emit(position, after(calls[one], Unscored(found, Provenance(self.name))))
                 if self._model.offline and found.startswith(_NOT_ASKED):
                     rubric = tuple(f"{_PLACEHOLDER} ({n})." for n in range(1, one.size + 1))
                     planned.append(replace(question, rubric=rubric))
 
             def put(place: int, answer: Answer) -> None:
-                emit(ready[place][0], answer)
+                position = ready[place][0]
+                emit(position, after(calls[asked[position]], answer))
 
             if planned:  # so that a plan counts what is asked once the points are known
                 await self._judge.answer(planned, lambda *_: None)
             await self._judge.answer([question for _, question in ready], put)
 
-    async def _points(self, one: _Asked) -> Sequence[str] | str:
-        """Return the points, no two of the same words, or why there are none."""
+    async def _points(self, one: _Asked, sent: list[str]) -> Sequence[str] | str:
+        """Return the points, no two of the same words, or why there are none.
+
+        `sent` receives the store's key of each call.
+        """
         if not any(character.isalnum() for character in one.question):
             return "blank: the question has no words"
         inputs = {"topic": one.question, "stance": one.stance, "count": str(one.size)}
         request = self._prompt.request(inputs, items=one.size)
-        reply, problems = await ask_structured(self._model, request, _reply_model(one.size))
+        reply, problems = await ask_structured(self._model, request, _reply_model(one.size), sent)
         if reply is None:
             return problems[-1]
         found: dict[tuple[str, ...], str] = {}

@@ -187,14 +187,23 @@ def repair_turn(request: ChatRequest, reply: Reply, error: UnreadableReply) -> C
 
 
 async def ask_structured(
-    model: StoredModel, request: ChatRequest, shape: type[M]
+    model: StoredModel,
+    request: ChatRequest,
+    shape: type[M],
+    sent: list[str] | None = None,
 ) -> tuple[M | None, list[str]]:
-    """Return the reply as a `shape`, or None, and what went wrong; it may get one repair turn."""
+    """Return the reply as a `shape`, or None, and what went wrong; it may get one repair turn.
+
+    `sent` receives the store's key of each call.
+    """
     request = replace(request, schema=schema_of(shape))
     problems: list[str] = []
     most = 2 * request.max_tokens
     for _ in range(2):
-        request, reply = await model.whole(request, most)
+        first = request
+        request, reply = await model.whole(first, most)
+        if sent is not None:
+            sent += model.sent(first, request, reply)
         fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
         if isinstance(reply, CallFailed) or fault:
             return None, [*problems, fault or ""]

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     import anyio
     import anyio.lowlevel
 
-__all__ = ["Counts", "StoredModel"]
+__all__ = ["STOPS_ALL", "Counts", "StoredModel"]
 
+
+STOPS_ALL = ("budget", "not_in_store")
+"""Failures that are about the run and not about one request: nothing was sent."""
 
 _NO_ROOM = ("too_long", "rejected", "not_in_store")
 """Failures of a second try that leave the first reply standing."""
@@ -101,6 +104,14 @@ class StoredModel:
     def key(self, request: ChatRequest) -> str:
         """Return where the store keeps the reply to a request."""
         return request_key(self.endpoint.model, request)
+
+    def sent(
+        self, first: ChatRequest, last: ChatRequest, outcome: Reply | CallFailed
+    ) -> tuple[str, ...]:
+        """Return the keys of what was sent by a call of `whole(first)` that returned the others."""
+        stopped = isinstance(outcome, CallFailed) and outcome.reason.startswith(STOPS_ALL)
+        requests = [first, *([] if last == first else [last])]
+        return tuple(map(self.key, requests[:-1] if stopped else requests))
 
     async def complete(self, request: ChatRequest) -> Reply | CallFailed:
         """Return the stored reply, or ask, commit the reply to the store, and return it.

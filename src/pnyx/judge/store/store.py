@@ -161,6 +161,19 @@ class Store:
             self.damaged[key] = str(error)
             return None
 
+    def row(self, key: str) -> StoredRow | None:
+        """Return the request and the reply at `key`, or None.
+
+        ValueError where it is damaged, or is the reply to another request.
+        """
+        for values, _, damage in self.scan("WHERE key = ?", (key,)):
+            if damage is not None:
+                raise ValueError(damage)
+            found = row_from_columns(values)
+            found.check_key()
+            return found
+        return None
+
     def put(self, key: str, model: str, request: ChatRequest, reply: Reply) -> None:
         """Commit a reply. Where another process was faster, its reply stays and counts."""
         self._insert(StoredRow(key, model, request, reply, now(), __version__).columns())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.serve.application import build_app, html, not_found
 from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.comparing import chosen_pair
 from pnyx.serve.inspecting.opening import Current
 from pnyx.serve.inspecting.pages import Page, all_pages, resolve
 from pnyx.serve.inspecting.searching import search
@@ -46,7 +47,7 @@ def view_app(current: Current, *, token: str = "") -> Guard:
             page, parts, number = resolve(pages, request.url.path)
             found = page.show(current.get(), Links(), parts, number)
         except NotThereError as error:
-            raise not_found(str(error)) from error
+            return file_of(request.url.path, error)
         here = (page.name, *parts) if page.name else ()
         return html(request, found.template, **{"here": here, "number": number, **found.values})
 
@@ -59,5 +60,23 @@ def view_app(current: Current, *, token: str = "") -> Guard:
             raise not_found(str(error)) from error
         return html(request, "inspecting/search.html.j2", here=("search",), q=words, listed=found)
 
-    routes = [Route("/search", searched), Route("/{path:path}", shown)]
+    def file_of(path: str, error: NotThereError) -> Response:
+        """Return a file that stands beside a page."""
+        above, _, name = path.rpartition("/")
+        try:
+            page, parts, number = resolve(pages, above)
+            kept = page.show(current.get(), Links(), parts, number).files[name]
+        except (NotThereError, KeyError):
+            raise not_found(str(error)) from error
+        from starlette.responses import StreamingResponse
+
+        headers = {"content-disposition": "attachment"}
+        text = (part.encode() for part in kept.parts())
+        return StreamingResponse(text, media_type=kept.kind, headers=headers)
+
+    routes = [
+        Route("/search", searched),
+        Route("/compare/pair", chosen_pair),
+        Route("/{path:path}", shown),
+    ]
     return build_app(routes, site_of(current.paths, pages, served=True), token=token)

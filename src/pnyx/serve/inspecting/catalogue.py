@@ -71,10 +71,12 @@ class Catalogue(Boards):
 
     Args:
         path: the file that `build` made.
+        store: the judgement store with prompts and replies; empty: those that manifests name.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, store: str = "") -> None:
         self.path = Path(path)
+        self.store = store
         self._held = threading.local()
 
     # Asking --------------------------------------------------------------------------------------

@@ -41,12 +41,13 @@ def cache_folder() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "pnyx"
 
 
-def open_catalogue(paths: Sequence[str], *, fresh: bool = False) -> Catalogue:
+def open_catalogue(paths: Sequence[str], *, fresh: bool = False, store: str = "") -> Catalogue:
     """Return the catalogue of results; it is built where none is kept of them as they are now.
 
     Args:
         paths: files and folders.
         fresh: build it anew in any case.
+        store: the judgement store with prompts and replies; empty: those that manifests name.
 
     Raises:
         InputError: a path does not exist, or nothing in them could be read.
@@ -56,11 +57,11 @@ def open_catalogue(paths: Sequence[str], *, fresh: bool = False) -> Catalogue:
             raise InputError("does not exist, expected a file or a folder of results", path=path)
     place = cache_folder() / "view" / f"{_name_of(paths)}.sqlite"
     if not fresh and _is_of(place, state_of(paths)):
-        return Catalogue(place)
+        return Catalogue(place, store)
     make_folder(place.parent, 0o700)  # it holds words of people's documents
     _forget_old(place.parent)
     _build(paths, place)
-    return Catalogue(place)
+    return Catalogue(place, store)
 
 
 def _name_of(paths: Sequence[str]) -> str:
@@ -118,15 +119,16 @@ class Current:
     Args:
         paths: what was given.
         fresh: build the first anew.
+        store: see `open_catalogue`.
 
     Raises:
         InputError: see `open_catalogue`.
     """
 
-    def __init__(self, paths: Sequence[str], *, fresh: bool = False) -> None:
-        self.paths = list(paths)
+    def __init__(self, paths: Sequence[str], *, fresh: bool = False, store: str = "") -> None:
+        self.paths, self.store = list(paths), store
         self._state = state_of(self.paths)
-        self._catalogue = open_catalogue(self.paths, fresh=fresh)
+        self._catalogue = open_catalogue(self.paths, fresh=fresh, store=store)
         self._looked = time.monotonic()
         self._lock = threading.Lock()
 
@@ -141,7 +143,7 @@ class Current:
             if state != self._state:
                 # Where nothing can be read any more, what was read stays to be looked at.
                 with contextlib.suppress(InputError):
-                    self._catalogue = open_catalogue(self.paths)
+                    self._catalogue = open_catalogue(self.paths, store=self.store)
                 self._state = state
             self._looked = time.monotonic()
         finally:

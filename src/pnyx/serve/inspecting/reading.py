@@ -314,6 +314,12 @@ def _topics(builder: Builder, source: int, found: Found) -> None:
     builder.about(source, task="topics", about={"topics": count})
 
 
+def _kept(builder: Builder, source: int, found: Found) -> None:
+    """Keep where a file is; pages read it themselves."""
+    for part, path in found.files.items():
+        builder.file(source, path, part)
+
+
 def _items(builder: Builder, source: int, found: Found) -> None:
     """Read where each item is, so that its text stands beside what was said of it."""
     (path,) = found.files.values()
@@ -357,6 +363,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "leaderboard": read_board,
     "nuggets": _nuggets,
     "topics": _topics,
+    "perspectives": _kept,
     "measures": _document,
     "agreement": _document,
     "calibration": _document,
