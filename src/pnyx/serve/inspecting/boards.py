@@ -111,5 +111,5 @@ class Boards:
             "SELECT r.name, b.name, d.measure, d.difference, d.low, d.high, d.p, d.significant "
             "FROM difference d JOIN run r ON r.id = d.run JOIN run b ON b.id = d.baseline WHERE "
         )
-        found = self.all(f"{sql} {where} ORDER BY d.rowid", *values)
-        return [Difference(*row[:-1], None if row[-1] is None else bool(row[-1])) for row in found]
+        rows = self.all(f"{sql} {where} ORDER BY d.rowid", *values)
+        return [Difference(*(*row[:-1], None if row[-1] is None else bool(row[-1]))) for row in rows]

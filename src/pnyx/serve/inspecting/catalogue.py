@@ -113,7 +113,9 @@ class Catalogue(Boards):
             held.setdefault(source, {})[name] = path
         columns = "id, name, path, kind, task, judge, finished, scored, asked, dollars, problem"
         rows = self.all(f"SELECT {columns}, about FROM source ORDER BY problem = '', id")
-        return [Source(*row[:-1], json.loads(row[-1]), held.get(row[0], {})) for row in rows]
+        return [
+            Source(*(*row[:-1], json.loads(row[-1]), held.get(row[0], {}))) for row in rows
+        ]
 
     def source(self, name: str) -> Source:
         """Return a source."""
@@ -430,8 +432,9 @@ def judgement_of(row: Sequence[Any]) -> Judgement:
 
 def _report(row: Sequence[Any]) -> ReportAt:
     *first, missing, file, place, line = row
-    return ReportAt(*first, bool(missing), file, place, line)
+    return ReportAt(*(*first, bool(missing), file, place, line))
 
 
 def _hidden(row: Mapping[str, Any]) -> dict[str, Any]:
-    return textless(row) if hides_text() else dict(row)  # type: ignore[no-any-return]
+    found: dict[str, Any] = textless(row) if hides_text() else dict(row)
+    return found
