@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspect_fixture import HOSTILE, lines_of, make_results, run
@@ -261,6 +261,7 @@ def test_unknown_dimensions_come_last():
 # Tables as files ----------------------------------------------------------------------------------
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.text(), st.none() | st.floats(allow_nan=False)), max_size=5))
 def test_csv_is_read_back_and_computes_nothing(rows):
     table = Table((Column("name", "name"), Column("x", "number")), rows)

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,21 +56,39 @@ class Exported:
 
 
 class Published(Catalogue):
-    """A catalogue whose sources tell no path of this machine and no address of an endpoint."""
+    """A catalogue whose sources say nothing of this machine, as far as pages show it.
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path)
+    Where a source and its judgement store are stays known, to read them: `places` are the folders.
+    """
+
+    def __init__(self, path: str | Path, store: str = "") -> None:
+        super().__init__(path, store)
         self._published: list[Source] | None = None
 
     def sources(self) -> list[Source]:
         """Return all sources, without what is nobody's business; read once, as it stays."""
         if self._published is None:
-            self._published = [
-                replace(one, path=file_name(one.path), problem=_without_places(one.problem),
-                        about=_without_places(one.about), judge=_without_places(one.judge))
-                for one in super().sources()
-            ]  # fmt: skip
+            self._published = [_published(one) for one in super().sources()]
         return self._published
+
+    def places(self) -> list[str]:
+        """Return the folders, as absolute paths, that pages must not name; the longest first."""
+        named = [self.store, str(self.path)]
+        for one in self.sources():
+            store = one.about.get("store")
+            path = store.get("path") if isinstance(store, Mapping) else None
+            named += [one.path, *one.files.values(), path if isinstance(path, str) else ""]
+        paths = [Path(name) for name in named if name and "\0" not in name]
+        folders = {str(p.parent) for path in paths for p in (path, path.absolute(), path.resolve())}
+        found = {one.rstrip("/\\") for one in folders if Path(one).is_absolute()}
+        return sorted(found - {""}, key=lambda one: (-len(one), one))
+
+
+def _published(source: Source) -> Source:
+    about = {name: value if name == "store" else _without_places(value)
+             for name, value in source.about.items()}  # fmt: skip
+    return replace(source, about=about, problem=_without_places(source.problem),
+                   judge=_without_places(source.judge))  # fmt: skip
 
 
 def _without_places(value: Any) -> Any:
@@ -123,7 +142,7 @@ def export_pages(
         InputError: the folder holds what no export wrote.
     """
     replaces = check_export(out)
-    writer = _Writer(Published(catalogue.path), site, most)
+    writer = _Writer(Published(catalogue.path, catalogue.store), site, most)
     with atomic_folder(out, replace=replaces) as folder:
         return writer.write(folder, progress)
 
@@ -150,8 +169,10 @@ def check_export(folder: str | Path) -> bool:
 
 
 class _Writer:
-    def __init__(self, catalogue: Catalogue, site: Site, most: int | None) -> None:
+    def __init__(self, catalogue: Published, site: Site, most: int | None) -> None:
         self.catalogue, self.most = catalogue, most
+        places = "|".join(re.escape(escape(one)) + r"[/\\]?" for one in catalogue.places())
+        self.places = re.compile(places or r"(?!)")
         pages = all_pages()
         self.left_out: Counter[str] = Counter()
         self.wanted = list(self._wanted(pages))
@@ -222,7 +243,8 @@ class _Writer:
             raise PnyxError(f"{path}: {error}") from error
         here = (page.name, *parts) if page.name else ()
         values = {"here": here, "number": number, **found.values}
-        self._put(folder, path, [render(found.template, self.site, links, **values).encode()])
+        text = self.places.sub("", render(found.template, self.site, links, **values))
+        self._put(folder, path, [text.encode()])
         self.pages[page.name or "index"] += 1
         for name, kept in found.files.items():
             self._file(folder, here, name, kept)

@@ -40,11 +40,11 @@ PARTS: Final = {ANSWERS: "answers", REPORTS: "reports", RESPONSES: "responses",
 
 _DOCUMENTS: Final[Sequence[tuple[str, str]]] = (
     ("argued", "question sides judges"),
-    ("agreement", "measures compared"),
-    ("measures", "thresholds cutoffs"),
-    ("measures", "measures"),
     ("measures", "runs"),
     ("measures", "retrievers"),
+    ("measures", "thresholds cutoffs"),
+    ("agreement", "measures compared"),
+    ("measures", "measures"),
     ("compared", "comparisons"),
 )
 """Kind of a JSON document without a `format`, and the fields that tell it; the first that fits."""

@@ -101,7 +101,7 @@ def all_pages() -> tuple[Page, ...]:
         topics,
     )
 
-    modules = (overview, leaderboard, topics, lists, report, judgement, figure_pages, comparing)
+    modules = (overview, leaderboard, topics, lists, report, judgement, comparing, figure_pages)
     return tuple(page for module in modules for page in module.PAGES)
 
 

@@ -64,7 +64,7 @@ def _lines(path: str) -> Iterator[tuple[int, int, str]]:
     for line, place, raw in scan_raw_lines(path):
         if raw.strip():
             empty = False
-            yield line, place, decoded(raw, path, line)
+            yield line, place, decoded(raw.rstrip(b"\r\n"), path, line)
     if empty:
         raise InputError("is empty", path=path)
 
@@ -100,6 +100,9 @@ def _results(builder: Builder, source: int, found: Found) -> None:
 
 # Judgements ---------------------------------------------------------------------------------------
 
+_TASK, _JUDGE, _VERDICT = 3, 9, 11
+"""Places among the columns of a judgement, from `source` on."""
+
 
 def _answers(builder: Builder, source: int, found: Found) -> None:
     path = found.files["answers"]
@@ -113,9 +116,9 @@ def _answers(builder: Builder, source: int, found: Found) -> None:
             judged = _judged(builder, row, source, asked)
         except InputError as error:
             raise located(error, path, line) from error
-        scored += judged[10] != "unscored"
-        judges[judged[8]] = None
-        tasks[judged[3]] = None
+        scored += judged[_VERDICT] != "unscored"
+        judges[judged[_JUDGE]] = None
+        tasks[judged[_TASK]] = None
         number = builder.judgement((*judged, file, place, line))
         if not hides_text():
             builder.words(number, _words(row))
