@@ -190,8 +190,8 @@ def measure(results: Path, count: int) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     kept = catalogue.path.stat().st_size / 1e6
     print(
-        f"{size:.0f} MB of results: built in {built:.1f} s ({busy:.1f} s of one core, {peak:.0f} MB "
-        f"of memory at most), {kept:.0f} MB kept; opened again in {1000 * opened:.0f} ms",
+        f"{size:.0f} MB of results: built in {built:.1f} s ({busy:.1f} s of one core, at most "
+        f"{peak:.0f} MB of memory), {kept:.0f} MB kept; opened again in {1000 * opened:.0f} ms",
         file=sys.stderr,
     )
     print("| page | asked | p50 ms | max ms | KB |\n|---|---|---|---|---|")

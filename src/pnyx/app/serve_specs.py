@@ -33,6 +33,13 @@ class ViewSpec(Spec, heading="Pages"):
         "Write all pages as files into this folder, instead of serving them.",
         metavar="DIR",
     )
+    judgements: int = opt(
+        2000,
+        "--export: pages of single judgements at most, and of single sentences: what is unscored "
+        "first, then what the judge was least sure of; 0 for all.",
+        within="[0, 1000000000]",
+        metavar="N",
+    )
     store: str | None = file_opt(
         None,
         "Judgement store with the prompts and replies behind judgements.",

@@ -39,6 +39,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
       pnyx demo --out demo
       pnyx view demo
       pnyx view judged measured.json --port 9000
+      pnyx view demo --export demo-pages
     """
     from pnyx.serve.running import check_server
 
@@ -64,11 +65,36 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
 
 
 def _export(results: Sequence[str], view: ViewSpec) -> int:
+    from pnyx.cli.common.progress import reporting
+    from pnyx.serve.inspecting.application import site_of
+    from pnyx.serve.inspecting.export import check_export, export_pages
     from pnyx.serve.inspecting.opening import open_catalogue
+    from pnyx.serve.inspecting.pages import all_pages
 
+    out = str(view.export)
+    check_export(out)  # before anything is read
     catalogue = open_catalogue(results, fresh=view.fresh, store=_store(view))
     _warn(catalogue)
-    raise OptionError("--export is not there yet")
+    with reporting("pages") as show:
+        found = export_pages(
+            catalogue,
+            site_of(results, all_pages()),
+            out,
+            most=view.judgements or None,
+            progress=lambda done, of: show(done, of, ""),
+        )
+    pages = sum(found.pages.values())
+    left = "; ".join(
+        f"{n:,} pages of single {name}s"
+        if name != "judgements"
+        else f"{n:,} pages of lists of judgements"
+        for name, n in found.left_out.items()
+    )
+    size = f"{found.bytes / 1e6:,.1f} MB"
+    say(f"{out}: {pages:,} pages, {found.files:,} other files, {size}; open index.html")
+    if left:
+        say(f"left out: {left} (--judgements 0 writes all)")
+    return 0
 
 
 def _store(view: ViewSpec) -> str:
@@ -88,8 +114,12 @@ def _warn(catalogue: Catalogue) -> None:
 def _line(catalogue: Catalogue) -> str:
     """Return what was read, and what is unscored."""
     told = _read(catalogue)
-    counts = ((len(told["sources"]), "sources"), (told["runs"], "runs"), (told["topics"], "topics"),
-              (told["asked"], "judgements"))  # fmt: skip
+    counts = (
+        (len(told["sources"]), "sources"),
+        (told["runs"], "runs"),
+        (told["topics"], "topics"),
+        (told["asked"], "judgements"),
+    )
     shown = [f"{n:,} {words[:-1] if n == 1 else words}" for n, words in counts if n]
     unscored = told["asked"] - told["scored"]
     return ", ".join(shown) + (f", {unscored:,} unscored" if unscored else "")

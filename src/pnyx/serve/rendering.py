@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["STATIC", "Links", "Site", "environment", "render", "slug", "static_file"]
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}")
+_KEPT_BACK: Final = re.compile(
+    r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|index|static", re.IGNORECASE
+)
+"""Names that Windows does not give to files, and those that an export itself needs."""
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 _ROOM, _VIEW = "pnyx.serve", "pnyx.view"
@@ -31,7 +35,7 @@ STATIC: Final[Mapping[str, tuple[str, str, str]]] = {
     for room, folder, kind, names in (
         (_VIEW, "templates", "text/css", ("tokens.css",)),
         (_ROOM, "static", "text/css", ("pnyx.css",)),
-        (_ROOM, "static", "text/css", ("inspecting.css", "findings.css")),
+        (_ROOM, "static", "text/css", ("inspecting.css", "findings.css", "figures.css")),
         (_ROOM, "static", "text/javascript", ("htmx.min.js", "htmx-sse.min.js", "moving.js")),
         (_ROOM, "static", "image/svg+xml", ("pnyx.svg",)),
     )
@@ -54,9 +58,25 @@ def slug(name: str) -> str:
     """
     if _PLAIN.fullmatch(name):
         return name
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+    digest = _digest(name)
     head = _ODD.sub("-", name).strip("-")[:40].strip("-")
     return f"{head}-{digest}" if head else digest
+
+
+def _digest(name: str) -> str:
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+
+
+@lru_cache(maxsize=65_536)
+def _portable(name: str) -> str:
+    """Return a `slug` that is another's on no disk, though it tells no case and keeps names back.
+
+    Itself where it is of small letters and digits, else with a hash.
+    """
+    made = slug(name)
+    if made == made.lower() and not made.endswith(".") and not _KEPT_BACK.fullmatch(made):
+        return made
+    return f"{made.rstrip('.')}-{_digest(made)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +94,24 @@ class Links:
     def to(self, *parts: str, anchor: str = "", **query: Any) -> str:
         """Return the address of a page by its parts, e.g. `topic`, the topic's id.
 
-        Parts are made plain by `slug`. `query` is left out of files, which have none.
+        Parts are made plain by `slug`, for files so that they differ on every disk. `query` is left
+        out of files, which have none.
         """
-        path = "/".join(map(slug, parts))
-        if self.files:
-            path = f"{path or 'index'}.html"
+        path = self.path(*parts)
         asked = {k: v for k, v in query.items() if v not in (None, "")}
         asking = f"?{urlencode(asked)}" if asked and not self.files else ""
         return f"{self.root}{path}{asking}" + (f"#{quote(anchor)}" if anchor else "")
+
+    def path(self, *parts: str) -> str:
+        """Return where a page is, without what leads to the first page."""
+        if not self.files:
+            return "/".join(map(slug, parts))
+        return f"{'/'.join(map(_portable, parts)) or 'index'}.html"
+
+    def file(self, *parts: str, ending: str) -> str:
+        """Return the address of a file that stands beside a page: its parts, then its name."""
+        plain = map(_portable if self.files else slug, parts)
+        return f"{self.root}{'/'.join(plain)}.{ending}"
 
     def static(self, name: str) -> str:
         """Return the address of a file of `STATIC`, which changes when the file does."""
@@ -135,7 +165,7 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_harmless,
+        finalize=_harmless(),
     )
     made.filters |= {
         "number": number,
@@ -146,10 +176,13 @@ def environment() -> jinja2.Environment:
     return made
 
 
-def _harmless(value: Any) -> Any:
-    """Return text without control characters and overrides; what is HTML already, as it is."""
+def _harmless() -> Callable[[Any], Any]:
+    """Return what takes control characters and overrides out of text; HTML stays as it is."""
     from markupsafe import Markup
 
     from pnyx.view.text import clean
 
-    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    def harmless(value: Any) -> Any:
+        return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    return harmless

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped
 from pnyx.measure.answers.binary import ReliabilityBin
 from pnyx.view.plots import reliability_plot
 from pnyx.view.report import environment, page_policy, template_file
@@ -14,7 +14,7 @@ from pnyx.view.tables import Column, Table
 from pnyx.view.text import clean, escape_markdown
 from pnyx.view.trials import curve_plot, figure, rater_table, rater_title, trial_lines, trial_tables
 
-__all__ = ["card_html", "card_markdown"]
+__all__ = ["card_html", "card_markdown", "card_sections"]
 
 Row = Mapping[str, Any]
 Part = Table | str | tuple[str, str]
@@ -24,7 +24,7 @@ Part = Table | str | tuple[str, str]
 def card_markdown(card: Row) -> str:
     """Return a card (`pnyx.audit.make_card`) as Markdown; pictures are left to their tables."""
     lines = [f"# {escape_markdown(_title(card))}\n"]
-    for heading, parts in _sections(card):
+    for heading, parts in card_sections(card):
         lines.append(f"## {escape_markdown(heading)}\n")
         for part in parts:
             if isinstance(part, Table):
@@ -39,7 +39,9 @@ def card_html(card: Row) -> str:
     from markupsafe import Markup
 
     css = template_file("card.css")
-    sections = [(heading, [_shown(part) for part in parts]) for heading, parts in _sections(card)]
+    sections = [
+        (heading, [_shown(part) for part in parts]) for heading, parts in card_sections(card)
+    ]
     return (
         environment()
         .get_template("card.html.j2")
@@ -66,10 +68,11 @@ def _shown(part: Part) -> dict[str, Any]:
 
 
 def _title(card: Row) -> str:
-    return f"Judge {shorten(card['judge'], 120)}"
+    return f"Judge {escaped(card['judge'], 120)}"
 
 
-def _sections(card: Row) -> Iterator[tuple[str, Sequence[Part]]]:
+def card_sections(card: Row) -> Iterator[tuple[str, Sequence[Part]]]:
+    """Yield the parts of a card under their headings."""
     yield "When not to use it", _advice(card)
     yield "What it was asked", _asked(card)
     for one in card["asked"]:
@@ -85,12 +88,12 @@ def _advice(card: Row) -> list[Part]:
     parts: list[Part] = []
     if card["not_for"]:
         rows = [(one["advice"], one["why"]) for one in card["not_for"]]
-        parts.append(Table((Column("advice"), Column("because")), rows))
+        parts.append(Table((Column("advice", "name"), Column("because", "name")), rows))
     else:
         parts.append("Nothing that was measured speaks against a use of it.")
     if card["not_known"]:
         unknown: list[Sequence[Any]] = [(one,) for one in card["not_known"]]
-        parts.append(Table((Column("not known"),), unknown))
+        parts.append(Table((Column("not known", "name"),), unknown))
     if card["own_card"]:
         parts.append(f"It says of itself: {card['own_card']}")
     return parts
@@ -98,9 +101,13 @@ def _advice(card: Row) -> list[Part]:
 
 def _asked(card: Row) -> list[Part]:
     columns = (
-        Column("task"), Column("items"), Column("answers", "counts"), Column("tokens an answer"),
-        Column("dollars an answer"), Column("prompt"),
-    )  # fmt: skip
+        Column("task", "name"),
+        Column("items", "name"),
+        Column("answers", "counts"),
+        Column("tokens an answer", "name"),
+        Column("dollars an answer", "name"),
+        Column("prompt", "name"),
+    )
     rows: list[Sequence[Any]] = []
     for one in card["asked"]:
         prompts = ", ".join(one["prompts"]) or "none: no language model"
@@ -120,7 +127,7 @@ def _spent(one: Row) -> tuple[tuple[int, int], str, str]:
 
 
 def _source(items: Row) -> str:
-    return f"{shorten(str(items['path']), 80)} ({items['count']})"
+    return f"{escaped(str(items['path']), 80)} ({items['count']})"
 
 
 def _dollars(value: float | None) -> str:
@@ -133,7 +140,7 @@ def _agreement(one: Row) -> list[Part]:
         found += [rater_title(compared), rater_table(compared)]
     if not found and one.get("measures"):
         rows = [(name, figure(m), figure(m)) for name, m in one["measures"].items()]
-        columns = (Column("measure"), Column("value, 95 % interval", "figure"))
+        columns = (Column("measure", "name"), Column("value, 95 % interval", "figure"))
         found = [Table((*columns, Column("answers", "counts")), rows)]
     return found
 
@@ -143,13 +150,14 @@ def _calibration(one: Row) -> list[Part]:
     if not calibration:
         return []
     rows = [(name, figure(m), figure(m)) for name, m in calibration["measures"].items()]
-    columns = (Column("measure"), Column("value, 95 % interval", "figure"))
+    columns = (Column("measure", "name"), Column("value, 95 % interval", "figure"))
     found: list[Part] = [Table((*columns, Column("answers", "counts")), rows)]
     bins = [
-        ReliabilityBin(b["from"], b["to"], b["count"], b["mean_probability"], b["share"], b["low"],
-                       b["high"])
+        ReliabilityBin(
+            b["from"], b["to"], b["count"], b["mean_probability"], b["share"], b["low"], b["high"]
+        )
         for b in calibration["reliability"]
-    ]  # fmt: skip
+    ]
     if any(one.count for one in bins):
         note = "Dots: mean probability and share of yes; lines: Wilson's 95 %."
         found.append(("Reliability diagram", reliability_plot(bins, one["task"], [note])))
@@ -164,5 +172,9 @@ def _trial(row: Row) -> list[Part]:
         f"95 % intervals: {interval['draws']} draws of {interval['clusters']} "
         f"{interval['clustered_by']}s, percentiles"
     )
-    return [*(f"{line[:1].upper()}{line[1:]}." for line in trial_lines(row)), *picture,
-            *trial_tables(row), *([drawn] if interval["draws"] else [])]  # fmt: skip
+    return [
+        *(f"{line[:1].upper()}{line[1:]}." for line in trial_lines(row)),
+        *picture,
+        *trial_tables(row),
+        *([drawn] if interval["draws"] else []),
+    ]

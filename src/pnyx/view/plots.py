@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped, shorten
 from pnyx.view.svg import (
-    COLOUR,
     MARGIN,
     Axes,
     bar,
@@ -71,7 +70,7 @@ class Panel:
 
 def interval_plot(panels: Sequence[Panel], notes: Sequence[str] = ()) -> str:
     """Return the means with their intervals as an SVG document; all panels have the same labels."""
-    labels = [shorten(point.label, _LONGEST) for point in panels[0].points]
+    labels = [escaped(point.label, _LONGEST) for point in panels[0].points]
     gutter = MARGIN + math.ceil(max(map(len, labels)) * _CHARACTER) + 12
     rows = math.ceil(len(panels) / _COLUMNS)
     columns = math.ceil(len(panels) / rows)
@@ -118,11 +117,11 @@ def _interval_panel(panel: Panel, axes: Axes) -> list[str]:
 # F1 over thresholds beside F1 over k -------------------------------------------------------------
 
 _SERIES = (
-    ("precision", "#2f7d4f", "6 4", 1.5),
-    ("recall", "#5f6368", "2 3", 1.5),
-    ("f1", COLOUR, "", 2.5),
+    ("precision", "s3", "6 4", 1.5),
+    ("recall", "s4", "2 3", 1.5),
+    ("f1", "s1", "", 2.5),
 )
-"""Field of the curves, colour, dashes and width; the last is drawn over the others."""
+"""Field of the curves, class, dashes and width; the last is drawn over the others."""
 
 
 def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
@@ -135,7 +134,7 @@ def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
     left = Axes(MARGIN + 34, MARGIN + 56, 340, 240)
     right = Axes(left.x(1) + 94, left.top, left.wide, left.high)
     powers = [(by_k(k), str(k)) for k in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if k <= last]
-    title = f"{shorten(found.judge, 60) or 'annotations'}: which documents to take"
+    title = f"{escaped(found.judge, 60) or 'annotations'}: which documents to take"
     parts = [drawn_text(title, MARGIN, MARGIN + 10, "head"), *_legend(left.left, MARGIN + 32)]
     for axes, curve, place, shown, said in (
         (left, found.thresholds, float, [(t, f"{t:g}") for t, _ in _TENTHS],
@@ -156,8 +155,8 @@ def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
 
 def _legend(x: float, y: float) -> list[str]:
     parts = []
-    for name, colour, dashes, width in reversed(_SERIES):
-        parts.append(drawn_path([(x, y - 4), (x + 28, y - 4)], colour, dashes, width))
+    for name, series, dashes, width in reversed(_SERIES):
+        parts.append(drawn_path([(x, y - 4), (x + 28, y - 4)], series, dashes, width))
         parts.append(drawn_text("F1" if name == "f1" else name, x + 34, y))
         x += 110
     return parts
@@ -166,14 +165,14 @@ def _legend(x: float, y: float) -> list[str]:
 def _curves(
     curve: Curve, axes: Axes, place: Callable[[float], float], shown: Sequence[tuple[float, str]]
 ) -> list[str]:
-    def points(series: Sequence[Measured], end: str) -> list[tuple[float, float]]:
-        found = [(at, getattr(m, end)) for at, m in zip(curve.at, series, strict=True)]
+    def points(measured: Sequence[Measured], end: str) -> list[tuple[float, float]]:
+        found = [(at, getattr(m, end)) for at, m in zip(curve.at, measured, strict=True)]
         return [(place(at), value) for at, value in found if value is not None]
 
     parts = axes.up(_TENTHS) + axes.across(shown)
     parts += axes.band(points(curve.f1, "low"), points(curve.f1, "high"))
-    for name, colour, dashes, width in _SERIES:
-        parts.append(axes.path(points(getattr(curve, name), "value"), colour, dashes, width))
+    for name, series, dashes, width in _SERIES:
+        parts.append(axes.path(points(getattr(curve, name), "value"), series, dashes, width))
     return parts
 
 
@@ -275,7 +274,7 @@ def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence
     axes = Axes(MARGIN + 46, MARGIN + 46, 320, 320)
     base = axes.y(0) + 104
     parts = [
-        drawn_text(shorten(title, 50), MARGIN, MARGIN + 12, "head"),
+        drawn_text(escaped(title, 50), MARGIN, MARGIN + 12, "head"),
         drawn_text("share of yes", MARGIN, axes.top - 8, "note"),
         *axes.up(_TENTHS),
         *axes.across(_TENTHS),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped
 from pnyx.view.svg import MARGIN, Axes, document, drawn_text, ticks
 
 __all__ = ["Scatter", "scatter_html", "scatter_plot"]
@@ -63,11 +63,11 @@ def _panel(panel: Scatter, axes: Axes) -> list[str]:
     across = ticks(min(xs), max(xs)) if xs else ticks(0.0, 1.0)
     up = ticks(min(ys), max(ys)) if ys else ticks(0.0, 1.0)
     parts = [
-        drawn_text(shorten(panel.title, 44), axes.left, axes.top - 26, "head"),
+        drawn_text(escaped(panel.title, 44), axes.left, axes.top - 26, "head"),
         *axes.across([(_share(tick, across), _number(tick, across)) for tick in across]),
         *axes.up([(_share(tick, up), _number(tick, up)) for tick in up]),
-        drawn_text(shorten(panel.across, 48), axes.x(0.5), axes.y(0) + 36, "tick"),
-        drawn_text(f"↑ {shorten(panel.up, 46)}", axes.left, axes.top - 8, "note"),
+        drawn_text(escaped(panel.across, 48), axes.x(0.5), axes.y(0) + 36, "tick"),
+        drawn_text(f"↑ {escaped(panel.up, 46)}", axes.left, axes.top - 8, "note"),
     ]
     low, high = max(across[0], up[0]), min(across[-1], up[-1])
     if low < high:  # where both leaderboards have the same value
@@ -98,7 +98,7 @@ def _labels(
     taken += [(axes.x(x) - 5, axes.y(y) - 5, axes.x(x) + 5, axes.y(y) + 5) for x, y in spots]
     found = []
     for name, (x, y) in zip(names, spots, strict=True):
-        shown = shorten(name, 16)
+        shown = escaped(name, 16)
         wide = _CHARACTER * len(shown)
         right = axes.x(x) + 8 + wide < axes.x(1)
         left = axes.x(x) + 8 if right else axes.x(x) - 8 - wide

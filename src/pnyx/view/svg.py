@@ -1,19 +1,25 @@
-"""The parts of the SVG pictures: plain SVG 1.1 with system fonts, no script, nothing loaded."""
+"""The parts of the SVG pictures: plain SVG 1.1 with system fonts, no script, nothing loaded.
+
+A picture says what a thing is by its class alone. As a document it brings its own style and a white
+ground; inside a page (`inline`) the page's style sheet (`figures.css`) does, so it follows light
+and dark.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import TextWrapper
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped, shorten
 
 __all__ = [
-    "COLOUR",
     "MARGIN",
+    "SERIES",
     "Axes",
     "bar",
     "clean",
@@ -21,12 +27,15 @@ __all__ = [
     "drawn_line",
     "drawn_path",
     "drawn_text",
+    "inline",
     "ticks",
 ]
 
 MARGIN = 20
 _INK, _GREY, _RULE, _DOT, _BASE = "#1c1c1c", "#5f6368", "#e3e5e8", "#0b5fa5", "#8a5a00"
-COLOUR = _DOT  # Of what is shown first; greys and others stand beside it
+SERIES: Final = ("s1", "s2", "s3", "s4", "s5")
+"""Classes of what is shown first, second and so on; each has a colour of its own."""
+_COLOURS = (_DOT, _BASE, "#2f7d4f", _GREY, "#9b2d5c")
 Point: TypeAlias = tuple[float, float]
 _CHARACTER = 6.2  # Width of a character of a note
 
@@ -39,8 +48,20 @@ _STYLE = f"""text {{ font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-se
 .base {{ stroke: {_BASE}; stroke-dasharray: 3 3 }}
 .span {{ stroke: {_DOT}; stroke-width: 2; stroke-linecap: round }}
 .dot {{ fill: {_DOT} }}
-.bar {{ fill: {_DOT}; opacity: .35 }}
-"""
+.bar-mark {{ fill: {_DOT}; opacity: .35 }}
+.line {{ fill: none }}
+.band {{ opacity: .15 }}
+.other {{ fill: #fff; stroke: {_BASE}; stroke-width: 2 }}
+.span.other {{ stroke: {_BASE} }}
+""" + "".join(
+    f".line.{name} {{ stroke: {colour} }} .band.{name}, .ink.{name} {{ fill: {colour} }}\n"
+    for name, colour in zip(SERIES, _COLOURS, strict=True)
+)
+_DOCUMENT = re.compile(
+    r'<svg [^>]*?(viewBox="[^>"]*" width="\d+" height="\d+")[^>]*>\n<title>(.*?)</title>\n'
+    r'<style>.*?</style>\n<rect class="ground"[^>]*/>\n(.*)',
+    re.DOTALL,
+)
 
 
 def document(title: str, wide: int, high: int, parts: Sequence[str], notes: Sequence[str]) -> str:
@@ -55,9 +76,31 @@ def document(title: str, wide: int, high: int, parts: Sequence[str], notes: Sequ
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" '
         f'height="{high}" role="img">\n<title>{clean(title)}</title>\n'
         f"<style>\n{_STYLE}</style>\n"
-        f'<rect width="{wide}" height="{high}" fill="#fff"/>\n'
+        f'<rect class="ground" width="{wide}" height="{high}" fill="#fff"/>\n'
         + "\n".join([*parts, *below])
         + "\n</svg>\n"
+    )
+
+
+def inline(picture: str, name: str, told: str = "") -> str:
+    """Return a picture of `document` as a part of a page, whose style sheet gives its colours.
+
+    Args:
+        picture: the SVG document.
+        name: what its ids begin with: letters, digits and dashes, another for each in a page.
+        told: what those hear who do not see it, beside its title.
+    """
+    found = _DOCUMENT.fullmatch(picture)
+    if found is None:
+        raise ValueError("expected a picture of pnyx.view.svg.document")
+    size, title, rest = found.groups()
+    named, description = f"{name}-title", ""
+    if told:
+        description = f'<desc id="{name}-desc">{clean(told)}</desc>\n'
+        named += f" {name}-desc"
+    return (
+        f'<svg class="figure" {size} role="img" aria-labelledby="{named}">\n'
+        f'<title id="{name}-title">{title}</title>\n{description}{rest}'
     )
 
 
@@ -73,19 +116,19 @@ def drawn_line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
 
 
 def drawn_path(
-    points: Sequence[tuple[float, float]], colour: str, dashes: str, width: float
+    points: Sequence[tuple[float, float]], series: str, dashes: str, width: float
 ) -> str:
-    """Return a line through points; `dashes` is empty for one without gaps."""
+    """Return a line through points, of `SERIES`; `dashes` is empty for one without gaps."""
     shown = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
-    style = f'fill="none" stroke="{colour}" stroke-width="{width}"{dashed}'
+    style = f'class="line {series}" stroke-width="{width}"{dashed}'
     return f'<polyline points="{shown}" {style}/>'
 
 
 def bar(x: float, y: float, wide: float, high: float, title: str = "") -> str:
     """Return a bar; `title` is shown by those who point at it."""
     said = f"<title>{clean(title)}</title></rect>" if title else ""
-    shape = f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}"'
+    shape = f'<rect class="bar-mark" x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}"'
     return f"{shape}>{said}" if said else f"{shape}/>"
 
 
@@ -138,10 +181,10 @@ class Axes:
         return f'<circle class="dot" cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="4.5"/>'
 
     def path(
-        self, points: Sequence[Point], colour: str = COLOUR, dashes: str = "", width: float = 2.5
+        self, points: Sequence[Point], series: str = "s1", dashes: str = "", width: float = 2.5
     ) -> str:
         """Return a line through points."""
-        return drawn_path([(self.x(x), self.y(y)) for x, y in points], colour, dashes, width)
+        return drawn_path([(self.x(x), self.y(y)) for x, y in points], series, dashes, width)
 
     def band(self, low: Sequence[Point], high: Sequence[Point]) -> list[str]:
         """Return the area between two lines; nothing where one has no point."""
@@ -149,7 +192,7 @@ class Axes:
             return []
         ends = [(self.x(x), self.y(y)) for x, y in (*low, *reversed(high))]
         corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in ends)
-        return [f'<polygon points="{corners}" fill="{COLOUR}" opacity=".15"/>']
+        return [f'<polygon class="band s1" points="{corners}"/>']
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -165,4 +208,4 @@ def ticks(low: float, high: float) -> list[float]:
 
 def clean(text: str) -> str:
     """Return text for XML, which knows no control characters, not even escaped ones."""
-    return escape(shorten(text, 400))
+    return escape(escaped(text, 400))

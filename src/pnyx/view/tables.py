@@ -1,7 +1,8 @@
-"""Tables, with their notes and legends, as rows rendered once: text, Markdown, HTML, JSON."""
+"""Tables, with notes and legends, as rows rendered once: text, Markdown, HTML, CSV, JSON."""
 
 from __future__ import annotations
 
+import csv
 import io
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped, shorten
 from pnyx.measure.core.base import Measured
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "Kind", "Marked", "Table", "filled", "interval", "number", "terminal_width"]
 
-Kind: TypeAlias = Literal["text", "number", "interval", "figure", "count", "counts", "share"]
+Kind: TypeAlias = Literal[
+    "text", "name", "number", "interval", "figure", "count", "counts", "share"
+]
 
 _LONGEST: Final = 2000
 _NARROWEST: Final = 16
@@ -31,7 +34,8 @@ _PAD: Final = "\u2800"
 class Column:
     """One column; `kind` says what its cells hold, `key` its name in `Table.json`.
 
-    `text`: strings. `number`: a float, with three digits. `interval`: a `Measured` or (low, high).
+    `text`: strings, hidden in restricted mode; `name`: strings that are not. `number`: a float,
+    with three digits. `interval`: a `Measured` or (low, high).
     `figure`: a `Measured`, its value with its interval. `count`: an int. `counts`: a `Measured` or
     (scored, asked), one number where they are the same. `share`: a float in [0, 1], as a
     percentage. A string is shown as it is in any column, None as a dash (nothing in a column of
@@ -45,13 +49,14 @@ class Column:
     @property
     def left(self) -> bool:
         """Whether its cells are aligned to the left."""
-        return self.kind == "text"
+        return self.kind in ("text", "name")
 
     def shown(self, value: Any) -> str:
         """Return a cell as it is shown: one printable line."""
         if isinstance(value, Marked):
             return value.shown(self.kind)
-        return shorten(value if isinstance(value, str) else _SHOWN[self.kind](value), _LONGEST)
+        shown = value if isinstance(value, str) else _SHOWN[self.kind](value)
+        return shorten(shown, _LONGEST) if self.kind == "text" else escaped(shown, _LONGEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,7 @@ def _counts(value: Any) -> str:
 
 _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
     "text": lambda value: "" if value is None else str(value),
+    "name": lambda value: "" if value is None else str(value),
     "number": _number,
     "interval": interval,
     "figure": _figure,
@@ -172,6 +178,30 @@ class Table:
             + "".join(f'<p class="{kind}">{escape(line)}</p>\n' for kind, line in below)
         )
 
+    def csv(self, *, head: bool = True) -> str:
+        """Return comma-separated values, unrounded: a line for each row, after one of names.
+
+        An interval has columns of its own (`NAME low`, `NAME high`), and so have counts (`NAME`,
+        `NAME asked`) and marks (`NAME mark`). Text that a spreadsheet would compute is quoted by an
+        apostrophe; control characters are escaped.
+        """
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        marked = [any(isinstance(row[n], Marked) and row[n].mark for row in self.rows if len(row))
+                  for n in range(len(self.columns))]  # fmt: skip
+        pairs = list(zip(self.columns, marked, strict=True))
+        if head:
+            writer.writerow(_safe(name) for column, mark in pairs for name in _names(column, mark))
+        for row in self.rows:
+            if len(row):
+                cells = zip(pairs, row, strict=True)
+                writer.writerow(
+                    _safe(value, hides=column.kind == "text")
+                    for (column, mark), cell in cells
+                    for value in _apart(column, cell, mark)
+                )
+        return stream.getvalue()
+
     def json(self) -> list[dict[str, Any]]:
         """Return an object for each row, its values unrounded."""
         names = [column.key or column.name for column in self.columns]
@@ -187,7 +217,40 @@ class Table:
             else []
             for row in self.rows
         ]
-        return [[shorten(column.name, _LONGEST) for column in self.columns], *rows]
+        return [[escaped(column.name, _LONGEST) for column in self.columns], *rows]
+
+
+def _names(column: Column, marked: bool) -> list[str]:
+    name = column.key or column.name
+    ends = {
+        "figure": ["", " low", " high"],
+        "interval": [" low", " high"],
+        "counts": ["", " asked"],
+    }
+    return [name + end for end in (*ends.get(column.kind, [""]), *([" mark"] if marked else []))]
+
+
+def _apart(column: Column, value: Any, marked: bool) -> list[Any]:
+    """Return the parts of a cell in the order of `_names`; None for one that is not there."""
+    mark = [value.mark if isinstance(value, Marked) else ""] if marked else []
+    value = value.value if isinstance(value, Marked) else value
+    is_measured = isinstance(value, Measured)
+    if column.kind == "figure":
+        found = [value.value, value.low, value.high] if is_measured else [value, None, None]
+    elif column.kind == "interval":
+        found = [value.low, value.high] if is_measured else list(value or (None, None))
+    elif column.kind == "counts":
+        found = [value.scored, value.asked] if is_measured else list(value or (None, None))
+    else:
+        found = [value.value if is_measured else value]
+    return [*found, *mark]
+
+
+def _safe(value: Any, *, hides: bool = False) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = shorten(value, _LONGEST) if hides else escaped(value, _LONGEST)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def _plain(value: Any) -> Any:
@@ -279,7 +342,7 @@ def _drawn(part: tuple[list[_Strip], list[bool]], width: int) -> str:
     strips, gaps = part
     table = RichTable(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, show_header=False)
     for strip in strips:
-        justify: Literal["left", "right"] = "left" if strip.kind == "text" else "right"
+        justify: Literal["left", "right"] = "left" if strip.kind in ("text", "name") else "right"
         table.add_column(width=strip.width, justify=justify, overflow="fold")
     rows = iter(zip(*(strip.cells for strip in strips), strict=True))
     for has_row in gaps:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pnyx.errors import shorten
+from pnyx.errors import escaped
 from pnyx.measure.core.base import Measured
-from pnyx.view.svg import COLOUR, MARGIN, Axes, document, drawn_text, ticks
+from pnyx.view.svg import MARGIN, SERIES, Axes, document, drawn_text, ticks
 from pnyx.view.tables import Column, Table
 
 __all__ = ["curve_plot", "figure", "rater_table", "rater_title", "trial_lines", "trial_tables"]
@@ -18,7 +18,6 @@ _KINDS = {
     "human-human": "people and people",
     "raters": "raters of one file",
 }
-_COLOURS = (COLOUR, "#8a5a00", "#2f7d4f", "#5f6368", "#9b2d5c")
 Row = Mapping[str, Any]
 
 
@@ -47,7 +46,11 @@ def trial_lines(row: Row) -> list[str]:
 
 def trial_tables(row: Row) -> list[Table]:
     """Return what was measured in a trial: its measures, then by level or way."""
-    columns = (Column("measure"), Column("value, 95 % interval", "figure"), Column("of", "counts"))
+    columns = (
+        Column("measure", "name"),
+        Column("value, 95 % interval", "figure"),
+        Column("of", "counts"),
+    )
     found = {name: figure(value) for name, value in row["measures"].items()}
     tables = [Table(columns, [(name, value, value) for name, value in found.items()])]
     parts = (_curves(row), _precision(row), _grid(row), _ways(row))
@@ -59,8 +62,8 @@ def _curves(row: Row) -> Table | None:
     if not curves:
         return None
     names = list(curves)
-    columns = [Column(_LABELS[row["unit"]])]
-    columns += [Column(shorten(name, 30), "figure") for name in names]
+    columns = [Column(_LABELS[row["unit"]], "name")]
+    columns += [Column(escaped(name, 30), "figure") for name in names]
     columns.append(Column("items", "counts"))
     rows = []
     for n, level in enumerate(curves[names[0]]["levels"]):
@@ -77,7 +80,10 @@ def _precision(row: Row) -> Table | None:
     if not row.get("precision"):
         return None
     names = ("true", "predicted", "error")
-    columns = [Column("replaced"), *(Column(f"{name} precision", "figure") for name in names)]
+    columns = [
+        Column("replaced", "name"),
+        *(Column(f"{name} precision", "figure") for name in names),
+    ]
     rows = [
         (_level(one["level"], "share"), *(figure(one[name]) for name in names))
         for one in row["precision"]
@@ -88,7 +94,7 @@ def _precision(row: Row) -> Table | None:
 def _grid(row: Row) -> Table | None:
     if not row.get("grid"):
         return None
-    columns = [Column("replaced"), Column("contradicted")]
+    columns = [Column("replaced", "name"), Column("contradicted", "name")]
     columns += [Column("score", "figure"), Column("items", "counts")]
     rows = [
         (_level(one["level"], "share"), f"{one['sentences']:g}", *[figure(one["score"])] * 2)
@@ -102,7 +108,7 @@ def _ways(row: Row) -> Table | None:
     if not rows:
         return None
     name = next(key for key in rows[0] if key not in ("way", "level"))
-    columns = (Column("way"), Column(name, "figure"), Column("items", "counts"))
+    columns = (Column("way", "name"), Column(name, "figure"), Column("items", "counts"))
     named = [one["way"] if "way" in one else _level(one["level"], "share") for one in rows]
     found = [figure(one[name]) for one in rows]
     return Table(columns, [(way, one, one) for way, one in zip(named, found, strict=True)])
@@ -123,8 +129,8 @@ def curve_plot(row: Row) -> str:
     parts = [drawn_text(f"{row['trial']}: {row['outcome']}", MARGIN, MARGIN + 8, "head")]
     parts += axes.up([(tick, f"{tick:.1f}") for tick in marks if tick <= 1])
     parts += axes.across([(level / most, _level(level, unit)) for level in levels if level])
-    for number, (name, curve) in enumerate(list(curves.items())[: len(_COLOURS)]):
-        colour = _COLOURS[number]
+    for number, (name, curve) in enumerate(list(curves.items())[: len(SERIES)]):
+        series = SERIES[number]
         points = [
             (level / most, figure(point))
             for level, point in zip(levels, curve["points"], strict=True)
@@ -133,11 +139,9 @@ def curve_plot(row: Row) -> str:
             low = [(x, m.low) for x, m in points if m.low is not None]
             high = [(x, m.high) for x, m in points if m.high is not None]
             parts += axes.band(low, high)
-        parts.append(axes.path([(x, m.value) for x, m in points if m.value is not None], colour))
-        parts.append(
-            f'<g style="fill: {colour}">'
-            f"{drawn_text(shorten(name, 30), axes.x(1) + 10, axes.top + 16 * number + 10)}</g>"
-        )
+        parts.append(axes.path([(x, m.value) for x, m in points if m.value is not None], series))
+        place = axes.x(1) + 10, axes.top + 16 * number + 10
+        parts.append(drawn_text(escaped(name, 30), *place, f"ink {series}"))
     label = "share of documents replaced" if unit == "share" else "sentences contradicted"
     parts.append(drawn_text(label, axes.x(0.5), axes.y(0) + 34, "tick"))
     title = f"{row['trial']}, {row['task']}: score by level"
@@ -149,7 +153,7 @@ def curve_plot(row: Row) -> str:
 
 def rater_title(row: Row) -> str:
     """Return who is compared."""
-    names = " and ".join(shorten(name, 60) for name in row["between"])
+    names = " and ".join(escaped(name, 60) for name in row["between"])
     many = f", {row['raters']} raters" if row["kind"] == "raters" else ""
     return f"{_KINDS[row['kind']]}: {names}{many}"
 
@@ -157,9 +161,9 @@ def rater_title(row: Row) -> str:
 def rater_table(row: Row) -> Table:
     """Return a comparison (`Compared.row()`), a row for each measure; first the mean."""
     named = [name for name in row["per_dimension"] if name]
-    columns = [Column("measure")]
+    columns = [Column("measure", "name")]
     columns.append(Column(f"mean of {len(named)}" if named else "value, 95 % interval", "figure"))
-    columns += [Column(shorten(name, 30), "figure") for name in named]
+    columns += [Column(escaped(name, 30), "figure") for name in named]
     columns.append(Column("items", "counts"))
     rows: list[Sequence[Any]] = []
     for name, mean in row["mean"].items():

@@ -47,7 +47,7 @@ def view_app(current: Current, *, token: str = "") -> Guard:
             page, parts, number = resolve(pages, request.url.path)
             found = page.show(current.get(), Links(), parts, number)
         except NotThereError as error:
-            raise not_found(str(error)) from error
+            return file_of(request.url.path, error)
         here = (page.name, *parts) if page.name else ()
         return html(request, found.template, **{"here": here, "number": number, **found.values})
 
@@ -59,6 +59,20 @@ def view_app(current: Current, *, token: str = "") -> Guard:
         except NotThereError as error:
             raise not_found(str(error)) from error
         return html(request, "inspecting/search.html.j2", here=("search",), q=words, listed=found)
+
+    def file_of(path: str, error: NotThereError) -> Response:
+        """Return a file that stands beside a page."""
+        above, _, name = path.rpartition("/")
+        try:
+            page, parts, number = resolve(pages, above)
+            kept = page.show(current.get(), Links(), parts, number).files[name]
+        except (NotThereError, KeyError):
+            raise not_found(str(error)) from error
+        from starlette.responses import StreamingResponse
+
+        headers = {"content-disposition": "attachment"}
+        text = (part.encode() for part in kept.parts())
+        return StreamingResponse(text, media_type=kept.kind, headers=headers)
 
     routes = [
         Route("/search", searched),

@@ -34,13 +34,19 @@ class Boards:
 
     def boards(self) -> list[Source]:
         """Return the sources that measure runs, as they were given."""
-        ids = {row[0] for row in self.all("SELECT DISTINCT source FROM value WHERE run NOT NULL")}
+        ids = {
+            row[0]
+            for row in self.all(
+                "SELECT DISTINCT source FROM value WHERE topic IS NULL AND run NOT NULL"
+            )
+        }
         return [one for one in self.sources() if one.id in ids]
 
     def measures(self, source: str) -> list[str]:
         """Return the names of the measures of a source's runs, in the order of its file."""
-        sql = "SELECT measure FROM value WHERE source = ? AND run NOT NULL GROUP BY measure "
-        return [row[0] for row in self.all(sql + "ORDER BY min(place)", self.source(source).id)]
+        own = "FROM value WHERE source = ? AND topic IS NULL AND run NOT NULL"
+        sql = f"SELECT measure {own} GROUP BY measure ORDER BY min(place)"
+        return [row[0] for row in self.all(sql, self.source(source).id)]
 
     def leaderboard(
         self,

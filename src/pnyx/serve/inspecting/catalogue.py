@@ -21,6 +21,7 @@ from pnyx.judge.reports.records import JudgedReport, report_of_row
 from pnyx.records import Response
 from pnyx.restricted import hides_text, textless
 from pnyx.serve.inspecting.boards import Boards
+from pnyx.serve.inspecting.building import FACETS
 from pnyx.serve.inspecting.records import (
     Facet,
     Filter,
@@ -189,16 +190,33 @@ class Catalogue(Boards):
 
     def judgements(self, chosen: Filter | None = None, page: int = 1) -> Listed[Judgement]:
         """Return a page of judgements: the unscored first, then by confidence, the least first."""
-        where, values = self._where(chosen or Filter())
-        tail = f"WHERE {where} ORDER BY j.doubt, j.source, j.n"
-        total = self.all(f"SELECT count(*) FROM judgement j WHERE {where}", *values)[0][0]
+        chosen = chosen or Filter()
+        where, values = self._where(chosen)
+        index = _index_of(chosen)
+        total = self._count(chosen, index, where, values)
         ids = (
-            f"SELECT j.id FROM judgement j {tail} LIMIT {ON_A_PAGE} OFFSET {(page - 1) * ON_A_PAGE}"
+            f"SELECT j.id FROM judgement j {index} WHERE {where} ORDER BY j.doubt, j.source, j.n "
+            f"LIMIT {ON_A_PAGE} OFFSET {(page - 1) * ON_A_PAGE}"
         )
-        rows = self.all(
-            f"{_JUDGEMENT} WHERE j.id IN ({ids}) ORDER BY j.doubt, j.source, j.n", *values
-        )
-        return paged([judgement_of(row) for row in rows], total, page)
+        sql = f"{_JUDGEMENT} WHERE j.id IN ({ids}) ORDER BY j.doubt, j.source, j.n"
+        return paged([judgement_of(row) for row in self.all(sql, *values)], total, page)
+
+    def _count(self, chosen: Filter, index: str, where: str, values: Sequence[Any]) -> int:
+        """Return how many judgements a list has; of one narrowed once that is known already."""
+        source = self.source(chosen.source).id if chosen.source else 0
+        narrowed = [name for name in FACETS if getattr(chosen, name)]
+        if len(narrowed) < 2:
+            name = narrowed[0] if narrowed else "value"
+            sql = "SELECT coalesce(sum(count), 0) FROM facet WHERE source = ? AND facet = ?"
+            wanted = [getattr(chosen, name)] if narrowed else []
+            if wanted and name in ("topic", "run"):
+                wanted = [getattr(self, name)(wanted[0]).name]
+            sql += " AND value = ?" if wanted else ""
+            found: int = self.all(sql, source, name, *wanted)[0][0]
+            return found
+        sql = f"SELECT count(*) FROM judgement j {index} WHERE {where}"
+        counted: int = self.all(sql, *values)[0][0]
+        return counted
 
     def all_judgements(self, chosen: Filter | None = None) -> Iterator[Judgement]:
         """Yield all judgements in the order of their lines."""
@@ -377,6 +395,14 @@ class Catalogue(Boards):
                 value = getattr(self, one.name)(value).id
             values.append(value)
         return " AND ".join(where) or "1", values
+
+
+def _index_of(chosen: Filter) -> str:
+    """Return which index a list is read from: SQLite's own choice may be to read all rows."""
+    if chosen.topic or chosen.run:
+        return ""
+    narrowed = any(getattr(chosen, name) for name in FACETS)
+    return f"INDEXED BY judgement_{'source' if chosen.source and not narrowed else 'list'}"
 
 
 def pages_of(total: int) -> int:

@@ -40,10 +40,15 @@ PARTS: Final = {ANSWERS: "answers", REPORTS: "reports", RESPONSES: "responses",
 
 _DOCUMENTS: Final[Sequence[tuple[str, str]]] = (
     ("argued", "question sides judges"),
+    ("measures", "runs"),
+    ("measures", "retrievers"),
+    ("measures", "thresholds cutoffs"),
     ("agreement", "measures compared"),
     ("measures", "measures"),
     ("measures", "runs"),
     ("measures", "retrievers"),
+    ("agreement", "measures compared"),
+    ("measures", "measures"),
     ("compared", "comparisons"),
 )
 """Kind of a JSON document without a `format`, and the fields that tell it; the first that fits."""
@@ -57,7 +62,8 @@ _ITEMS: Final = frozenset(
     "rag-items ranking-items sides-items rating-items".split()
 )
 _OF_KIND: Final = {"responses": "responses", "run": "ranking", "leaderboard": "leaderboard",
-                   "nuggets": "nuggets", "questions": "topics"}  # fmt: skip
+                   "nuggets": "nuggets", "questions": "topics",
+                   "perspectives": "perspectives"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 -- Made when all rows are there, which is faster.
 CREATE UNIQUE INDEX judgement_n ON judgement (source, n);
 CREATE INDEX judgement_item ON judgement (source, item);
-CREATE INDEX judgement_doubt ON judgement (doubt, source, n);
+-- Whatever lists are narrowed by stands in one index, so that they are counted without the rows.
+CREATE INDEX judgement_list
+  ON judgement (doubt, source, n, verdict, task, dimension, judge, topic, run);
 CREATE INDEX judgement_source ON judgement (source, doubt, n);
-CREATE INDEX judgement_verdict ON judgement (source, verdict, doubt, n);
-CREATE INDEX judgement_task ON judgement (source, task, doubt, n);
 CREATE INDEX judgement_topic ON judgement (topic, source, doubt, n);
 CREATE INDEX judgement_run ON judgement (run, source, doubt, n);
 CREATE INDEX item_name ON item (name);

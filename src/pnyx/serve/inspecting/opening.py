@@ -26,7 +26,7 @@ from pnyx.serve.inspecting.reading import read_source
 
 __all__ = ["Current", "cache_folder", "open_catalogue"]
 
-_LAYOUT: Final = 1
+_LAYOUT: Final = 2
 """Counts up when the tables or what is read into them change."""
 
 _LOOK_AGAIN_SECONDS: Final = 2.0

@@ -17,17 +17,38 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.records import Source
     from pnyx.serve.rendering import Links
 
-__all__ = ["Address", "Page", "Shown", "addresses", "all_pages", "pages_of_source", "resolve"]
+__all__ = [
+    "Address",
+    "Kept",
+    "Page",
+    "Shown",
+    "addresses",
+    "all_pages",
+    "pages_of_source",
+    "resolve",
+]
 
 Address: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A template under `serve/templates/` and its values."""
+    """A template under `serve/templates/`, its values, and the files that stand beside it.
+
+    A file's address is that of its page and its own name, e.g. `profile.svg` (`Links.file`).
+    """
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, Kept] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file that belongs to a page: a picture, a table. It is made when it is asked for."""
+
+    kind: str
+    parts: Callable[[], Iterable[str]]
 
 
 Show: TypeAlias = "Callable[[Catalogue, Links, Address, int], Shown]"
@@ -71,6 +92,7 @@ def all_pages() -> tuple[Page, ...]:
     """Return every page; a name stands once."""
     from pnyx.serve.inspecting import (
         comparing,
+        figure_pages,
         judgement,
         leaderboard,
         lists,
@@ -79,7 +101,7 @@ def all_pages() -> tuple[Page, ...]:
         topics,
     )
 
-    modules = (overview, leaderboard, topics, lists, report, judgement, comparing)
+    modules = (overview, leaderboard, topics, lists, report, judgement, comparing, figure_pages)
     return tuple(page for module in modules for page in module.PAGES)
 
 

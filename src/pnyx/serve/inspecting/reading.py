@@ -64,7 +64,7 @@ def _lines(path: str) -> Iterator[tuple[int, int, str]]:
     for line, place, raw in scan_raw_lines(path):
         if raw.strip():
             empty = False
-            yield line, place, decoded(raw, path, line)
+            yield line, place, decoded(raw.rstrip(b"\r\n"), path, line)
     if empty:
         raise InputError("is empty", path=path)
 
@@ -100,6 +100,9 @@ def _results(builder: Builder, source: int, found: Found) -> None:
 
 # Judgements ---------------------------------------------------------------------------------------
 
+_TASK, _JUDGE, _VERDICT = 3, 9, 11
+"""Places among the columns of a judgement, from `source` on."""
+
 
 def _answers(builder: Builder, source: int, found: Found) -> None:
     path = found.files["answers"]
@@ -113,9 +116,9 @@ def _answers(builder: Builder, source: int, found: Found) -> None:
             judged = _judged(builder, row, source, asked)
         except InputError as error:
             raise located(error, path, line) from error
-        scored += judged[10] != "unscored"
-        judges[judged[8]] = None
-        tasks[judged[3]] = None
+        scored += judged[_VERDICT] != "unscored"
+        judges[judged[_JUDGE]] = None
+        tasks[judged[_TASK]] = None
         number = builder.judgement((*judged, file, place, line))
         if not hides_text():
             builder.words(number, _words(row))
@@ -311,6 +314,12 @@ def _topics(builder: Builder, source: int, found: Found) -> None:
     builder.about(source, task="topics", about={"topics": count})
 
 
+def _kept(builder: Builder, source: int, found: Found) -> None:
+    """Keep where a file is; pages read it themselves."""
+    for part, path in found.files.items():
+        builder.file(source, path, part)
+
+
 def _items(builder: Builder, source: int, found: Found) -> None:
     """Read where each item is, so that its text stands beside what was said of it."""
     (path,) = found.files.values()
@@ -354,6 +363,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "leaderboard": read_board,
     "nuggets": _nuggets,
     "topics": _topics,
+    "perspectives": _kept,
     "measures": _document,
     "agreement": _document,
     "calibration": _document,

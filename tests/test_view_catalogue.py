@@ -1,0 +1,400 @@
+"""The catalogue of results behind `pnyx view`: every kind is read, counts are right by hand."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pnyx.errors import InputError
+from pnyx.serve.inspecting import opening
+from pnyx.serve.inspecting.catalogue import ON_A_PAGE, NotThereError
+from pnyx.serve.inspecting.opening import Current, open_catalogue
+from pnyx.serve.inspecting.pages import addresses, all_pages, resolve
+from pnyx.serve.inspecting.records import Filter
+from pnyx.serve.rendering import Links, Site, render, slug
+from view_results import make_results, write
+
+pytestmark = pytest.mark.usefixtures("run_once")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with results of every kind, made once."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PNYX_STORE", str(folder / "store.sqlite"))
+        patch.delenv("PNYX_LLM", raising=False)
+        yield make_results(folder)
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("PNYX_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def catalogue(made, cache):
+    return open_catalogue([str(made)])
+
+
+def answer(n: int, **more: object) -> dict:
+    return {"id": f"i{n}", "task": "support", "value": True, "probability": 0.9, "judge": "j",
+            "unscored": None, "group": "t1", **more}  # fmt: skip
+
+
+def test_every_kind_is_recognised_by_what_is_in_it(catalogue):
+    kinds = {one.name: one.kind for one in catalogue.sources()}
+    assert kinds == {
+        "agreement": "agreement", "argued": "argued", "argued-2": "responses",
+        "backward": "ranking", "forward": "ranking", "bank": "nuggets", "board": "leaderboard",
+        "calibration": "calibration", "card": "card", "judged": "results",
+        "measured": "measures", "reports": "measures", "retrieval": "measures",
+        "noise": "stress", "packaged": "results", "people": "results", "questions": "topics",
+    }  # fmt: skip
+    assert not [one.problem for one in catalogue.sources() if one.problem]
+
+
+def test_counts_are_those_of_the_files(made, catalogue):
+    rows = [json.loads(x) for x in (made / "people/answers.jsonl").read_text().splitlines()]
+    people = catalogue.source("people")
+    assert (people.scored, people.asked) == (26, 27)
+    assert sum(row["value"] is not None for row in rows) == 26
+    assert people.judge.startswith("labels:")
+    # 27 items by two judges, 12 with noise, and what a report's findings asked.
+    judged = len((made / "judged/answers.jsonl").read_text().splitlines())
+    assert catalogue.judgements().total == 27 + 27 + 12 + judged
+    manifest = json.loads((made / "judged/manifest.json").read_text())["counts"]
+    assert (catalogue.source("judged").scored, catalogue.source("judged").asked) == (
+        manifest["scored"], manifest["asked"],
+    )  # fmt: skip
+
+
+def test_lists_have_the_unscored_first_and_then_the_least_certain(catalogue):
+    first, *rest = catalogue.judgements(Filter("people")).items
+    assert (first.verdict, first.value, first.item) == ("unscored", None, "t2-8")
+    assert first.unscored
+    assert all(one.verdict != "unscored" for one in rest)
+    found = [one.confidence for one in catalogue.judgements(Filter("packaged")).items]
+    assert found == sorted(found)
+    assert all(0 <= one <= 1 for one in found)
+
+
+def test_lists_are_narrowed_and_counted(catalogue):
+    for one in catalogue.facets("packaged"):
+        listed = catalogue.judgements(Filter("packaged", **{one.facet: one.value}))
+        assert listed.total == one.count == len(listed.items), one
+    both = catalogue.judgements(Filter("packaged", value="yes", topic="t1"))
+    by_hand = [
+        one
+        for one in catalogue.all_judgements(Filter("packaged"))
+        if one.verdict == "yes" and one.topic == "t1"
+    ]
+    assert both.total == len(by_hand)
+    assert {one.n for one in both.items} == {one.n for one in by_hand}
+    every = catalogue.facets()
+    assert sum(one.count for one in every if one.facet == "value") == catalogue.judgements().total
+
+
+def test_a_row_is_the_line_of_its_file(made, catalogue):
+    lines = (made / "packaged/answers.jsonl").read_text().splitlines()
+    for one in catalogue.all_judgements(Filter("packaged")):
+        assert catalogue.row(one) == json.loads(lines[one.n - 1])
+        assert catalogue.judgement("packaged", one.n) == one
+    assert [row for _, row in catalogue.rows("packaged")] == [json.loads(x) for x in lines]
+
+
+def test_the_leaderboard_is_that_of_the_measures(made, catalogue):
+    told = json.loads((made / "retrieval.json").read_text())
+    board = catalogue.leaderboard("retrieval", by="nDCG@10")
+    assert [row.run for row in board.rows.items] == ["forward", "backward"]
+    for run in told["runs"]:
+        (row,) = (one for one in board.rows.items if one.run == run["run"])
+        for name, figures in run["measures"].items():
+            found = row.values[name]
+            assert [found.value, found.low, found.high, found.scored, found.asked] == [
+                figures[x] for x in ("value", "low", "high", "scored", "asked")
+            ]
+    (first,) = (d for d in board.rows.items[0].differences.values() if d.measure == "nDCG@10")
+    (said,) = (one for one in told["comparisons"] if one["measure"] == "nDCG@10")
+    assert (first.baseline, first.difference, first.p) == (
+        "backward", said["difference"], said["p_holm"],
+    )  # fmt: skip
+    up = catalogue.leaderboard("retrieval", by="nDCG@10", ascending=True)
+    assert [row.run for row in up.rows.items] == ["backward", "forward"]
+
+
+def test_judged_reports_are_measured_as_pnyx_measure_does(made, catalogue):
+    (told,) = json.loads((made / "reports.json").read_text())["runs"]
+    for one in catalogue.values(source="judged", run=told["run"]):
+        for key in ("value", "low", "high", "scored", "asked"):
+            assert getattr(one, key) == told["measures"][one.measure][key], (one.measure, key)
+
+
+def test_a_reports_sentences_lead_to_what_was_judged_and_back(made, catalogue):
+    (at,) = catalogue.reports(source="judged")
+    report = catalogue.judged_report(at)
+    assert at.sentences == len(report.sentences) == 11
+    assert at.scored < at.asked  # one cited document has no text
+    states = [one.state for one in catalogue.sentences(at)]
+    for sentence, state in zip(report.sentences, states, strict=True):
+        outcomes = {step.outcome for step in sentence.steps}
+        assert state == next(
+            (x for x in ("unscored", "penalty", "reward") if x in outcomes), "neutral"
+        )
+    items = {row["id"] for _, row in catalogue.rows("judged")}
+    linked = catalogue.links(at)
+    assert {one.judgement.item for one in linked} <= items
+    attests = next(one for one in linked if one.node == "attests")
+    assert attests.sentence in [s.n for s in catalogue.sentences_of(attests.judgement)]
+    (argued,) = catalogue.reports(source="argued-2", run="pnyx-pro")
+    assert catalogue.texts(argued) == [s.text for s in catalogue.response(argued).sentences]
+
+
+def test_topics_have_the_titles_that_any_source_tells(catalogue):
+    assert catalogue.topic("zoos").title == "Should zoos be phased out?"
+    assert catalogue.topic("t1").title == ""
+    assert catalogue.topic("t1").shown == "t1"
+    assert (catalogue.topic("t2").scored, catalogue.topic("t2").asked) == (9 + 8 + 4, 9 + 9 + 4)
+
+
+def test_every_page_renders_and_every_link_on_it_leads_somewhere(catalogue):
+    pages = all_pages()
+    seen = set()
+    hrefs = {}
+    for page, parts, number in addresses(pages, catalogue):
+        shown = page.show(catalogue, Links(), parts, number)
+        here = (page.name, *parts) if page.name else ()
+        values = {"here": here, "number": number, **shown.values}
+        html = render(shown.template, Site("x"), Links(), **values)
+        assert "<h1" in html
+        more = [str(number)] if number > 1 else []
+        seen.add(Links().to(*here, *more))
+        for part in html.split('href="')[1:]:
+            hrefs.setdefault(part.partition('"')[0].partition("#")[0], here)
+    own = {page.name for page in pages}
+    for href, where in hrefs.items():
+        kind = href.strip("/").partition("/")[0]
+        if href.startswith("/") and not href.startswith(("/static/", "/search")) and kind in own:
+            page, parts, number = resolve(pages, href)
+            page.show(catalogue, Links(), parts, number)  # NotThereError: a dead link
+            narrowed = kind == "judgements" and "." in href
+            assert narrowed or href in seen, (href, where)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "nothing", "topic/none", "topic", "topic/../etc", "run/%2e%2e", "source/none",
+        "judgements/all/v-none", "judgements/all/every/999", "judgements/all/every/0",
+        "judgements/all/every/-1", "judgements/all/v-yes.v-no", "leaderboard/packaged",
+        "leaderboard/retrieval/none", "topics/7", "topics/01", "topics/x",
+    ],
+)  # fmt: skip
+def test_other_addresses_are_not_there(catalogue, path):
+    def asked() -> None:
+        page, parts, number = resolve(all_pages(), path)
+        page.show(catalogue, Links(), parts, number)
+
+    with pytest.raises(NotThereError):
+        asked()
+
+
+def test_a_second_start_reads_nothing_and_a_change_is_noticed(tmp_path, monkeypatch):
+    folder = tmp_path / "r"
+    folder.mkdir()
+    write(folder / "answers.jsonl", [answer(1)])
+    current = Current([str(folder)])
+    assert current.get().judgements().total == 1
+    before = current.get().path.stat().st_mtime_ns
+    assert open_catalogue([str(folder)]).path.stat().st_mtime_ns == before
+    assert sorted(p.name for p in folder.iterdir()) == ["answers.jsonl"]
+    monkeypatch.setattr(opening, "_LOOK_AGAIN_SECONDS", 0)
+    write(folder / "answers.jsonl", [answer(1), answer(2, value=None, unscored="refusal: no")])
+    assert [one.item for one in current.get().judgements().items] == ["i2", "i1"]
+    # Half of a line, as while it is written: what was read stays in sight until it is whole.
+    (folder / "answers.jsonl").write_text('{"id": "i')
+    assert current.get().judgements().total == 2
+    write(folder / "answers.jsonl", [answer(1)])
+    assert current.get().judgements().total == 1
+    assert open_catalogue([str(folder)], fresh=True).judgements().total == 1
+
+
+def test_catalogues_that_nobody_wants_are_forgotten(tmp_path, cache):
+    write(tmp_path / "a.jsonl", [answer(1)])
+    old = cache / "view" / "old.sqlite"
+    old.parent.mkdir(parents=True)
+    old.write_bytes(b"")
+    os.utime(old, (time.time() - 40 * 86_400,) * 2)
+    open_catalogue([str(tmp_path / "a.jsonl")])
+    assert not old.exists()
+
+
+def test_files_may_be_compressed(tmp_path, made):
+    for name in ("answers", "reports"):
+        data = (made / "judged" / f"{name}.jsonl").read_bytes()
+        (tmp_path / f"{name}.jsonl.gz").write_bytes(gzip.compress(data))
+    found = open_catalogue([str(tmp_path / f"{name}.jsonl.gz") for name in ("answers", "reports")])
+    one = found.judgements().items[3]
+    assert found.row(one)["id"] == one.item
+    assert len(found.judged_report(found.reports()[0]).sentences) == 11
+
+
+def test_pages_of_long_lists(tmp_path):
+    count = 2 * ON_A_PAGE + 5
+    rows = [answer(n, probability=(n + 1) / (count + 1)) for n in range(count)]
+    write(tmp_path / "a.jsonl", rows)
+    found = open_catalogue([str(tmp_path / "a.jsonl")])
+    listed = [found.judgements(Filter("a"), page) for page in (1, 2, 3)]
+    assert [len(one.items) for one in listed] == [ON_A_PAGE, ON_A_PAGE, 5]
+    assert [one.first for one in listed] == [1, ON_A_PAGE + 1, 2 * ON_A_PAGE + 1]
+    items = [one.item for page in listed for one in page.items]
+    assert items == [f"i{n}" for n in range(count)]
+    with pytest.raises(NotThereError):
+        found.judgements(Filter("a"), 4)
+
+
+def test_names_that_are_no_part_of_an_address_get_one(tmp_path):
+    names = ["a/b", "a?b", "..", "a b", "ä", "<script>", "\u202ex", "x" * 300]
+    rows = [answer(n, group=name, run_id=name) for n, name in enumerate(names)]
+    write(tmp_path / "odd name.jsonl", rows)
+    shutil.copy(tmp_path / "odd name.jsonl", tmp_path / "ODD NAME.jsonl")
+    found = open_catalogue([str(tmp_path)])
+    assert len({slug(one.name).lower() for one in found.sources()}) == 2
+    for one in found.topics():
+        page, parts, number = resolve(all_pages(), Links().to("topic", one.name))
+        assert page.show(found, Links(), parts, number).values["topic"] == one
+
+
+def refused(capsys, *argv: object) -> str:
+    from pnyx.cli import main
+
+    with pytest.raises(SystemExit) as caught:
+        main([str(one) for one in argv])
+    said = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert said.count("\n") == 1
+    return said
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "is empty"),
+        ("hello there\n", "cannot be told"),
+        ('{"id": "q1", "text": "What?", "definition": "d"}\n{"id": 3}\n', ":2: "),
+        (json.dumps(answer(1)) + '\n{"id": \n', ":2: not valid JSON"),
+        (json.dumps(answer(1)) + "\n[1]\n", ":2: found [1], expected a JSON object"),
+        (json.dumps(answer(1)) + "\n" + json.dumps(answer(2, probability=7)) + "\n", ":2: prob"),
+        (json.dumps(answer(1, group=["x"])) + "\n", ":1: group: found"),
+        ('{"statement": "s", "text": "t", "id": "1"}\n{"id": null}\n', ":2: found no id"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(tmp_path, capsys, text, problem):
+    path = tmp_path / "file.jsonl"
+    path.write_text(text, encoding="utf-8")
+    said = refused(capsys, "view", path)
+    assert problem in said
+    assert str(path) in said
+    # Beside what can be read it is shown first, and nothing of it counts.
+    write(tmp_path / "good.jsonl", [answer(1)])
+    found = open_catalogue([str(path), str(tmp_path / "good.jsonl")])
+    assert problem in found.sources()[0].problem
+    assert found.judgements().total == 1
+
+
+def test_what_is_not_there_is_one_line(tmp_path, capsys):
+    assert "does not exist" in refused(capsys, "view", tmp_path / "none")
+    assert "holds no results" in refused(capsys, "view", tmp_path)
+    others = refused(capsys, "view", tmp_path, "--host", "0.0.0.0")
+    assert "--token" in others
+
+
+def test_a_folder_is_read_and_links_out_of_it_are_not(tmp_path):
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    for folder in (inside / "deep" / "er", outside):
+        folder.mkdir(parents=True)
+        write(folder / "answers.jsonl", [answer(1)])
+    (inside / "link").symlink_to(outside)
+    (inside / "file.jsonl").symlink_to(outside / "answers.jsonl")
+    (inside / "notes.txt").write_text("these are notes\n")
+    found = open_catalogue([str(inside)])
+    assert [one.name for one in found.sources()] == ["er"]
+
+
+def test_json_tells_what_was_read(made, capsys):
+    from pnyx.cli import main
+
+    with pytest.raises(SystemExit) as caught:
+        main(["view", str(made / "people"), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert caught.value.code == 0
+    assert (told["scored"], told["asked"], told["topics"]) == (26, 27, 3)
+    assert told["sources"][0]["problem"] is None
+
+
+def test_restricted_mode_shows_no_text(made, monkeypatch):
+    monkeypatch.setenv("PNYX_NO_TEXT", "1")
+    found = open_catalogue([str(made)])
+    (at,) = found.reports(source="judged")
+    assert {one.text for one in found.judged_report(at).sentences} == {""}
+    assert found.texts(at) == [""] * 11
+    secret = "turnout"
+    for one in found.all_judgements():
+        assert secret not in json.dumps(found.row(one)).lower()
+    assert found.all("SELECT count(*) FROM words")[0][0] == 0
+    assert {one.title for one in found.topics()} == {""}
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+_FIELDS = st.dictionaries(
+    st.sampled_from([*answer(1), "dimension", "run_id", "doc_id", "explanation", "topic_id"]),
+    _VALUES,
+    max_size=5,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow,
+          HealthCheck.function_scoped_fixture])  # fmt: skip
+@given(st.lists(_FIELDS | st.binary(max_size=20), min_size=1, max_size=4))
+def test_broken_and_hostile_lines_are_read_or_refused_in_one_line(tmp_path, broken):
+    """Whatever a line is: it is read, and its page renders, or one line says where it is wrong."""
+    place = tmp_path / "a.jsonl"
+    lines = [json.dumps(answer(0)).encode()]
+    for n, one in enumerate(broken, 1):
+        lines.append(one if isinstance(one, bytes) else json.dumps(answer(n) | one).encode())
+    place.write_bytes(b"\n".join(lines))
+    try:
+        found = open_catalogue([str(place)], fresh=True)
+    except InputError as error:
+        said = str(error)
+        found = None
+    if found is None:
+        assert said.startswith(f"{place}:")
+        assert "\n" not in said
+        return
+    for page, parts, number in addresses(all_pages(), found):
+        shown = page.show(found, Links(), parts, number)
+        render(shown.template, Site("x"), Links(), here=(), number=number, **shown.values)
+
+
+def test_only_files_that_were_given_are_read(made, tmp_path):
+    """No part of an address is ever a path."""
+    found = open_catalogue([str(made / "people")])
+    for name in ("../packaged", str(made / "packaged"), "/etc/passwd", "people/../packaged"):
+        with pytest.raises(NotThereError):
+            found.source(name)
+    assert {Path(one.path).name for one in found.sources()} == {"people"}
