@@ -42,9 +42,7 @@ def support_of(catalogue: Catalogue, at: ReportAt) -> Said:
 
 def _verdict(said: tuple[Judgement, Mapping[str, Any]] | None) -> VerdictView:
     if said is None:
-        return VerdictView(
-            "unscored", "not judged", "", "", "no judgement of it is among the results"
-        )
+        return VerdictView("unscored", "not judged", why="no judgement of it is given")
     found, row = said
     if row.get("method") == _VERBATIM:
         return VerdictView("quoted", STATES["quoted"].word)

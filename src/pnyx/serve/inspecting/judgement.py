@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pnyx.judge.tasks import TASKS
 from pnyx.serve.inspecting.catalogue import NotThereError
 from pnyx.serve.inspecting.exchanges import blocks_of, exchanges_of
+from pnyx.serve.inspecting.items import item_texts
 from pnyx.serve.inspecting.pages import Page, Shown
 from pnyx.serve.inspecting.texts import Asked, asked_in, asked_of_report, marked, passages_of
 from pnyx.serve.inspecting.wording import NODES, of_value
@@ -39,10 +40,8 @@ def show_judgement(
     row = catalogue.row(found)
     behind = exchanges_of(held, row, catalogue.store)
     evidence = _text(row, "evidence")
-    asked = asked_in(blocks_of(behind.calls), row, evidence)
     report, sentences = _report_of(catalogue, found, row)
-    if not asked:
-        asked = list(_of_report(catalogue, found, row, evidence))
+    asked = _asked(catalogue, found, row, asked_in(blocks_of(behind.calls), row, evidence))
     place, before, after = _neighbours(catalogue, found)
     values = {
         "judgement": found,
@@ -68,6 +67,31 @@ def show_judgement(
         "after": after,
     }
     return Shown("inspecting/judgement.html.j2", values)
+
+
+def _asked(
+    catalogue: Catalogue, found: Judgement, row: Mapping[str, Any], told: list[Asked]
+) -> list[Asked]:
+    """Return what was asked about; of a call with several questions (`told`), its own."""
+    notes = row.get("notes")
+    is_own = not (isinstance(notes, dict) and notes.get("batch"))
+    if told and is_own:
+        return told
+    evidence = _text(row, "evidence")
+    items = item_texts(catalogue.source(found.source), found.item)
+    own = [Asked(name, marked(text, evidence if n == 0 else ""), n == 0)
+           for n, (name, text) in enumerate(items)]  # fmt: skip
+    own = own or list(_of_report(catalogue, found, row, evidence))
+    if told and not any(one.judged for one in own):
+        shared = [one for one in told if one.judged]
+        own = [*shared, *(one for one in own if not any(_same(one, other) for other in shared))]
+    return own or told
+
+
+def _same(one: Asked, other: Asked) -> bool:
+    """Tell whether two texts say the same, whatever is marked in them and however it is spaced."""
+    texts = ["".join(part.text for part in text.segments).split() for text in (one, other)]
+    return texts[0] == texts[1]
 
 
 def _report_of(

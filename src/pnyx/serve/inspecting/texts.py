@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.reports.records import JudgedReport
-from pnyx.records import judged_text
 from pnyx.restricted import hides_text
 from pnyx.serve.inspecting.exchanges import Block
 from pnyx.view.text import Segment, cut, locate, one_line, web_address
@@ -61,7 +60,7 @@ def passages_of(catalogue: Catalogue, run: str, topic: str) -> dict[str, tuple[s
     for at in catalogue.reports(run=run, topic=topic, kind="response"):
         for name, document in catalogue.response(at).documents.items():
             if document.text.strip():
-                found.setdefault(name, (document.title, document.url, judged_text(document)))
+                found.setdefault(name, (document.title, document.url, document.text))
     return found
 
 
