@@ -10,9 +10,9 @@ import click
 
 from pnyx.app.label_specs import LabellingSpec
 from pnyx.app.serve_specs import ServerSpec
-from pnyx.cli.common.options import refuse_same_file, say
+from pnyx.cli.common.options import print_result, refuse_same_file, say
 from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
@@ -25,7 +25,7 @@ __all__ = ["command"]
 @verb("label", resumes=True)
 @click.argument("task")
 @click.argument("items")
-def command(task: str, items: str, own: LabellingSpec, server: ServerSpec) -> int:
+def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_json: bool) -> int:
     """Let people answer the questions of TASK about ITEMS, in a browser.
 
     TASK is one of pnyx judge; ITEMS are the same files. Every answer is on the disk before the
@@ -57,6 +57,9 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec) -> in
             app = build_labelling(desk, people, token=server.token or "")
             what = f"{len(questions)} items to label ({chosen.name}) into {own.out}"
             run_app(app, server, what, say, tokens=people.tokens)
+            found = desk.summary()
+    line = "{answers} answers to {answered} of {items} items, by {annotators} annotators"
+    print_result(found, f"{line.format(**found)}, in {escaped(own.out)}", as_json=as_json)
     return 0
 
 
