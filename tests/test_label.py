@@ -138,23 +138,22 @@ ITEMS = ("x", "y", "z")
 WHO = ("ann", "ben")
 
 
-@st.composite
-def histories(draw):
-    """Acts that can have been recorded: an undo is of what its person said last."""
+def recorded(drawn):
+    """Return the acts that can have been recorded: an undo is of what its person said last."""
     acts: list[Act] = []
     book = Book()
-    for _ in range(draw(st.integers(0, 25))):
-        who, item = draw(st.sampled_from(WHO)), draw(st.sampled_from(ITEMS))
-        does = draw(st.sampled_from(("answer", "skip", "draft", "undo")))
-        if does == "undo":
-            item = book.last(who)
-            if not item:
-                continue
-        value = draw(st.sampled_from((True, False, "partially")))
-        act = Act(who, item, does, (0,), {"": value} if does == "answer" else {}, bool(value))
-        book.apply(act)
-        acts.append(act)
+    for who, item, does, value in drawn:
+        if does == "undo" and not (item := book.last(who)):
+            continue
+        said = {"": value} if does == "answer" else {}
+        acts.append(Act(who, item, does, (0,), said, bool(value)))
+        book.apply(acts[-1])
     return acts
+
+
+DOES = ("answer", "skip", "draft", "undo")
+ACTS = st.tuples(*map(st.sampled_from, (WHO, ITEMS, DOES, (True, False, "partially"))))
+histories = st.lists(ACTS, max_size=25).map(recorded)
 
 
 def replayed(acts):
@@ -169,7 +168,7 @@ def replayed(acts):
     return {(one.who, one.item): one for own in stacks.values() for one in own}
 
 
-@given(histories())
+@given(histories)
 def test_the_last_word_counts(acts):
     book, expected = Book(acts), replayed(acts)
     for who in WHO:
@@ -180,7 +179,7 @@ def test_the_last_word_counts(acts):
 
 
 @settings(deadline=None, max_examples=60)
-@given(histories(), st.data())
+@given(histories, st.data())
 def test_a_crash_anywhere_leaves_what_was_acknowledged(tmp_path_factory, acts, data):
     labels = tmp_path_factory.mktemp("crash") / "labels.jsonl"
     about = {"task": "support"}
@@ -619,6 +618,18 @@ def test_a_killed_process_loses_no_answer(tmp_path):
         rows = labels_in(tmp_path)
         assert [row["value"] for row in rows] == [True, False] * 5
         assert [row["id"] for row in rows] == [f"i{n}" for n in range(1, 11)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_that_is_ended_has_written_all(tmp_path, how):
+    items = write_rows(tmp_path / "items.jsonl", item_rows("support", 2))
+    args = ["label", "support", items, "--out", str(tmp_path / "labels.jsonl")]
+    with served_by_command(args) as (address, process):
+        Person(address, "ann").send(0)
+        process.send_signal(how)
+        assert process.wait(30) == 0
+        assert len(labels_in(tmp_path)) == 1
 
 
 def test_labels_are_always_a_labels_file(tmp_path):

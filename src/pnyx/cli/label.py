@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,9 @@ import click
 
 from pnyx.app.label_specs import LabellingSpec
 from pnyx.app.serve_specs import ServerSpec
-from pnyx.cli.common.options import refuse_same_file, say
+from pnyx.cli.common.options import print_result, refuse_same_file, say
 from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
@@ -25,7 +26,7 @@ __all__ = ["command"]
 @verb("label", resumes=True)
 @click.argument("task")
 @click.argument("items")
-def command(task: str, items: str, own: LabellingSpec, server: ServerSpec) -> int:
+def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_json: bool) -> int:
     """Let people answer the questions of TASK about ITEMS, in a browser.
 
     TASK is one of pnyx judge; ITEMS are the same files. Every answer is on the disk before the
@@ -36,7 +37,7 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec) -> in
     \b
     Example:
       pnyx label support items.jsonl --out labels.jsonl
-      pnyx label relevance pairs.jsonl --out labels.jsonl --annotators ann,ben --shuffle
+      pnyx label relevance pairs.jsonl --out labels.jsonl --annotators ann,ben
       pnyx judge support items.jsonl --out results
       pnyx audit agreement results --labels labels.jsonl
     """
@@ -56,8 +57,25 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec) -> in
         with Desk(chosen, questions, journal, share, suggested) as desk:
             app = build_labelling(desk, people, token=server.token or "")
             what = f"{len(questions)} items to label ({chosen.name}) into {own.out}"
-            run_app(app, server, what, say, tokens=people.tokens)
+            with _ended_by_signals():
+                run_app(app, server, what, say, tokens=people.tokens)
+            found = desk.summary()
+    line = "{answers} answers to {answered} of {items} items, by {annotators} annotators"
+    print_result(found, f"{line.format(**found)}, in {escaped(own.out)}", as_json=as_json)
     return 0
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let Ctrl-C or SIGTERM end the server in good order: LABELS is written once more."""
+    import signal
+
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def about(task: Task, questions: Sequence[JudgeQuestion], share: Any) -> dict[str, Any]:

@@ -106,6 +106,7 @@ class Desk:
         )
         self._lock = threading.Lock()
         self._lines: dict[str, bytes] = {}
+        self._scales: dict[tuple[float, float], Sequence[Any]] = {}
         self._tallies: dict[str, dict[str, list[int]]] = {}
         self._file = _File(self._write)
 
@@ -191,11 +192,13 @@ class Desk:
         answers = list(self.book.answers(question.id))
         if len(answers) < 2:
             return []
-        steps = {}
+        steps: Sequence[Any] = ()
         if isinstance(question, Rating):
-            fields = form_of(question).fields
-            steps = {f.dimension: sorted(c.value for c in f.choices) for f in fields}
-        return disputed(answers, steps)
+            if question.scale not in self._scales:
+                choices = form_of(question).fields[0].choices
+                self._scales[question.scale] = sorted(choice.value for choice in choices)
+            steps = self._scales[question.scale]
+        return disputed(answers, dict.fromkeys(question.cells, steps) if steps else {})
 
     @property
     def trouble(self) -> str:
@@ -239,6 +242,16 @@ class Desk:
         """Yield the lines of LABELS, in the order of the items."""
         for question in self.questions:
             yield from self._rows_of(question.id)
+
+    def summary(self) -> dict[str, int]:
+        """Return how many answers there are, to how many items, by how many people."""
+        said = [sum(1 for _ in self.book.answers(question.id)) for question in self.questions]
+        return {
+            "items": len(said),
+            "answered": sum(map(bool, said)),
+            "answers": sum(said),
+            "annotators": len(self.book.people),
+        }
 
     def _rows_of(self, item: str) -> list[dict[str, Any]]:
         answers = self.book.answers(item, adjudicated=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pnyx.measure.answers.raters import Compared
     from pnyx.serve.labelling.pages import Pages
 
-__all__ = ["Organising", "agreement_of"]
+__all__ = ["Agreement", "Organising", "agreement_of"]
 
 _MEASURES: Final = {
     "exact": "Same answer",
