@@ -89,6 +89,7 @@ ODD = ["river", "rivers", "FLOODING", "the", "it", "12", "Flu\u00df", "\u6cb3\u5
 TEXTS = st.lists(st.sampled_from(ODD), max_size=30).map(" ".join) | st.text(max_size=80)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(

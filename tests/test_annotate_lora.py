@@ -406,6 +406,7 @@ def test_the_stated_confidence_is_learned(base, tmp_path):
     assert all(s.startswith(("unreadable: ", "length: ")) for s in scores if isinstance(s, str))
 
 
+@pytest.mark.slow
 def test_an_untrained_student_s_nonsense_is_unscored(base, tmp_path):
     examples = [example_of(p) for p in make_pairs(16, explanation="solar")]
     for name, settings in (("ask", {"calibration": "ask"}), ("cot", {"reason": True})):

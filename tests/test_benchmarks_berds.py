@@ -150,6 +150,7 @@ def test_spread_weights_round_back_and_keep_a_small_step_on_average(bench):
     assert float(kept) == pytest.approx(small, rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_packaged_network_is_read_back_as_it_answers(bench):
     pytest.importorskip("torch")
     pytest.importorskip("onnx")

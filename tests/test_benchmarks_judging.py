@@ -52,6 +52,7 @@ def table(tmp_path, script, *options):
     return rows[1:], done.stdout
 
 
+@pytest.mark.slow
 def test_overhead(tmp_path):
     rows, _ = table(
         tmp_path, "overhead.py", "--questions", "20", "--repeats", "1", "--peers", "pnyx", "httpx2"

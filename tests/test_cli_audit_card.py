@@ -188,6 +188,7 @@ def test_a_card_of_a_good_judge_advises_against_nothing(tmp_path, capsys):
     assert card["asked"][0]["cost"]["tokens_per_answer"] > 0
 
 
+@pytest.mark.slow
 def test_a_card_of_a_bad_judge_says_what_it_is_not_for(tmp_path, capsys):
     _, labels = judged(tmp_path, "noise", "injection", reply=planted.obeying(
         lambda _: planted.verdict(True, 1.0)))  # fmt: skip

@@ -101,6 +101,7 @@ def test_from_an_index_to_a_table(capsys, index, views, topics, tmp_path):
     assert {v["question_id"] for v in verdicts} == set(found["test"])
 
 
+@pytest.mark.slow
 def test_the_parts_measure_alike_by_themselves(capsys, index, views, tmp_path):
     out = tmp_path / "out"
     _call(capsys, *_bench(index, views, out, "--variants", "plain"))

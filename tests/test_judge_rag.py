@@ -431,6 +431,7 @@ ONE_OF_EACH_FORM = (
 )
 
 
+@pytest.mark.slow
 @needs_local
 @pytest.mark.parametrize("name", ONE_OF_EACH_FORM)
 def test_the_packaged_model_answers_in_every_form(name: str, tmp_path: Path) -> None:

@@ -178,6 +178,7 @@ def test_it_starts_again_after_a_crash_between_two_questions_and_within_one(mode
     assert model.retries == retries + 2
 
 
+@pytest.mark.slow
 def test_a_second_crash_with_no_reply_in_between_is_the_end():
     model = LocalModel(packaged_weights(), context=512)
     said = []
@@ -241,6 +242,7 @@ if sys.argv[1] != "exits":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["killed", "killed while loading", "exits"])
 def test_the_process_goes_with_its_parent_however_that_ends(how):
     with subprocess.Popen(

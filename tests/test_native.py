@@ -37,6 +37,7 @@ def test_the_graph_and_the_encoder_go_together_in_either_order(lines):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", ["pass", "import sklearn.cluster"])
 def test_usearch_imported_first_by_others_is_one_line_and_no_crash(between):
     done = python(
