@@ -66,8 +66,8 @@ MIXED = (
 )
 
 
-def questions(data: Path, seed: int) -> list[str]:
-    """Return questions that the index does not hold, in an order of their own."""
+def questions(data: Path, seed: int) -> Iterator[str]:
+    """Yield questions that the index does not hold, no two alike: each, then two in one."""
     held = {one.id for one in arguments(data)}
     others = [
         one.conclusion
@@ -76,7 +76,10 @@ def questions(data: Path, seed: int) -> list[str]:
     ]
     found = list(dict.fromkeys([*topics(data).values(), *others]))
     random.Random(seed).shuffle(found)
-    return found
+    yield from found
+    for apart in range(1, len(found)):
+        for place, one in enumerate(found):
+            yield f"{one} {found[(place + apart) % len(found)]}"
 
 
 @contextlib.contextmanager
@@ -158,7 +161,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=45)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    asked = iter(questions(Path(os.environ["PNYX_DATA"]), options.seed))
+    asked = questions(Path(os.environ["PNYX_DATA"]), options.seed)
     errors: list[str] = []
     report = Report("web load")
     report.line(", ".join(f"{name} {_version(name)}" for name in NAMES) + ".")
@@ -167,6 +170,8 @@ def main() -> int:
     def run(address: str, kinds: tuple[Kind, ...], seconds: float) -> dict[str, Any]:
         found = asyncio.run(load(address, kinds, asked, options.users, seconds))
         errors.extend(found["errors"])
+        for name, times in found["times"].items():
+            print(f"{len(times):,} of {name}", file=sys.stderr)
         return found
 
     half = options.seconds / 2
