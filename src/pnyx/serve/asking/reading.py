@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pnyx.serve.asking.marking import Marker
     from pnyx.serve.rendering import Links
 
-__all__ = ["DocumentView", "document_view"]
+__all__ = ["DocumentView", "NearView", "PremiseView", "document_view"]
 
 _LONGEST: Final = 200_000
 """Characters of a text that a page shows."""

@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from pnyx.serve.rendering import Links
     from pnyx.write.placing import Placed
 
-__all__ = ["FacetView", "ResultView", "ResultsView", "result_views", "results_view"]
+__all__ = [
+    "Chip",
+    "FacetView",
+    "ListView",
+    "ResultView",
+    "ResultsView",
+    "ValueView",
+    "result_views",
+    "results_view",
+]
 
 _LONGEST_TITLE: Final = 300
 _LONGEST_TOPIC: Final = 60

@@ -8,7 +8,8 @@
     const place = (id) => document.getElementById(id);
     const started = performance.now();
     const clock = setInterval(() => {
-      place("elapsed").textContent = "· " + Math.round((performance.now() - started) / 1000) + " s";
+      const seconds = Math.round((performance.now() - started) / 1000);
+      place("elapsed").textContent = "· " + seconds + " s";
     }, 1000);
     const events = new EventSource(making.dataset.events);
     let steps = 0;
