@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -414,11 +415,16 @@ def test_a_judgement_store_of_another_program_is_said_on_the_page(catalogue, tmp
 
 
 def test_an_argued_response_shows_the_verdicts_on_its_citations(tmp_path, monkeypatch):
-    from case_fixture import make_case
+    from case_fixture import build_case
     from pnyx.cli.demo import _write_reports
 
     monkeypatch.setenv("PNYX_CACHE", str(tmp_path / "cache"))
-    case = make_case()
+    case = build_case()
+    sides = tuple(  # named as pnyx argue names them
+        replace(side, response=replace(side.response, run_id=f"pnyx-{side.side}"))
+        for side in case.sides
+    )
+    case = replace(case, sides=sides)
     folder = tmp_path / "argued"
     folder.mkdir()
     _write_reports(folder, [case])

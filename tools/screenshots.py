@@ -91,8 +91,8 @@ def _judged(folder: Path) -> None:
     )  # fmt: skip
     pnyx(folder, "judge", "quality", "texts.jsonl", "--out", "results/quality")
     pnyx(folder, "judge", "support", items, "--out", "results/support")
-    lexical = ("--student", "lexical") if (folder / "lexical").exists() else ()
-    pnyx(folder, "judge", "perspectives", items, "--out", "results/perspectives", *lexical)
+    views = ("--perspectives", "example/perspectives.jsonl", "--out", "results/retrievers")
+    pnyx(folder, "bench", "perspectives", "--index", "example.index", *views)
     measured = ("measure", "support", "results/support", "--labels", labels, "--json")
     pnyx(folder, *measured, out="results/support.json")
     for trial in ("noise", "length", "hallucination"):

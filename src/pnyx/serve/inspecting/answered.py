@@ -31,7 +31,7 @@ Said = Mapping[tuple[int, str], tuple["Judgement", Mapping[str, Any]]]
 """(sentence from 0, document) -> what was said of the citation: the judgement and its line."""
 
 
-def support_of(catalogue: Catalogue, at: ReportAt) -> Said:
+def _support_of(catalogue: Catalogue, at: ReportAt) -> Said:
     """Return what a source's judge said of a response's citations."""
     return {
         (one.sentence, one.judgement.doc): (one.judgement, catalogue.row(one.judgement))
@@ -54,7 +54,7 @@ def _verdict(said: tuple[Judgement, Mapping[str, Any]] | None) -> VerdictView:
 def answered_lines(catalogue: Catalogue, at: ReportAt) -> list[SentenceLine]:
     """Return a response's sentences, with the verdicts on their citations where there are any."""
     response, texts = catalogue.response(at), catalogue.texts(at)
-    said = support_of(catalogue, at)
+    said = _support_of(catalogue, at)
     cited = (c.doc_id for sentence in response.sentences for c in sentence.citations)
     numbers = {name: n for n, name in enumerate(dict.fromkeys(cited), 1)}
     lines = []
@@ -73,7 +73,7 @@ def answered_measures(catalogue: Catalogue, at: ReportAt) -> list[MeasureLine]:
     from pnyx.measure.reports.responses import citation_precision, sentence_precision
 
     said: dict[tuple[int, str], Answer] = {
-        key: answer_of_row(row) for key, (_, row) in support_of(catalogue, at).items()
+        key: answer_of_row(row) for key, (_, row) in _support_of(catalogue, at).items()
     }
     if not said:
         return []
@@ -93,7 +93,7 @@ def cited_by_answered(
 ) -> Iterator[CitedView]:
     """Yield the citations of a response's sentence, with all that was said of each."""
     held = passages_of(catalogue, at.run, at.topic)
-    said = support_of(catalogue, at)
+    said = _support_of(catalogue, at)
     for one in line.citations:
         judged = said.get((line.n - 1, one.doc_id))
         evidence = str(judged[1].get("evidence") or "") if judged else ""

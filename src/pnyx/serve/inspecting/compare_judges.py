@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Source
 
-__all__ = ["Both", "ComparedJudges", "compare_judges", "judges_pages", "show_judges"]
+__all__ = ["Both", "ComparedJudges", "Said", "compare_judges", "judges_pages", "show_judges"]
 
 _VALUES: Final = 12
 """Different values up to which a table of both judges' values is shown."""

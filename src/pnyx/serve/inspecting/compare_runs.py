@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Source, Value
 
-__all__ = ["Difference", "differences", "runs_sources", "show_runs", "show_topic"]
+__all__ = [
+    "Difference",
+    "differences",
+    "nuggets_of_both",
+    "runs_sources",
+    "show_runs",
+    "show_topic",
+]
 
 
 @dataclass(frozen=True, slots=True)

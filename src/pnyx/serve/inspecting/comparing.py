@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.records import Source
     from pnyx.serve.rendering import Links
 
-__all__ = ["MOST_PAIRS", "PAGES", "chosen_pair", "pairs_of_judges", "pairs_of_runs"]
+__all__ = ["MOST_PAIRS", "PAGES", "chosen_pair", "pairs_of_judges", "pairs_of_runs", "show_compare"]
 
 MOST_PAIRS: Final = 100
 """Pairs of runs, and of judges, that are listed and exported; a server shows any pair."""

@@ -81,6 +81,7 @@ def _asked(
     items = item_texts(catalogue.source(found.source), found.item)
     own = [Asked(name, marked(text, evidence if n == 0 else ""), n == 0)
            for n, (name, text) in enumerate(items)]  # fmt: skip
+    own = own or asked_in((), catalogue.item(found), evidence)
     own = own or list(_of_report(catalogue, found, row, evidence))
     if told and not any(one.judged for one in own):
         shared = [one for one in told if one.judged]

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Passage", "asked_in", "asked_of_report", "marked", "passage_of", "passages_of"]
 
 _JUDGED = ("document", "text", "passage", "report", "argument", "sentence", "earlier")
-_QUESTION = ("question", "query", "topic", "request")
-_STATEMENT = ("statement", "answer", "claim", "perspective", "information")
+_FIELDS = (
+    "question query topic text document a b statement claim perspective argument argument_2 "
+    "guideline definition criterion stance"
+).split()
+"""Fields of an item that hold what was asked about, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,7 @@ def asked_in(blocks: Iterable[Block], row: Mapping[str, Any], evidence: str) -> 
     """Return what a question was about, from its prompt or from the line itself."""
     found = [(one.label, one.text) for one in blocks]
     if not found:
-        names = ("question", "text", "document", "statement", "perspective", "definition")
-        found = [(n, row[n]) for n in names if isinstance(row.get(n), str) and row[n].strip()]
+        found = [(n, row[n]) for n in _FIELDS if isinstance(row.get(n), str) and row[n].strip()]
     return [
         Asked(label, marked(text, evidence if label in _JUDGED else ""), label in _JUDGED)
         for label, text in found
