@@ -61,11 +61,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One measure: its rows, the same in all panels, and any baseline value to draw a line at."""
+    """One measure: its rows, the same in all panels, and any baseline value to draw a line at.
+
+    The axis has the `bounds`; without them it ends where the values do.
+    """
 
     title: str
     points: Sequence[Point]
     reference: float | None = None
+    bounds: tuple[float, float] | None = None
 
 
 def interval_plot(panels: Sequence[Panel], notes: Sequence[str] = ()) -> str:
@@ -91,6 +95,7 @@ def interval_plot(panels: Sequence[Panel], notes: Sequence[str] = ()) -> str:
 
 def _interval_panel(panel: Panel, axes: Axes) -> list[str]:
     found = [x for p in panel.points for x in (p.value, p.low, p.high) if x is not None]
+    found += panel.bounds or ()
     marks = ticks(min(found), max(found)) if found else ticks(0.0, 1.0)
     first, last = marks[0], marks[-1]
 

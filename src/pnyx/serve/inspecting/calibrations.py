@@ -106,7 +106,7 @@ def _recalibration(document: Row) -> Iterator[Section]:
     at = [n / 20 for n in range(21)]
     rows = list(zip(at, map(float, curve(at)), strict=True))
     columns = Column("stated", "number"), Column("recalibrated", "number")
-    told = f"A {document['method']} curve; yes from a recalibrated probability of {threshold:.2f}."
+    told = f"Curve: {document['method']}; yes from a recalibrated probability of {threshold:.2f}."
     drawn = Figure(
         "curve", "Recalibration", recalibration_plot(curve, threshold), Table(columns, rows), told
     )

@@ -274,6 +274,7 @@ def _covered(catalogue: Catalogue, source: Source, name: str) -> Figure:
                 Point("mean", means[n].value, means[n].low, means[n].high),
                 *(Point(catalogue.topic(t).shown, row[n]) for t, row in drawn),
             ],
+            bounds=(0.0, 1.0),
         )
         for n, one in enumerate(names)
     ]
