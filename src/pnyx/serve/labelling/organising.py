@@ -227,7 +227,7 @@ class Organising:
         if act.does == "draft":
             return _json({"version": state.version})
         # The item again, with the names: who looks at it has decided.
-        if sent.get("do") == "answer" or act.does == "answer":
+        if act.does == "answer":
             return self._to(request, item)
         following = self._following(item)
         return (
