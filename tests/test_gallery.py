@@ -32,8 +32,8 @@ def printed(tmp_path, monkeypatch):
             notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}
         )
         client.execute()
-        outputs = [one for cell in notebook.cells for one in cell.get("outputs", ())]
-        return "\n".join(map(_text, outputs))
+        # What a command prints comes in pieces, cut anywhere.
+        return "\n".join("".join(map(_text, cell.get("outputs", ()))) for cell in notebook.cells)
 
     return run
 
@@ -45,7 +45,7 @@ def _text(output) -> str:
 
 def figure(text: str, before: str) -> tuple[float, float, float]:
     """Return the first value, and the ends of its interval, after some text."""
-    found = re.search(rf"{re.escape(before)}\s*(\d\.\d+) \[(\d\.\d+), (\d\.\d+)\]", text)
+    found = re.search(rf"{re.escape(before)}\s*(-?\d\.\d+) \[(-?\d\.\d+), (-?\d\.\d+)\]", text)
     assert found, f"no figure after {before!r} in:\n{text}"
     value, low, high = map(float, found.groups())
     assert low <= value <= high
@@ -100,7 +100,7 @@ def test_perspectives(printed):
 def test_audit(printed):
     text = printed("audit")
     assert figure(text, "accuracy")[0] > 0.8
-    assert figure(text, "kappa")[1] < 0.2
+    assert figure(text, "kappa")[0] < 0.3
     assert figure(text, "auroc")[1] > 0.6
     before, after = map(float, re.search(r"^f1 +(\S+) +(\S+)$", text, re.M).groups())
     assert after > before
