@@ -24,7 +24,7 @@ from pnyx.cli import main
 from pnyx.errors import InputError, MissingExtra, ModelError
 from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, Message, Reply
 from pnyx.models.local.model import LocalModel, open_local
-from pnyx.models.local.process import fingerprint, model_files, packaged_weights
+from pnyx.models.local.process import _threads, fingerprint, model_files, packaged_weights
 from pnyx.models.local.worker import _available_memory, _metadata, _shape
 
 pytestmark = pytest.mark.skipif(
@@ -376,6 +376,17 @@ def test_the_window_asked_for_is_checked(monkeypatch, value):
     monkeypatch.setenv("PNYX_LOCAL_CONTEXT", value)
     with pytest.raises(InputError, match="PNYX_LOCAL_CONTEXT"):
         open_local("local")
+
+
+def test_it_computes_with_as_many_threads_as_it_is_told(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert _threads() == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "4096")
+    assert _threads() == len(os.sched_getaffinity(0))
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(os.cpu_count())))
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    assert _threads() == -1
 
 
 def test_a_window_can_be_asked_for(monkeypatch):
