@@ -29,7 +29,7 @@ class Hit:
 
 
 def search(catalogue: Catalogue, words: str, page: int = 1) -> Listed[Hit]:
-    """Return what has all the words, the last as the beginning of one; best first.
+    """Return what has all the words, the last as the beginning of one; judgements first.
 
     Ids of topics, runs and items are not words of a text: topics and runs have lists.
     """
@@ -38,7 +38,7 @@ def search(catalogue: Catalogue, words: str, page: int = 1) -> Listed[Hit]:
         return Listed((), 0)
     quoted = " ".join(f'"{one}"' for one in found) + "*"
     listed = catalogue.listed(
-        "SELECT rowid", "FROM words WHERE words MATCH ? ORDER BY rank", page, quoted
+        "SELECT rowid", "FROM words WHERE words MATCH ? ORDER BY rowid DESC", page, quoted
     )
     hits = [_hit(catalogue, number) for (number,) in listed.items]
     return Listed(hits, listed.total, listed.page, listed.pages, listed.first)
