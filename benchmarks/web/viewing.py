@@ -1,6 +1,6 @@
 """How fast `pnyx view` is: results of many runs are made, read, and each kind of page asked for.
 
-    python benchmarks/web/viewing.py --runs 300 --topics 50 --judgements 100000
+    python benchmarks/web/viewing.py --write docs/benchmarks/viewing.md
 
 It prints the seconds to build the catalogue and to open it again, its peak memory and size, and for
 each kind of page, over HTTP on this machine, the median and the slowest of the answers' times.
@@ -8,7 +8,6 @@ each kind of page, over HTTP on this machine, the median and the slowest of the 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -22,6 +21,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
+
+sys.path.append(str(Path(__file__).parents[1] / "judging"))
+
+from common import Report, arguments
 
 WORDS = (
     "schools should give less homework because sleep matters more than marks to children".split()
@@ -161,7 +164,7 @@ def sampled(rng: random.Random, catalogue: object, count: int) -> dict[str, list
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser()
+    parser = arguments(__doc__)
     for name, default in (("runs", 300), ("topics", 50), ("judgements", 100_000),
                           ("sentences", 8), ("count", 40)):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default)
@@ -170,11 +173,17 @@ def main() -> None:
         os.environ["PNYX_CACHE"] = f"{temporary}/cache"
         results = Path(temporary) / "results"
         generate(results, chosen.runs, chosen.topics, chosen.judgements, chosen.sentences)
-        measure(results, chosen.count)
+        told = Report("viewing")
+        told.line(
+            f"{chosen.runs} runs, {chosen.topics} topics, {chosen.runs * chosen.topics:,} judged "
+            f"reports of {chosen.sentences} sentences, {chosen.judgements:,} judgements."
+        )
+        measure(results, chosen.count, told)
+        told.write(chosen.write)
 
 
-def measure(results: Path, count: int) -> None:
-    """Read results, ask for pages, and print what it took."""
+def measure(results: Path, count: int, told: Report) -> None:
+    """Read results, ask for pages, and tell what it took."""
     import httpx2
 
     from pnyx.serve.inspecting.application import view_app
@@ -189,26 +198,30 @@ def measure(results: Path, count: int) -> None:
     opened = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     kept = catalogue.path.stat().st_size / 1e6
-    print(
+    told.line(
         f"{size:.0f} MB of results: built in {built:.1f} s ({busy:.1f} s of one core, at most "
-        f"{peak:.0f} MB of memory), {kept:.0f} MB kept; opened again in {1000 * opened:.0f} ms",
-        file=sys.stderr,
+        f"{peak:.0f} MB of memory), {kept:.0f} MB kept; opened again in {1000 * opened:.0f} ms."
     )
-    print("| page | asked | p50 ms | max ms | KB |\n|---|---|---|---|---|")
+    told.head("page", "asked", "p50 ms", "max ms", "p50 ms of a core", "KB")
     wanted = sampled(random.Random(1), catalogue, count)
-    with served(view_app(current)) as address, httpx2.Client(base_url=address) as client:
+    with (
+        served(view_app(current)) as address,
+        httpx2.Client(base_url=address, timeout=60) as client,
+    ):
         client.get("/")
         for kind, paths in wanted.items():
-            times, bytes_ = [], []
+            times, cores, bytes_ = [], [], []
             for path in paths:
-                start = time.perf_counter()
+                start, busy = time.perf_counter(), time.process_time()
                 answer = client.get(path)
                 times.append(1000 * (time.perf_counter() - start))
+                cores.append(1000 * (time.process_time() - busy))
                 answer.raise_for_status()
                 bytes_.append(len(answer.content) / 1000)
-            middle = statistics.median(times)
-            kb = statistics.median(bytes_)
-            print(f"| {kind} | {len(paths)} | {middle:.0f} | {max(times):.0f} | {kb:.0f} |")
+            middle, core, kb = map(statistics.median, (times, cores, bytes_))
+            told.row(
+                kind, len(paths), f"{middle:.0f}", f"{max(times):.0f}", f"{core:.0f}", f"{kb:.0f}"
+            )
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from pnyx.serve.inspecting.asking import ON_A_PAGE, Asked, NotThereError, paged
 from pnyx.serve.inspecting.records import Board, BoardRow, Difference, Source, Value
 
 __all__ = ["Boards"]
@@ -17,12 +18,8 @@ _VALUE = (
 )
 
 
-class Boards:
+class Boards(Asked):
     """The part of a catalogue that knows measures of runs."""
-
-    @abstractmethod
-    def all(self, sql: str, *values: Any) -> list[Any]:
-        """Return all rows of a query."""
 
     @abstractmethod
     def source(self, name: str) -> Source:
@@ -66,8 +63,6 @@ class Boards:
             ascending: the other way round, the least first.
             page: of the list.
         """
-        from pnyx.serve.inspecting.catalogue import ON_A_PAGE, NotThereError, paged
-
         held = self.source(source)
         every = self.measures(source)
         by = by or next(iter(every), "")
@@ -111,5 +106,11 @@ class Boards:
             "SELECT r.name, b.name, d.measure, d.difference, d.low, d.high, d.p, d.significant "
             "FROM difference d JOIN run r ON r.id = d.run JOIN run b ON b.id = d.baseline WHERE "
         )
-        found = self.all(f"{sql} {where} ORDER BY d.rowid", *values)
-        return [Difference(*row[:-1], None if row[-1] is None else bool(row[-1])) for row in found]
+        rows = self.all(f"{sql} {where} ORDER BY d.rowid", *values)
+        return [
+            Difference(*(*row[:-1], None if row[-1] is None else bool(row[-1]))) for row in rows
+        ]
+
+
+def _flag(value: int | None) -> bool | None:
+    return None if value is None else bool(value)

@@ -6,8 +6,6 @@ A file of SQLite that is only read here; each thread has a connection of its own
 from __future__ import annotations
 
 import json
-import sqlite3
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -20,6 +18,7 @@ from pnyx.judge.reports.reading import judged_report_at
 from pnyx.judge.reports.records import JudgedReport, report_of_row
 from pnyx.records import Response
 from pnyx.restricted import hides_text, textless
+from pnyx.serve.inspecting.asking import ON_A_PAGE, NotThereError, paged, pages_of
 from pnyx.serve.inspecting.boards import Boards
 from pnyx.serve.inspecting.building import FACETS
 from pnyx.serve.inspecting.records import (
@@ -39,9 +38,6 @@ from pnyx.serve.rendering import slug
 
 __all__ = ["ON_A_PAGE", "Catalogue", "NotThereError", "paged", "pages_of"]
 
-ON_A_PAGE: Final = 100
-"""Items on a page of a list."""
-
 _JUDGEMENT: Final = (
     "SELECT j.id, s.name, j.n, j.item, j.task, j.dimension, j.value, j.verdict, j.probability, "
     "j.doubt, j.unscored, j.judge, coalesce(r.name, ''), coalesce(t.name, ''), j.doc, "
@@ -58,10 +54,6 @@ _RUN: Final = "id, name, reports, scored, asked"
 _TOPIC: Final = "id, name, title, reports, scored, asked"
 
 
-class NotThereError(LookupError):
-    """An address names what the catalogue does not have."""
-
-
 class Catalogue(Boards):
     """What was read of results: sources, runs, topics, judgements, reports, measures.
 
@@ -75,34 +67,8 @@ class Catalogue(Boards):
     """
 
     def __init__(self, path: str | Path, store: str = "") -> None:
-        self.path = Path(path)
+        super().__init__(path)
         self.store = store
-        self._held = threading.local()
-
-    # Asking --------------------------------------------------------------------------------------
-
-    def all(self, sql: str, *values: Any) -> list[Any]:
-        """Return all rows of a query."""
-        connection = getattr(self._held, "connection", None)
-        if connection is None:
-            uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
-            connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-            self._held.connection = connection
-        found: list[Any] = connection.execute(sql, values).fetchall()
-        return found
-
-    def one(self, sql: str, *values: Any) -> Any:
-        """Return the first row of a query; NotThereError where there is none."""
-        found = self.all(f"{sql} LIMIT 1", *values)
-        if not found:
-            raise NotThereError("this is not among the results")
-        return found[0]
-
-    def listed(self, select: str, tail: str, page: int, *values: Any) -> Listed[Any]:
-        """Return one page of the rows of `select` with the clauses `tail` (FROM to ORDER BY)."""
-        total = self.all(f"SELECT count(*) {tail.partition(' ORDER BY ')[0]}", *values)[0][0]
-        rows = f"{select} {tail} LIMIT {ON_A_PAGE} OFFSET {(page - 1) * ON_A_PAGE}"
-        return paged(self.all(rows, *values), total, page)
 
     # Sources, runs, topics -----------------------------------------------------------------------
 
@@ -113,7 +79,7 @@ class Catalogue(Boards):
             held.setdefault(source, {})[name] = path
         columns = "id, name, path, kind, task, judge, finished, scored, asked, dollars, problem"
         rows = self.all(f"SELECT {columns}, about FROM source ORDER BY problem = '', id")
-        return [Source(*row[:-1], json.loads(row[-1]), held.get(row[0], {})) for row in rows]
+        return [Source(*(*row[:-1], json.loads(row[-1]), held.get(row[0], {}))) for row in rows]
 
     def source(self, name: str) -> Source:
         """Return a source."""
@@ -405,19 +371,6 @@ def _index_of(chosen: Filter) -> str:
     return f"INDEXED BY judgement_{'source' if chosen.source and not narrowed else 'list'}"
 
 
-def pages_of(total: int) -> int:
-    """Return on how many pages so many items stand."""
-    return max(1, -(-total // ON_A_PAGE))
-
-
-def paged(items: Sequence[Any], total: int, page: int) -> Listed[Any]:
-    """Return a page of a list; NotThereError where it ends before."""
-    pages = pages_of(total)
-    if not 1 <= page <= pages:
-        raise NotThereError(f"this list has {pages} pages")
-    return Listed(items, total, page, pages, (page - 1) * ON_A_PAGE + 1)
-
-
 def judgement_of(row: Sequence[Any]) -> Judgement:
     """Return the judgement that a row of the catalogue is."""
     (number, source, n, item, task, dimension, value, verdict, probability, doubt, *rest) = row
@@ -430,8 +383,9 @@ def judgement_of(row: Sequence[Any]) -> Judgement:
 
 def _report(row: Sequence[Any]) -> ReportAt:
     *first, missing, file, place, line = row
-    return ReportAt(*first, bool(missing), file, place, line)
+    return ReportAt(*(*first, bool(missing), file, place, line))
 
 
 def _hidden(row: Mapping[str, Any]) -> dict[str, Any]:
-    return textless(row) if hides_text() else dict(row)  # type: ignore[no-any-return]
+    found: dict[str, Any] = textless(row) if hides_text() else dict(row)
+    return found

@@ -45,10 +45,6 @@ _DOCUMENTS: Final[Sequence[tuple[str, str]]] = (
     ("measures", "thresholds cutoffs"),
     ("agreement", "measures compared"),
     ("measures", "measures"),
-    ("measures", "runs"),
-    ("measures", "retrievers"),
-    ("agreement", "measures compared"),
-    ("measures", "measures"),
     ("compared", "comparisons"),
 )
 """Kind of a JSON document without a `format`, and the fields that tell it; the first that fits."""

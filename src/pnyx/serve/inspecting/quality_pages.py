@@ -153,7 +153,7 @@ def _rest(group: Group) -> tuple[Any, int, int]:
 def _overview(catalogue: Catalogue) -> Shown:
     sources = rated_sources(catalogue)
     if not sources:
-        values = {
+        values: dict[str, Any] = {
             "title": "Quality profile",
             "crumbs": [],
             "lead": "",

@@ -171,6 +171,12 @@ class ReportAt:
     place: int
     line: int
 
+    @property
+    def address(self) -> tuple[str, ...]:
+        """The parts of its page's address."""
+        side = (self.side,) if self.side else ()
+        return ("report", self.source, self.run, self.topic, *side)
+
 
 @dataclass(frozen=True, slots=True)
 class SentenceAt:

@@ -84,13 +84,15 @@ def _tables(
     The row over all topics stands first; then come those with most that is unscored.
     """
     tables: dict[str, dict[str, _Row]] = {}
-    for one in (*reports, *values):
+
+    def row(one: ReportAt | Value) -> _Row:
         name: str = getattr(one, by)
-        row = tables.setdefault(one.source, {}).setdefault(name, _Row(name))
-        if isinstance(one, Value):
-            row.values[one.measure] = one
-        else:
-            row.reports.append(one)
+        return tables.setdefault(one.source, {}).setdefault(name, _Row(name))
+
+    for report in reports:
+        row(report).reports.append(report)
+    for value in values:
+        row(value).values[value.measure] = value
     return [_table(source, list(rows.values()), number) for source, rows in tables.items()]
 
 

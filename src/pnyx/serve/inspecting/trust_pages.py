@@ -49,6 +49,8 @@ def _kind(document: Row) -> str:
     if document.get("format") == "pnyx-card":
         return "card"
     measured = document.get("measures")
+    if "runs" in document:
+        return ""
     told = {"reliability", "compared", "thresholds"} & document.keys()
     if document.get("format") == "pnyx-calibration" or (
         told and (isinstance(measured, dict) or "thresholds" in document)
