@@ -39,7 +39,13 @@ class Room(SphinxDirective):
         text += ["", f".. automodule:: {name}", "   :members:", "   :show-inheritance:"]
         text += [f"   :exclude-members: {', '.join(values)}", ""]
         for one in values:
-            text += [f".. py:data:: {name}.{one}", "", f"   {_said_of(room, one)}", ""]
+            text += [
+                f".. py:data:: {one}",
+                f"   :module: {name}",
+                "",
+                f"   {_said_of(room, one)}",
+                "",
+            ]
         return _parsed(self, text)
 
 
