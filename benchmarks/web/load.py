@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import random
 import re
@@ -161,7 +162,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=45)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    asked = questions(Path(os.environ["PNYX_DATA"]), options.seed)
+    every = questions(Path(os.environ["PNYX_DATA"]), options.seed)
+    asked = itertools.chain([next(every)], every)  # read now, not while users wait
     errors: list[str] = []
     report = Report("web load")
     report.line(", ".join(f"{name} {_version(name)}" for name in NAMES) + ".")
