@@ -9,16 +9,9 @@ again: a second run takes pictures only.
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import json
-import os
-import re
 import subprocess
 import sys
-import tempfile
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 

@@ -7,7 +7,7 @@ import click
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.serve_specs import ServerSpec
-from pnyx.cli.common.options import say
+from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
 
 __all__ = ["command"]
@@ -20,12 +20,18 @@ __all__ = ["command"]
 )
 @click.argument("index")
 def command(
-    index: str, server: ServerSpec, argue: ArgueSpec, search: SearchSpec, model: PaidModelSpec
+    index: str,
+    server: ServerSpec,
+    argue: ArgueSpec,
+    search: SearchSpec,
+    model: PaidModelSpec,
+    as_json: bool,
 ) -> int:
     """Serve pages to search INDEX and argue from it, and an HTTP API (/v1/openapi.json).
 
     What is chosen here is the default of every request. A request may choose otherwise, but names
     no file, address or model. Only this machine reaches it, unless --host and --token say more.
+    With --json the address is printed as soon as it can be reached.
 
     \b
     Example:
@@ -43,5 +49,12 @@ def command(
     asking = Asking(index=index, search=search, argue=argue, model=model)
     with open_service(asking, say) as service:
         app = build_asking(service, server.token or "")
-        run_app(app, server, f"{service.name}, {service.documents:,} documents", say)
+        about = {"index": index, "documents": service.documents}
+        run_app(
+            app,
+            server,
+            f"{service.name}, {service.documents:,} documents",
+            say,
+            on_start=lambda url: print_result({"url": url, **about}, "", as_json=as_json),
+        )
     return 0

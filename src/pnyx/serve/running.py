@@ -41,10 +41,12 @@ def run_app(
     say: Callable[[str], None],
     *,
     tokens: Mapping[str, str] | None = None,
+    on_start: Callable[[str], None] | None = None,
 ) -> None:
     """Serve an ASGI application until Ctrl-C; `say` is told where, once it can be reached.
 
-    `tokens` are visitors' own, by name; each is told its address.
+    `tokens` are visitors' own, by name; each is told its address. `on_start` gets the address of
+    the first page.
 
     Raises:
         OptionError: see `check_server`.
@@ -65,6 +67,8 @@ def run_app(
         say(f"{what}: {_address(listener, spec)} (Ctrl-C ends)")
         for name, token in (tokens or {}).items():
             say(f"  {escaped(name)}: {_base(listener, spec)}?token={token}")
+        if on_start is not None:
+            on_start(_base(listener, spec))
         uvicorn.Server(config).run(sockets=[listener])
 
 
