@@ -63,6 +63,7 @@ from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS, Task
+from pnyx.judge.watched import Watched
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.registry import REPORT_MEASURES
 from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy
@@ -225,9 +226,11 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     AssignmentJudge: _assignment_judge,
     RuleJudge: _rule_judge,
     RelatedJudge: _related_judge,
+    Watched: lambda stack, folder: Watched(_encoder_judge(stack, folder), lambda *_: None),
 }
 SOME_TASKS: dict[type, tuple[str, ...]] = {
     EncoderJudge: ("support", "relevance"),
+    Watched: ("support", "relevance"),
     Recalibrated: ("support",),
     Cascade: ("support",),
     StudentJudge: ("relevance",),
@@ -240,7 +243,7 @@ SOME_TASKS: dict[type, tuple[str, ...]] = {
 
 READS_TEXT = {
     *(AssignmentJudge, EncoderJudge, LlmJudge, PackagedJudge),
-    *(RelatedJudge, RuleJudge, SideJudge, StudentJudge),
+    *(RelatedJudge, RuleJudge, SideJudge, StudentJudge, Watched),
 }
 """Judges that look at the text; labels are looked up by id."""
 

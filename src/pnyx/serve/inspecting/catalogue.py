@@ -36,7 +36,7 @@ from pnyx.serve.inspecting.records import (
 )
 from pnyx.serve.rendering import slug
 
-__all__ = ["ON_A_PAGE", "Catalogue", "NotThereError", "paged", "pages_of"]
+__all__ = ["ON_A_PAGE", "Catalogue", "NotThereError", "judgement_of", "paged", "pages_of"]
 
 _JUDGEMENT: Final = (
     "SELECT j.id, s.name, j.n, j.item, j.task, j.dimension, j.value, j.verdict, j.probability, "

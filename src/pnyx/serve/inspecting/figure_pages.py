@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.rendering import Links
 
-__all__ = ["PAGES"]
+__all__ = ["PAGES", "show"]
 
 _FIGURES: Final = (*quality_pages.PAGES, *perspective_pages.PAGES, *trust_pages.PAGES)
 _TOLD: Final = {

@@ -15,7 +15,7 @@ from pnyx.files import MAX_LINE_BYTES, open_binary
 from pnyx.judge.answers import ANSWERS, MANIFEST
 from pnyx.judge.reports.reading import REPORTS
 
-__all__ = ["Found", "Given", "state_of", "what_is_given"]
+__all__ = ["Found", "Given", "read_document", "state_of", "what_is_given"]
 
 MEASURES: Final = "measures.json"
 RESPONSES: Final = "responses.jsonl"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.records import Judgement, Source
     from pnyx.serve.rendering import Links
 
-__all__ = ["PAGES"]
+__all__ = ["PAGES", "addresses", "matrix_at", "perspective_sources", "show"]
 
 _DRAWN: Final = 40
 """Topics that the picture shows; the table has all."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.records import Source
     from pnyx.serve.rendering import Links
 
-__all__ = ["PAGES"]
+__all__ = ["PAGES", "addresses", "bounds_of", "group_of", "rated_sources", "ratings_of", "show"]
 
 _CHIPS: Final = 60
 _RATED: Final = (

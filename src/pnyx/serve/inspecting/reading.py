@@ -25,7 +25,7 @@ from pnyx.serve.inspecting.measured import (
     read_own_measures,
 )
 
-__all__ = ["KINDS", "READERS", "read_source"]
+__all__ = ["KINDS", "READERS", "read_source", "verdict_of"]
 
 Reader = Callable[[Builder, int, Found], None]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.records import Judgement, Source
     from pnyx.serve.rendering import Links
 
-__all__ = ["PAGES"]
+__all__ = ["PAGES", "show"]
 
 _Make: TypeAlias = "Callable[[Catalogue, Source], Iterator[str]]"
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.records import Source
     from pnyx.serve.rendering import Links
 
-__all__ = ["PAGES"]
+__all__ = ["PAGES", "found_of", "show_calibration", "show_card", "show_stress"]
 
 Row = Mapping[str, Any]
 _MALFORMED: Final = (InputError, KeyError, TypeError, ValueError, AttributeError, IndexError)
