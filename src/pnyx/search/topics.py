@@ -35,6 +35,7 @@ __all__ = [
     "TopicMatcher",
     "labelled_topics",
     "matter_features",
+    "prepare_topics",
     "way_features",
 ]
 
@@ -258,15 +259,11 @@ def matter_features(question: str, topics: Sequence[str]) -> Floats:
     from pnyx.models.embed.encoder import load_encoder
 
     texts = [text[:MOST] for text in (question, *topics)]
-    forms = [
-        [bare_claim(text, claims(text)[0]) for text in texts],
-        [read_claim(text).about or text for text in texts],
-        texts,
-    ]
+    forms = zip(*map(_compared, texts), strict=True)
     encoder = load_encoder()
     cosines = []
     for form in forms:
-        vectors = encoder.encode(form)
+        vectors = encoder.encode(list(form))
         cosines.append(vectors[1:] @ vectors[0])
     rows = np.stack(cosines, axis=1).astype(np.float64)
     near = rows.sum(axis=1)
@@ -274,6 +271,21 @@ def matter_features(question: str, topics: Sequence[str]) -> Floats:
     own = read_claim(texts[0]).matter
     no_word = [own.isdisjoint(read_claim(text).matter) for text in texts[1:]]
     return np.column_stack([rows, behind, no_word, np.ones(len(rows))])
+
+
+def _compared(text: str) -> tuple[str, str, str]:
+    """Return what is embedded of a text: its bare claim, what it is about, and itself."""
+    return bare_claim(text, claims(text)[0]), read_claim(text).about or text, text
+
+
+def prepare_topics(topics: Iterable[str]) -> None:
+    """Embed topics ahead of the questions that they will be compared with.
+
+    The encoder keeps what it embedded lately, so that a first question need not wait for it.
+    """
+    from pnyx.models.embed.encoder import load_encoder
+
+    load_encoder().encode([text for topic in topics for text in _compared(topic[:MOST])])
 
 
 def way_features(question: str, topics: Sequence[str]) -> Floats:

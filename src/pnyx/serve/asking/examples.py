@@ -1,4 +1,4 @@
-"""Questions to begin with, taken from what the index is labelled with."""
+"""Questions to begin with, and the topics of labels: what the index says of itself."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from pnyx.search.listing import has_all
 from pnyx.view.text import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pnyx.records import Evidence
     from pnyx.search.index import Index
 
-__all__ = ["example_questions"]
+__all__ = ["example_questions", "label_topics"]
 
 _READ: Final = 2000
 """Documents that are looked at, spread over the index."""
+_MOST_READ: Final = 20_000
+_MOST_TOPICS: Final = 2000
 _SHOWN: Final = 3
 _LONGEST: Final = 120
 _FEWEST_WORDS: Final = 3
@@ -31,8 +36,7 @@ def example_questions(index: Index) -> tuple[str, ...]:
     """
     if not len(index):
         return ()
-    numbers = np.unique(np.linspace(0, len(index) - 1, min(_READ, len(index))).astype(np.int64))
-    documents = [index.document_at(int(number)) for number in numbers]
+    documents = list(_some(index, _READ))
     counts: dict[str, Counter[str]] = {}
     for one in documents:
         if isinstance(one, Argument) and one.topic and one.stance in SIDES:
@@ -43,6 +47,24 @@ def example_questions(index: Index) -> tuple[str, ...]:
         found = Counter(t.label for t in index.topics([d.id for d in documents]) if t is not None)
         ranked = [t for label, _ in found.most_common() if _asks(t := one_line(label))]
     return tuple(ranked[:_SHOWN])
+
+
+def label_topics(index: Index) -> tuple[str, ...]:
+    """Return the topics of the index's labels, the most frequent first; at most 2,000.
+
+    Of a large index only 20,000 documents, spread over it, are looked at.
+    """
+    labelled = (one for one in _some(index, _MOST_READ) if isinstance(one, Argument))
+    counts = Counter(one.topic for one in labelled if one.topic and one.stance in SIDES)
+    return tuple(topic for topic, _ in counts.most_common(_MOST_TOPICS))
+
+
+def _some(index: Index, most: int) -> Iterator[Evidence]:
+    """Yield documents spread over the index."""
+    if len(index):
+        places = np.linspace(0, len(index) - 1, min(most, len(index)))
+        for number in np.unique(places.astype(np.int64)):
+            yield index.document_at(int(number))
 
 
 def _asks(text: str) -> bool:

@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pnyx.app.judge_specs import PaidModelSpec
@@ -23,6 +24,7 @@ from pnyx.judge.watched import Watched
 from pnyx.records import Question, question_id
 from pnyx.search.listing import has_all
 from pnyx.search.plan import FOUND, PERSPECTIVES
+from pnyx.search.topics import prepare_topics
 from pnyx.serve.asking.arguing import Job, LeftError, Step
 from pnyx.serve.asking.choices import (
     MOST_HITS,
@@ -32,6 +34,7 @@ from pnyx.serve.asking.choices import (
     question_text,
     whole,
 )
+from pnyx.serve.asking.examples import label_topics
 from pnyx.serve.asking.finding import Coverage, SearchAnswer, cover, find
 from pnyx.serve.asking.judging import JudgedItems, judge_items
 from pnyx.serve.asking.opened import OpenIndex
@@ -49,6 +52,7 @@ __all__ = ["AskService", "Asking", "Served", "open_service"]
 
 T = TypeVar("T")
 
+_PREPARED_AT_ONCE: Final = 8
 _QUICK: Final = (4, 400)
 _SLOW: Final = (2, 64)
 """Threads, and how much may wait for one. A language model is waited for, so it gets more."""
@@ -365,6 +369,14 @@ class AskService:
             self._say(f"warning: {error}")
         self.ready = True
         self._say(f"ready after {time.monotonic() - started:.1f} s")
+        await self._prepare_labels()
+
+    async def _prepare_labels(self) -> None:
+        """Embed the topics of the index's labels, a few at a time: searches compare with them."""
+        topics = await self._slow.run(lambda: label_topics(self._open.index))
+        for start in range(0, len(topics), _PREPARED_AT_ONCE):
+            some = topics[start : start + _PREPARED_AT_ONCE]
+            await self._slow.run(partial(prepare_topics, some))
 
     def _load(self) -> None:
         index = self._open.index

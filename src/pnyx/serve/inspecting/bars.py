@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Scale", "scale_of"]
 
-WIDE: Final = 120
+WIDE: Final = 104
 HIGH: Final = 14
 _PAD: Final = 5.0
 
