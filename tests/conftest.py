@@ -12,8 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pnyx.models.embed.encoder import open_session as _open_session
+
+# No test depends on how busy the machine is.
+settings.register_profile("pnyx", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pnyx")
 
 
 @pytest.fixture

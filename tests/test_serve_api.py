@@ -558,7 +558,7 @@ def test_a_model_judges_items_by_the_formats_that_are_chosen(modelled):
     count = len(chat.answered())
     assert count >= 1
     assert client.post("/v1/judge", json=body).json()["answers"] == json.loads(
-        json.dumps([one.model_dump() for one in judged.answers])
+        json.dumps([one.model_dump(exclude_unset=True) for one in judged.answers])
     )
     assert len(chat.answered()) == count
 

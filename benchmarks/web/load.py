@@ -67,8 +67,11 @@ MIXED = (
 )
 
 
-def questions(data: Path, seed: int) -> Iterator[str]:
-    """Yield questions that the index does not hold, no two alike: each, then two in one."""
+def questions(data: Path, seed: int, *, joined: bool = False) -> Iterator[str]:
+    """Yield questions that the index does not hold, no two alike: each, then two in one.
+
+    `joined`: only the latter.
+    """
     held = {one.id for one in arguments(data)}
     others = [
         one.conclusion
@@ -77,7 +80,8 @@ def questions(data: Path, seed: int) -> Iterator[str]:
     ]
     found = list(dict.fromkeys([*topics(data).values(), *others]))
     random.Random(seed).shuffle(found)
-    yield from found
+    if not joined:
+        yield from found
     for apart in range(1, len(found)):
         for place, one in enumerate(found):
             yield f"{one} {found[(place + apart) % len(found)]}"
@@ -169,8 +173,15 @@ def main() -> int:
     report.line(", ".join(f"{name} {_version(name)}" for name in NAMES) + ".")
     report.line(f"{SIZE:,} arguments; {options.users} users on the same machine as the server.")
 
-    def run(address: str, kinds: tuple[Kind, ...], seconds: float) -> dict[str, Any]:
-        found = asyncio.run(load(address, kinds, asked, options.users, seconds))
+    def run(
+        address: str, kinds: tuple[Kind, ...], seconds: float, alone: bool = False
+    ) -> dict[str, Any]:
+        # What is compared is asked the same, in the same order: two questions in one.
+        own = asked
+        if alone:
+            own = questions(Path(os.environ["PNYX_DATA"]), options.seed, joined=True)
+            own = itertools.chain([next(own)], own)
+        found = asyncio.run(load(address, kinds, own, options.users, seconds))
         errors.extend(found["errors"])
         for name, times in found["times"].items():
             print(f"{len(times):,} of {name}", file=sys.stderr)
@@ -182,13 +193,14 @@ def main() -> int:
         wait_ready(address)
         run(address, (Kind("warm-up", 1.0, got("/v1/search")),), 3)
         mixed = run(address, MIXED, options.seconds)
-        hybrid = run(address, (Kind("Pnyx, hybrid, explained", 1.0, got("/v1/search")),), half)
+        by_both = Kind("Pnyx, hybrid, explained", 1.0, got("/v1/search"))
+        hybrid = run(address, (by_both,), half, alone=True)
         by_words = Kind("Pnyx, BM25, explained", 1.0, got("/v1/search", model="bm25"))
-        words = run(address, (by_words,), half)
+        words = run(address, (by_words,), half, alone=True)
     with started([sys.executable, str(HERE / "peer.py")], "stdout") as address:
         peer = Kind("bm25s behind Starlette, bare", 1.0, got("/search", k=10))
         run(address, (peer,), 3)
-        bare = run(address, (peer,), half)
+        bare = run(address, (peer,), half, alone=True)
     report.line()
     report.line(f"All kinds mixed, {options.seconds:g} s:")
     report.head(*COLUMNS)

@@ -265,6 +265,10 @@ class VerdictFieldsRow(Row):
     """Of the prompt; empty where none was used."""
     notes: dict[str, Any] | None
     """What else the judge said."""
+    threshold: float | None = None
+    """Probability from which on it says yes; only of judges that have one."""
+    asked: list[str] = []
+    """Keys of the judgement store: the calls behind the answer; only of language models."""
 
 
 class VerdictRow(VerdictFieldsRow):

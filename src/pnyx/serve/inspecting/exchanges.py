@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from pnyx.serve.inspecting.records import Source
 
 __all__ = ["Behind", "Block", "blocks_of", "exchanges_of"]
 
-_BLOCK: Final = re.compile(r"^<<<([a-z ]{1,40}) (\w+)\n(.*?)\n\1 \2>>>$", re.MULTILINE | re.DOTALL)
+_OPENING: Final = re.compile(r"<<<([a-z ]{1,40}) (\w{1,64})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,25 @@ def blocks_of(calls: Iterable[Exchange]) -> list[Block]:
     for call in calls:
         for message in call.messages:
             if message.role == "user":
-                found = [Block(one[1], one[3]) for one in _BLOCK.finditer(message.content)]
+                found = list(_blocks(message.content))
                 if found:
                     return found
     return []
+
+
+def _blocks(text: str) -> Iterator[Block]:
+    """Yield what stands between a line `<<<NAME TOKEN` and the next one `NAME TOKEN>>>`."""
+    lines = text.split("\n")
+    ends: dict[str, list[int]] = {}
+    for place in range(len(lines) - 1, -1, -1):  # the next one of a name is the last of its list
+        if lines[place].endswith(">>>"):
+            ends.setdefault(lines[place], []).append(place)
+    after = 0
+    for place, line in enumerate(lines):
+        opening = _OPENING.fullmatch(line) if place >= after else None
+        own = ends.get(f"{opening[1]} {opening[2]}>>>", []) if opening else []
+        while own and own[-1] <= place:
+            own.pop()
+        if opening and own:
+            after = own[-1] + 1
+            yield Block(opening[1], "\n".join(lines[place + 1 : own[-1]]))

@@ -30,8 +30,8 @@ __all__ = ["Exported", "Published", "check_export", "export_pages"]
 _FORMAT: Final = "pnyx-export"
 _MARK: Final = "export.json"
 _LEFT_OUT: Final = "left-out.html"
-_SCRIPTS: Final = frozenset({"htmx.min.js", "htmx-sse.min.js"})
-_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s,;\"']+", re.IGNORECASE)
+_SCRIPTS: Final = frozenset({"htmx.min.js"})
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]{0,15}://[^\s,;\"']+", re.IGNORECASE)
 _PATH: Final = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:[\\/]|~?/|\\\\)[^\s,;\"']*[\\/][^\s,;\"']*")
 
 Progress = Callable[[int, int], None]
