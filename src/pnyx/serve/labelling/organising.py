@@ -15,6 +15,16 @@ from pnyx.serve.labelling.book import Act, label_rows
 from pnyx.serve.labelling.desk import Desk, StaleError
 from pnyx.serve.labelling.forms import Form
 from pnyx.serve.labelling.people import People
+from pnyx.serve.labelling.sent import (
+    PART,
+    SKIPS,
+    as_json,
+    blocking,
+    draft_of,
+    moved,
+    see,
+    version_of,
+)
 from pnyx.serve.rendering import Links
 
 if TYPE_CHECKING:
@@ -186,10 +196,8 @@ class Organising:
 
     async def first(self, _: Request) -> Response:
         """Lead to the first dispute that is open, else to what is said at the end."""
-        from pnyx.serve.labelling.pages import _see
-
         found = self._following(-1)
-        return _see(Links().to("organise") if found is None else self._address(found))
+        return see(Links().to("organise") if found is None else self._address(found))
 
     def _following(self, item: int) -> int | None:
         disputes = self.desk.disputes()
@@ -211,50 +219,44 @@ class Organising:
 
     async def decide(self, request: Request) -> Response:
         """Take the third decision."""
-        from pnyx.serve.labelling.pages import _blocking, _draft, _json, _moved, _version
-
         item, sent = self._item(request), await request.form()
         question = self.desk.questions[item]
         form = self.desk.form(question, ADJUDICATED)
         try:
-            act = self.pages._act(ADJUDICATED, item, form, sent, self.desk.state(ADJUDICATED, item))
-            state = await _blocking(self.desk.record, act, _version(sent))
+            act = self.pages.act(ADJUDICATED, item, form, sent, self.desk.state(ADJUDICATED, item))
+            state = await blocking(self.desk.record, act, version_of(sent))
         except StaleError as error:
             return self._work(request, item, problem=str(error), status=409)
         except InputError as error:
-            kept = _draft(form, sent, ADJUDICATED, question.id)
+            kept = draft_of(form, sent, ADJUDICATED, question.id)
             return self._work(request, item, problem=str(error), status=400, kept=kept)
         if act.does == "draft":
-            return _json({"version": state.version})
+            return as_json({"version": state.version})
         # The item again, with the names: who looks at it has decided.
         if act.does == "answer":
             return self._to(request, item)
         following = self._following(item)
         return (
-            _moved(request, Links().to("organise"))
+            moved(request, Links().to("organise"))
             if following is None
             else self._to(request, following)
         )
 
     async def undo(self, request: Request) -> Response:
         """Take back the last decision."""
-        from pnyx.serve.labelling.pages import _blocking, _version
-
         sent = await request.form()
         item = self.desk.places.get(str(sent.get("item", "")))
         if item is None:
             raise InputError("there is nothing to take back")
         act = Act(ADJUDICATED, self.desk.questions[item].id, "undo")
         try:
-            await _blocking(self.desk.record, act, _version(sent))
+            await blocking(self.desk.record, act, version_of(sent))
         except (StaleError, InputError) as error:
             return self._work(request, item, problem=str(error), status=409)
         return self._to(request, item)
 
     def _to(self, request: Request, item: int) -> Response:
-        from pnyx.serve.labelling.pages import PART, _see
-
-        return self._work(request, item) if PART in request.headers else _see(self._address(item))
+        return self._work(request, item) if PART in request.headers else see(self._address(item))
 
     def _work(
         self,
@@ -265,8 +267,6 @@ class Organising:
         status: int = 200,
         kept: Act | None = None,
     ) -> Response:
-        from pnyx.serve.labelling.pages import PART, SKIPS
-
         desk, question = self.desk, self.desk.questions[item]
         part = PART in request.headers
         disputes, last = desk.disputes(), desk.book.last(ADJUDICATED)

@@ -13,8 +13,22 @@ from pnyx.files import clean_text
 from pnyx.serve.application import build_app, html, not_found
 from pnyx.serve.labelling.book import Act, Does, State
 from pnyx.serve.labelling.desk import SHOWS, Desk, StaleError
-from pnyx.serve.labelling.forms import Form, Marks
+from pnyx.serve.labelling.forms import Form
+from pnyx.serve.labelling.organising import Organising
 from pnyx.serve.labelling.people import People
+from pnyx.serve.labelling.sent import (
+    PART,
+    SKIPS,
+    as_json,
+    blocking,
+    draft_of,
+    item_address,
+    moved,
+    see,
+    show_of,
+    version_of,
+    whole,
+)
 from pnyx.serve.rendering import Links, Site
 
 if TYPE_CHECKING:
@@ -26,14 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pages", "build_labelling"]
 
-PART: Final = "x-pnyx-part"
-"""A request that brings this header gets the work alone, without the frame of the page."""
-
-_LONGEST_COMMENT: Final = 4000
-_LONGEST_SECONDS: Final = 24 * 3600.0
 _A_PAGE: Final = 100
-SKIPS: Final = ("I cannot tell", "The text is broken", "The question is unclear")
-"""Reasons offered for skipping; others go into the comment."""
 
 
 def build_labelling(desk: Desk, people: People, *, token: str = "") -> Guard:
@@ -41,8 +48,6 @@ def build_labelling(desk: Desk, people: People, *, token: str = "") -> Guard:
 
     `token` opens it where annotators have none of their own.
     """
-    from pnyx.serve.labelling.organising import Organising
-
     site = Site(
         f"label {desk.task.name}",
         nav=(("Label", ("next",)), ("Items", ("items",))),
@@ -85,7 +90,7 @@ class Pages:
 
         async def answer(request: Request) -> Response:
             who = self.people.who(request)
-            return await page(request, who) if who else _see(Links().to())
+            return await page(request, who) if who else see(Links().to())
 
         return answer
 
@@ -95,7 +100,7 @@ class Pages:
         """Answer with what is asked, how far one is, and where to begin."""
         who = self.people.who(request)
         if self.people.closed and not who:
-            return _see(Links().to("organise"))
+            return see(Links().to("organise"))
         return self._start(request, who)
 
     def _start(self, request: Request, who: str, problem: str = "") -> Response:
@@ -119,7 +124,7 @@ class Pages:
             name = check_name(clean_text(str(given or "")))
         except OptionError as error:
             return self._start(request, "", str(error))
-        answer = _see(Links().to("next"))
+        answer = see(Links().to("next"))
         if not self.people.closed:
             self.people.remember(answer, name)
         return answer
@@ -128,7 +133,7 @@ class Pages:
         """Forget the name, so that another can be given."""
         from pnyx.serve.labelling.people import NAME_COOKIE
 
-        answer = _see(Links().to())
+        answer = see(Links().to())
         answer.delete_cookie(NAME_COOKIE)
         return answer
 
@@ -139,11 +144,13 @@ class Pages:
         place = self.desk.following(who, -1)
         if place is None:
             return self._work(request, who, None)
-        return _see(_address(place))
+        return see(item_address(place))
 
     async def item(self, request: Request, who: str) -> Response:
         """Show an item by its place in the person's order, from 1."""
-        return self._work(request, who, self._place(request, who), show=_show(request.query_params))
+        return self._work(
+            request, who, self._place(request, who), show=show_of(request.query_params)
+        )
 
     async def answer(self, request: Request, who: str) -> Response:
         """Take an answer, a skip or a draft, and show what is next."""
@@ -153,21 +160,21 @@ class Pages:
         form = self.desk.form(self.desk.questions[item], who)
         known = self.desk.state(who, item)
         try:
-            act = self._act(who, item, form, sent, known)
-            state = await _blocking(self.desk.record, act, _version(sent))
+            act = self.act(who, item, form, sent, known)
+            state = await blocking(self.desk.record, act, version_of(sent))
         except StaleError as error:
             return self._work(request, who, place, problem=str(error), status=409)
         except InputError as error:
-            kept = _draft(form, sent, who, self.desk.questions[item].id)
+            kept = draft_of(form, sent, who, self.desk.questions[item].id)
             return self._work(request, who, place, problem=str(error), status=400, kept=kept)
         if act.does == "draft":
-            return _json({"version": state.version})
-        show = _show(sent)
+            return as_json({"version": state.version})
+        show = show_of(sent)
         if self._to_review(item, act, known):
             return self._to(request, who, place, show)
         following = self.desk.following(who, place, show or "open")
         if following is None and show:
-            return _moved(request, Links().to("items", show=show))
+            return moved(request, Links().to("items", show=show))
         return self._to(request, who, following, show)
 
     def _to_review(self, item: int, act: Act, before: State) -> bool:
@@ -190,18 +197,18 @@ class Pages:
         act = Act(who, self.desk.questions[item].id, "undo")
         place = order.index(item)
         try:
-            await _blocking(self.desk.record, act, _version(sent))
+            await blocking(self.desk.record, act, version_of(sent))
         except (StaleError, InputError) as error:
             return self._work(request, who, place, problem=str(error), status=409)
         return self._to(request, who, place)
 
-    def _act(self, who: str, item: int, form: Form, sent: FormData, known: State) -> Act:
+    def act(self, who: str, item: int, form: Form, sent: FormData, known: State) -> Act:
         """Return what a form that was sent says; InputError where it is no whole answer."""
         does: Does = "answer"
         if sent.get("do") in ("skip", "draft"):
             does = "skip" if sent["do"] == "skip" else "draft"
         question = self.desk.questions[item]
-        act = _draft(form, sent, who, question.id)
+        act = draft_of(form, sent, who, question.id)
         before = known.latest.seconds if known.latest and known.latest.seconds else 0.0
         seconds = None if act.seconds is None else round(before + act.seconds, 1)
         values: Mapping[str, Any] = form.values(act.marks) if does == "answer" else {}
@@ -224,7 +231,7 @@ class Pages:
         """Show an item after something was done: at once to a script, else by its address."""
         if PART in request.headers:
             return self._work(request, who, place, show=show)
-        return _see(Links().to("next") if place is None else _address(place, show))
+        return see(Links().to("next") if place is None else item_address(place, show))
 
     def _work(
         self,
@@ -254,7 +261,7 @@ class Pages:
         )  # fmt: skip
         if part:
             answer.headers["x-pnyx-address"] = (
-                Links().to("next") if place is None else _address(place, show)
+                Links().to("next") if place is None else item_address(place, show)
             )
         return answer
 
@@ -290,17 +297,17 @@ class Pages:
 
     async def jump(self, request: Request, who: str) -> Response:
         """Lead to an item by the number that was given."""
-        place = _whole(request.query_params.get("to", ""), 0)
+        place = whole(request.query_params.get("to", ""), 0)
         if not 1 <= place <= len(self.desk.order(who)):
             raise not_found(f"there are {len(self.desk.order(who))} items, from 1")
-        return _see(_address(place - 1))
+        return see(item_address(place - 1))
 
     async def items(self, request: Request, who: str) -> Response:
         """List the items, all or those of one kind, a hundred a page."""
-        show = _show(request.query_params)
+        show = show_of(request.query_params)
         order = self.desk.order(who)
         kept = [n for n, item in enumerate(order) if self.desk.shows(who, item, show)]
-        page = _whole(request.query_params.get("page", "1"), 1)
+        page = whole(request.query_params.get("page", "1"), 1)
         pages = max(1, math.ceil(len(kept) / _A_PAGE))
         page = min(page, pages)
         rows = [
@@ -326,75 +333,3 @@ def _said(desk: Desk, who: str, row: Mapping[str, Any]) -> str:
     if form.single or form.places:
         return form.words(next(iter(said.values.values())))
     return ", ".join(f"{value:g}" for value in said.values.values())
-
-
-def _draft(form: Form, sent: FormData, who: str, item: str) -> Act:
-    """Return what a form that was sent holds, whole or not."""
-    comment = clean_text(str(sent.get("comment", ""))).replace("\r\n", "\n").strip()
-    return Act(
-        who, item, "draft", _marks(form, sent), {}, bool(sent.get("unsure")),
-        comment[:_LONGEST_COMMENT], _seconds(sent.get("seconds")), form.shown,
-    )  # fmt: skip
-
-
-def _marks(form: Form, sent: FormData) -> Marks:
-    """Return the choice sent for each field; None for what is none of them."""
-    found = []
-    for number, field in enumerate(form.fields):
-        chosen = _whole(str(sent.get(f"f{number}", "")), -1)
-        found.append(chosen if 0 <= chosen < len(field.choices) else None)
-    return tuple(found)
-
-
-def _seconds(sent: object) -> float | None:
-    """Return the time that the page says it was in sight; None where it does not say."""
-    try:
-        found = float(str(sent))
-    except ValueError:
-        return None
-    return found if 0 <= found <= _LONGEST_SECONDS and str(sent) else None
-
-
-def _whole(text: str, otherwise: int) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else otherwise
-
-
-def _version(sent: FormData) -> int:
-    return _whole(str(sent.get("version", "")), -1)
-
-
-def _show(sent: Mapping[str, Any]) -> str:
-    found = str(sent.get("show", ""))
-    return found if found in SHOWS else ""
-
-
-def _address(place: int, show: str = "") -> str:
-    return Links().to("item", str(place + 1), show=show)
-
-
-def _see(address: str) -> Response:
-    from starlette.responses import RedirectResponse
-
-    return RedirectResponse(address, 303)
-
-
-def _moved(request: Request, address: str) -> Response:
-    """Lead to another page, whether a script or a browser asks."""
-    from starlette.responses import Response
-
-    if PART not in request.headers:
-        return _see(address)
-    return Response(status_code=204, headers={"x-pnyx-leave": address})
-
-
-def _json(values: Mapping[str, Any]) -> Response:
-    from starlette.responses import JSONResponse
-
-    return JSONResponse(values)
-
-
-async def _blocking(function: Callable[..., Any], *args: Any) -> Any:
-    """Call in a thread what waits for the disk."""
-    from anyio.to_thread import run_sync
-
-    return await run_sync(function, *args)
