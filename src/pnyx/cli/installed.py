@@ -22,6 +22,7 @@ VARIABLES = {
     "OPENAI_API_KEY": "key for openai:MODEL",
     "PNYX_LOCAL_CONTEXT": "tokens of context of a local model",
     "SERPER_API_KEY": "key for `pnyx corpus web --search serper`",
+    "PNYX_CACHE": "folder of the catalogues of pnyx view",
     "PNYX_TOKEN": "what visitors of served pages must bring, where --token is not given",
     "PNYX_CONTACT": "who fetches web pages, where --contact is not given",
     "HTTP_PROXY": "proxy for http://",
