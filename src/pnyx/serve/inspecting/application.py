@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import importlib
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pnyx.errors import PnyxError
 from pnyx.serve.application import build_app, html, not_found
 from pnyx.serve.inspecting.catalogue import NotThereError
-from pnyx.serve.inspecting.comparing import chosen_pair
+from pnyx.serve.inspecting.comparing import chosen_pair, prepare
 from pnyx.serve.inspecting.opening import Current
 from pnyx.serve.inspecting.pages import Page, all_pages, resolve
 from pnyx.serve.inspecting.searching import search
@@ -79,4 +84,19 @@ def view_app(current: Current, *, token: str = "") -> Guard:
         Route("/compare/pair", chosen_pair),
         Route("/{path:path}", shown),
     ]
-    return build_app(routes, site_of(current.paths, pages, served=True), token=token)
+
+    @contextlib.asynccontextmanager
+    async def running(_: object) -> AsyncIterator[None]:
+        threading.Thread(target=_prepare, args=(current,), daemon=True).start()
+        yield
+
+    site = site_of(current.paths, pages, served=True)
+    return build_app(routes, site, token=token, lifespan=running)
+
+
+def _prepare(current: Current) -> None:
+    """Do what the first look at a page would wait for."""
+    with contextlib.suppress(PnyxError, sqlite3.Error):  # a page that needs it says what is wrong
+        importlib.import_module("pnyx.serve.inspecting.figure_pages")
+        importlib.import_module("numpy")
+        prepare(current.get())

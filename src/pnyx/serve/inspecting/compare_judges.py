@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import weakref
 from collections import Counter
 from collections.abc import Sequence
@@ -111,6 +112,7 @@ class ComparedJudges:
 _KEPT: weakref.WeakKeyDictionary[Any, dict[tuple[int, int], ComparedJudges]] = (
     weakref.WeakKeyDictionary()
 )
+_ONE_AT_A_TIME = threading.Lock()
 
 
 def compare_judges(catalogue: Catalogue, first: Source, second: Source) -> ComparedJudges:
@@ -118,7 +120,9 @@ def compare_judges(catalogue: Catalogue, first: Source, second: Source) -> Compa
     kept = _KEPT.setdefault(catalogue, {})
     key = first.id, second.id
     if key not in kept:
-        kept[key] = _compared(*_joined(catalogue, first, second))
+        with _ONE_AT_A_TIME:  # who waits for another's work finds it done
+            if key not in kept:
+                kept[key] = _compared(*_joined(catalogue, first, second))
     return kept[key]
 
 

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.records import Source
     from pnyx.serve.rendering import Links
 
-__all__ = ["MOST_PAIRS", "PAGES", "chosen_pair", "pairs_of_judges", "pairs_of_runs", "show_compare"]
+__all__ = [
+    "MOST_PAIRS",
+    "PAGES",
+    "chosen_pair",
+    "pairs_of_judges",
+    "pairs_of_runs",
+    "prepare",
+    "show_compare",
+]
 
 MOST_PAIRS: Final = 100
 """Pairs of runs, and of judges, that are listed and exported; a server shows any pair."""
@@ -86,6 +94,12 @@ def pairs_of_judges(catalogue: Catalogue) -> Iterator[tuple[Source, Source]]:
     for first, second in combinations(judged, 2):
         if catalogue.all(sql, second.id, first.id):
             yield first, second
+
+
+def prepare(catalogue: Catalogue) -> None:
+    """Compare the judges that the page offers: of very many items that takes seconds."""
+    for first, second in islice(pairs_of_judges(catalogue), MOST_PAIRS):
+        compare_judges(catalogue, first, second)
 
 
 async def chosen_pair(request: Request) -> Response:
