@@ -26,6 +26,9 @@ from pnyx.models.http import addresses
 
 SOURCE = Path(pnyx.__file__).parent
 METHODS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"}
+CALLS = re.compile(rf"\.\s*(?:{'|'.join(sorted(METHODS))}|compile)\b")
+REGEX = re.compile(r"\bre\s*\.")
+"""What a file holds that calls an expression, or makes one: no other is read as a tree."""
 SIZE = 3000
 SUSPICIOUS = 0.006
 """Seconds of processor time. On 3,000 characters a linear expression needs some 0.0003."""
@@ -44,20 +47,27 @@ class Found:
 
 def collect() -> tuple[list[Found], list[str]]:
     """Return all expressions, and the places of those that are made of something unknown."""
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+    sources = {path: path.read_text("utf-8") for path in sorted(SOURCE.rglob("*.py"))}
+    trees = {
+        path: list(ast.walk(ast.parse(source)))
+        for path, source in sources.items()
+        if CALLS.search(source)
+    }
     used: dict[str, set[str]] = {}
-    for node in (node for tree in trees.values() for node in ast.walk(tree)):
+    for node in (node for nodes in trees.values() for node in nodes):
         if isinstance(node, ast.Attribute) and node.attr in METHODS:
             owner = getattr(node.value, "id", getattr(node.value, "attr", ""))
             used.setdefault(owner, set()).add(node.attr)
     found, unknown = [], []
-    for path, tree in trees.items():
+    for path, nodes in trees.items():
+        if not REGEX.search(sources[path]):
+            continue
         names = {
             node.value: node.targets[0].id
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         }
-        for node in filter(_is_regex_call, ast.walk(tree)):
+        for node in filter(_is_regex_call, nodes):
             try:
                 pattern = _compiled(node, path)
             except NameError:

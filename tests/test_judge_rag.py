@@ -426,23 +426,34 @@ def test_the_task_reads_documents_with_and_without_ids(tmp_path: Path) -> None:
 # --- the packaged language model
 
 
-ONE_OF_EACH_FORM = (
-    "direct static-rubric query-rubric rag-rubric rag-direct listwise-rag-fine".split()
-)
+def one_of_each_form() -> list[Any]:
+    """Return a format of each form, and who answers.
+
+    The packaged model takes 10 seconds and more for each, so that it answers where forms differ
+    in kind: in a rubric of fixed questions, in nuggets that it makes itself, in a list.
+    """
+    names = "direct static-rubric query-rubric rag-rubric rag-direct listwise-rag-fine".split()
+    marks = [needs_local, pytest.mark.slow]
+    return [pytest.param(name, None, id=f"{name}-served") for name in names] + [
+        pytest.param(name, "local", id=name, marks=marks)
+        for name in ("static-rubric", "query-rubric", "listwise-rag-fine")
+    ]
 
 
-@pytest.mark.slow
-@needs_local
-@pytest.mark.parametrize("name", ONE_OF_EACH_FORM)
-def test_the_packaged_model_answers_in_every_form(name: str, tmp_path: Path) -> None:
-    """Its verdicts mean nothing, but they are read, normalised and kept."""
+@pytest.mark.parametrize(("name", "llm"), one_of_each_form())
+def test_a_model_answers_in_every_form(name: str, llm: str | None, tmp_path: Path) -> None:
+    """The packaged model's verdicts mean nothing, but they are read, normalised and kept."""
     item = {name: ITEM[name] for name in ("id", "query", "argument")}
     item |= {"documents": ["Buses filled up."], "dimensions": ["groundedness"]}
     path, out = write(tmp_path / "i.jsonl", item), tmp_path / "r"
     more = ("--nuggets", "1") if "-rubric" in name and name != "static-rubric" else ()
-    assert run(path, "--llm", "local", "--format", name, *more, "--out", str(out)) == 0
-    (row,) = answers(out).values()
-    assert 0 <= row["normalised"] <= 1
-    offline = ("--from-store", "--out", str(tmp_path / "again"))
-    assert run(path, "--llm", "local", "--format", name, *more, *offline) == 0
+    with ChatServer() as server:
+        asking = (path, "--llm", llm or server.spec, "--format", name, *more)
+        assert run(*asking, "--out", str(out)) == 0
+        (row,) = answers(out).values()
+        assert 0 <= row["normalised"] <= 1
+        calls = len(server.asked())
+        assert (calls == 0) == (llm == "local")
+        assert run(*asking, "--from-store", "--out", str(tmp_path / "again")) == 0
+        assert len(server.asked()) == calls
     assert answers(tmp_path / "again")["1", "groundedness"]["value"] == row["value"]
