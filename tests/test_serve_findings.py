@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import html as htmllib
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from pnyx.serve.inspecting.catalogue import NotThereError
 from pnyx.serve.inspecting.opening import open_catalogue
 from pnyx.serve.inspecting.pages import addresses, all_pages, resolve
 from pnyx.serve.rendering import Links, Site, render
+from view_results import run
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> javascript:alert(3) \u202egnp."
 SENTENCES = (0, 2, 4, 6, 9)
@@ -36,12 +34,11 @@ ITEMS = (
 
 
 def run_pnyx(folder: Path, *args: object, status: tuple[int, ...] = (0,)) -> None:
-    command = [sys.executable, "-m", "pnyx", *map(str, args)]
-    env = {**os.environ, "PNYX_STORE": str(folder / "store.sqlite")}
-    done = subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode in status, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("PNYX_STORE", str(folder / "store.sqlite"))
+        patch.delenv("PNYX_LLM", raising=False)
+        assert run(*args)[0] in status
 
 
 def verdict_of(prompt: str) -> str:
@@ -71,7 +68,7 @@ def two_runs(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def results(made_once):
+def results(made_once, run_once):
     """Two runs judged by a model and by the packaged judges, and items judged by both."""
     return made_once("findings", make_results)
 
