@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from pnyx.models.embed.encoder import open_session as _open_session
@@ -79,11 +82,35 @@ class _Remembering:
         return getattr(self._session, name)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _sessions_that_remember(tmp_path_factory):
-    """From the first test on: what is packaged is opened once a process, whoever asks first."""
+@pytest.fixture(scope="session")
+def of_all_workers(tmp_path_factory) -> Path:
+    """A folder of this test run, the same for each worker."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "networks"
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def made_once(of_all_workers):
+    """`made_once(NAME, MAKE)`: a folder that MAKE filled, once for all workers; only read it."""
+
+    def made_once(name: str, make: Callable[[Path], object]) -> Path:
+        folder = of_all_workers / name
+        with FileLock(f"{folder}.lock"):
+            done = Path(f"{folder}.done")
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed at it
+                folder.mkdir()
+                make(folder)
+                done.touch()
+        return folder
+
+    return made_once
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _sessions_that_remember(of_all_workers):
+    """From the first test on: what is packaged is opened once a process, whoever asks first."""
+    folder = of_all_workers / "networks"
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         opener = "pnyx.models.embed.encoder.open_session"

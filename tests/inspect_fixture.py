@@ -61,7 +61,7 @@ def make_results(place: Path) -> Path:
             "side": "pro" if n % 2 else "con",
         }
         for n, one in enumerate(arguments)
-        if one["id"].endswith(("-01", "-02", "-03"))
+        if one["id"].endswith(("-01", "-02"))
     ]
     texts[1]["text"] += " REFUSE"
     texts[2]["id"] = HOSTILE

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import html as htmllib
 import json
-import os
 import re
-import subprocess
-import sys
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from pnyx.serve.inspecting.catalogue import NotThereError
 from pnyx.serve.inspecting.opening import open_catalogue
 from pnyx.serve.inspecting.pages import addresses, all_pages, resolve
 from pnyx.serve.rendering import Links, Site, render
+from view_results import run
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> javascript:alert(3) \u202egnp."
 SENTENCES = (0, 2, 4, 6, 9)
@@ -35,12 +34,11 @@ ITEMS = (
 
 
 def run_pnyx(folder: Path, *args: object, status: tuple[int, ...] = (0,)) -> None:
-    command = [sys.executable, "-m", "pnyx", *map(str, args)]
-    env = {**os.environ, "PNYX_STORE": str(folder / "store.sqlite")}
-    done = subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode in status, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("PNYX_STORE", str(folder / "store.sqlite"))
+        patch.delenv("PNYX_LLM", raising=False)
+        assert run(*args)[0] in status
 
 
 def verdict_of(prompt: str) -> str:
@@ -70,9 +68,12 @@ def two_runs(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def results(made_once, run_once):
     """Two runs judged by a model and by the packaged judges, and items judged by both."""
-    folder = tmp_path_factory.mktemp("findings")
+    return made_once("findings", make_results)
+
+
+def make_results(folder: Path) -> None:
     bank = two_runs(folder)
     rows = [dict(zip(("id", "text", "statement", "group"), one, strict=True)) for one in ITEMS]
     text = "".join(json.dumps(row) + "\n" for row in rows)
@@ -85,7 +86,6 @@ def results(tmp_path_factory):
         model = ("--llm", server.spec)
         run_pnyx(folder, "judge", "support", "items.jsonl", *model, "--out", "said", status=(3,))
     run_pnyx(folder, "judge", "support", "items.jsonl", "--out", "told")
-    return folder
 
 
 @pytest.fixture
@@ -244,8 +244,6 @@ def test_a_packaged_judgement_shows_its_text_pair_and_threshold(catalogue):
 
 
 def test_a_file_that_holds_other_items_now_is_not_shown(results, catalogue, tmp_path):
-    import shutil
-
     copy = tmp_path / "folder" / "told"
     shutil.copytree(results / "told", copy)
     manifest = json.loads((copy / "manifest.json").read_text(encoding="utf-8"))
@@ -258,19 +256,23 @@ def test_a_file_that_holds_other_items_now_is_not_shown(results, catalogue, tmp_
     assert "holds other items now" in said
 
 
-def test_a_store_that_is_missing_is_said_and_another_can_be_named(catalogue, monkeypatch, tmp_path):
-    import shutil
-
+def test_a_store_that_is_missing_is_said_and_another_can_be_named(results, tmp_path, monkeypatch):
+    copy, store = tmp_path / "said", tmp_path / "store.sqlite"
+    shutil.copytree(results / "said", copy)
+    shutil.copy(results / "store.sqlite", store)
+    manifest = json.loads((copy / "manifest.json").read_text(encoding="utf-8"))
+    manifest["store"]["path"] = str(store)
+    (copy / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    monkeypatch.setenv("PNYX_CACHE", str(tmp_path / "cache"))
+    catalogue = open_catalogue([str(copy)])
     place = judgement_at(catalogue, "said", "1")
-    moved = shutil.move("store.sqlite", tmp_path / "moved.sqlite")
-    try:
-        said = words_of(page_of(catalogue, place))
-        assert "is not on this machine" in said
-        assert "--store FILE" in said
-        named = open_catalogue(catalogue_paths, store=str(moved))
-        assert "raw answer" in words_of(page_of(named, place))
-    finally:
-        shutil.move(moved, "store.sqlite")
+    assert "raw answer" in words_of(page_of(catalogue, place))
+    moved = store.rename(tmp_path / "moved.sqlite")
+    said = words_of(page_of(catalogue, place))
+    assert "is not on this machine" in said
+    assert "--store FILE" in said
+    named = open_catalogue([str(copy)], store=str(moved))
+    assert "raw answer" in words_of(page_of(named, place))
 
 
 catalogue_paths = ["llm", "packaged", "both.jsonl", "said", "told"]

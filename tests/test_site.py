@@ -14,7 +14,6 @@ from urllib.parse import unquote, urlsplit
 
 import click
 import pytest
-from filelock import FileLock
 
 import pnyx
 from pnyx.cli import COMMANDS
@@ -48,16 +47,12 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
+def site(made_once) -> Path:
     """The built site, once for all workers; notebooks are run by their own test."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
-    with FileLock(f"{folder}.lock"):
-        log = folder / "log"
-        if not log.exists():
-            folder.mkdir()
-            log.write_text(build(folder), encoding="utf-8")
-    if said := log.read_text("utf-8"):
+    folder = made_once(
+        "site", lambda place: (place / "log").write_text(build(place), encoding="utf-8")
+    )
+    if said := (folder / "log").read_text("utf-8"):
         pytest.fail(said, pytrace=False)
     return folder / "html"
 

@@ -26,13 +26,17 @@ pytestmark = pytest.mark.usefixtures("run_once")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(made_once):
     """A folder with results of every kind, made once."""
-    folder = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PNYX_STORE", str(folder / "store.sqlite"))
-        patch.delenv("PNYX_LLM", raising=False)
-        yield make_results(folder)
+        folder = made_once("catalogue", lambda place: make_here(place, patch))
+        yield folder / "results"
+
+
+def make_here(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("PNYX_STORE", str(folder / "store.sqlite"))
+    patch.delenv("PNYX_LLM", raising=False)
+    make_results(folder)
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ET
 from collections import Counter
 from html.parser import HTMLParser
@@ -37,14 +38,17 @@ OWN = ("quality", "perspectives", "calibration", "stress", "card", "figures", "t
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(made_once, tmp_path_factory, run_once):
+    """A folder with results of every kind, made once."""
     with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("inspected")
-        patch.setenv("PNYX_STORE", str(folder / "judgements"))
-        patch.setenv("PNYX_CACHE", str(folder / "cache"))
+        patch.setenv("PNYX_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.delenv("PNYX_LLM", raising=False)
-        make_results(folder)
-        yield folder
+        yield made_once("inspected", lambda folder: make_here(folder, patch))
+
+
+def make_here(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("PNYX_STORE", str(folder / "judgements"))
+    make_results(folder)
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +57,12 @@ def catalogue(place):
 
 
 @pytest.fixture(scope="module")
-def exported(place):
-    out = place / "out"
+def exported(made_once, place):
+    return made_once("exported", lambda out: export(place, out / "out")) / "out"
+
+
+def export(place: Path, out: Path) -> None:
     assert run("view", place / "results", "--export", out)[0] == 0
-    return out
 
 
 def shown(catalogue, path: str):
@@ -67,6 +73,10 @@ def shown(catalogue, path: str):
 def kept(catalogue, path: str, name: str) -> list[dict[str, str]]:
     text = "".join(shown(catalogue, path).files[name].parts())
     return list(csv.DictReader(io.StringIO(text)))
+
+
+def told_of(exported: Path) -> dict:
+    return json.loads((exported / "export.json").read_text(encoding="utf-8"))
 
 
 def rows_of(place: Path, name: str) -> list[dict]:
@@ -332,47 +342,53 @@ def test_names_of_an_export_differ_on_disks_that_tell_no_case(exported):
     names = [path.relative_to(exported).as_posix() for path in exported.rglob("*")]
     assert len({name.lower() for name in names}) == len(names)
     assert all(len(part) <= 120 for name in names for part in name.split("/"))
-    told = json.loads((exported / "export.json").read_text(encoding="utf-8"))
+    told = told_of(exported)
     assert set(told["files"]) == {n for n in names if (exported / n).is_file()}
     odd = ["A", "a", "Con", "con", "x.", "x", "index", "static", "a b", "A b", "ä", "Ä"]
     made = [Links("", files=True).path("topic", one) for one in odd]
     assert len({one.lower() for one in made}) == len(odd)
 
 
-def test_an_export_replaces_an_export_and_nothing_else(place, catalogue, exported):
+def test_an_export_replaces_an_export_and_nothing_else(place, catalogue, exported, tmp_path):
     site = site_of([str(place / "results")], all_pages())
-    first = (exported / "index.html").read_bytes()
-    (exported / "own.txt").write_text("mine", encoding="utf-8")
+    out = tmp_path / "out"
+    shutil.copytree(exported, out)
+    (out / "own.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match=r"holds own\.txt, which no export wrote"):
-        export_pages(catalogue, site, exported)
-    (exported / "own.txt").unlink()
-    found = export_pages(catalogue, site, exported)
-    assert (exported / "index.html").read_bytes() == first
-    assert sum(found.pages.values()) > 100
-    other = place / "other"
+        export_pages(catalogue, site, out)
+    (out / "own.txt").unlink()
+    (out / "index.html").write_text("old", encoding="utf-8")
+    every = export_pages(catalogue, site, out, most=None)
+    assert (out / "index.html").read_bytes() == (exported / "index.html").read_bytes()
+    assert sum(every.pages.values()) > 100
+    assert every.left_out == {}
+    assert every.pages == told_of(exported)["pages"]
+    other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.txt").write_text("mine", encoding="utf-8")
     assert run("view", place / "results", "--export", other)[0] == 2
     assert [one.name for one in other.iterdir()] == ["thesis.txt"]
 
 
-def test_pages_of_judgements_are_limited_and_counted(place, catalogue):
+def test_pages_of_judgements_are_limited_and_counted(place, catalogue, exported, tmp_path):
     site = site_of([str(place / "results")], all_pages())
-    few = export_pages(catalogue, site, place / "few", most=100)
-    every = export_pages(catalogue, site, place / "every", most=None)
-    assert every.left_out == {}
+    few = export_pages(catalogue, site, tmp_path / "few", most=100)
+    every = told_of(exported)["pages"]
+    assert few.pages["judgement"] == 100
+    assert few.left_out["judgement"] > 0
     for name, count in few.left_out.items():
-        assert few.pages[name] + count == every.pages[name], name
-    text = (place / "few" / "left-out.html").read_text(encoding="utf-8")
+        assert few.pages[name] + count == every[name], name
+    text = (tmp_path / "few" / "left-out.html").read_text(encoding="utf-8")
     for count in few.left_out.values():
         assert f"{count:,}" in text
 
 
-def test_an_export_without_texts_has_none(place, monkeypatch):
+def test_an_export_without_texts_has_none(place, monkeypatch, tmp_path):
     monkeypatch.setenv("PNYX_NO_TEXT", "1")
-    assert run("view", place / "results", "--export", place / "bare")[0] == 0
+    args = ("--export", tmp_path / "bare", "--judgements", 200)
+    assert run("view", place / "results", *args)[0] == 0
     texts = [one["text"] for one in lines_of(place / "few.jsonl")]
-    said = "".join(one.read_text(encoding="utf-8") for one in (place / "bare").rglob("*.html"))
+    said = "".join(one.read_text(encoding="utf-8") for one in (tmp_path / "bare").rglob("*.html"))
     assert [text for text in texts if text[:60] in said] == []
     assert "Mean rating" in said or "mean rating" in said
     assert "Cogency" in said  # names of dimensions are no texts
