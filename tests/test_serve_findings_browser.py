@@ -50,6 +50,8 @@ def test_from_a_report_to_the_exact_prompt_and_on(browser, address):
     page.keyboard.press("k")
     page.wait_for_url(at)
     page.get_by_role("link", name="sentence 2").first.click()
+    page.wait_for_url("**/sentence/llm/run-a/7/2")
+    page.wait_for_load_state()
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/sentence/llm/run-a/7/3")
     watched.check(address)
