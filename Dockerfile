@@ -12,12 +12,12 @@ RUN pip install --no-cache-dir --constraint constraints.txt '.[autojudge,serve]'
 
 FROM python:3.11-slim
 COPY --from=build /opt/pnyx /opt/pnyx
-RUN useradd --uid 10001 --create-home pnyx && install --directory --owner pnyx /work
+RUN useradd --uid 10001 --create-home pnyx && install --directory --owner pnyx /data
 ENV PATH=/opt/pnyx/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     NUMBA_CACHE_DIR=/tmp/numba \
-    PNYX_STORE=/work/.pnyx/store.sqlite
+    PNYX_STORE=/data/.pnyx/store.sqlite
 USER pnyx
-WORKDIR /work
+WORKDIR /data
 ENTRYPOINT ["pnyx"]
 CMD ["--help"]
