@@ -6,13 +6,16 @@ trusted. Standard output carries the protocol alone.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from pnyx._version import __version__
 from pnyx.errors import MissingExtra, PnyxError
-from pnyx.serve.api.rows import AnswersRow, FacetRow, MeasureRow, Stance
+from pnyx.serve.api.found_rows import FacetRow, Stance
+from pnyx.serve.api.rows import AnswersRow, MeasureRow
 from pnyx.serve.asking.choices import LONGEST, MOST_ITEMS
 
 if TYPE_CHECKING:
@@ -205,16 +208,21 @@ def build_mcp(service: AskService) -> MCPServer:
     server: Any = MCPServer(
         f"pnyx {service.name}", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
     )
-    for tool in _tools(service):
+    tools = _Tools(service)
+    for tool in (tools.search, tools.perspectives, tools.argue, tools.judge):
         server.tool(annotations=reading)(tool)
     made: MCPServer = server
     return made
 
 
-def _tools(service: AskService) -> list[Any]:
-    from mcp.server.mcpserver.exceptions import ToolError
+class _Tools:
+    """The tools, each a method; a model reads their docstrings and the descriptions of fields."""
+
+    def __init__(self, service: AskService) -> None:
+        self._service = service
 
     async def search(
+        self,
         question: Question,
         k: Annotated[int, Field(ge=1, le=_MOST, description="How many documents.")] = 5,
         stance: Annotated[
@@ -224,12 +232,11 @@ def _tools(service: AskService) -> list[Any]:
     ) -> SearchResult:
         """Find the best documents on a question. Ask again with stance for what one side says."""
         row = {} if stance is None else {"stance": stance, "depth": 30}
-        try:
-            return _found(await service.search(question, row, k=k))
-        except PnyxError as error:
-            raise ToolError(str(error)) from error
+        with _told():
+            return _found(await self._service.search(question, row, k=k))
 
     async def perspectives(
+        self,
         question: Question,
         k: Annotated[int, Field(ge=1, le=_MOST, description="Documents held against them.")] = 10,
     ) -> Views:
@@ -237,12 +244,11 @@ def _tools(service: AskService) -> list[Any]:
 
         Search for the words of a view that is missing before you conclude that nothing supports it.
         """
-        try:
-            return _views(await service.perspectives(question, k=k))
-        except PnyxError as error:
-            raise ToolError(str(error)) from error
+        with _told():
+            return _views(await self._service.perspectives(question, k=k))
 
     async def argue(
+        self,
         question: Question,
         stance: Annotated[
             Literal["pro", "con", "both"], Field(description="Which side to argue.")
@@ -257,12 +263,11 @@ def _tools(service: AskService) -> list[Any]:
         It takes seconds, or minutes where a language model writes.
         """
         row = {"stance": stance, "points": points, "definition": definition}
-        try:
-            return _argument(await service.case(question, row))
-        except PnyxError as error:
-            raise ToolError(str(error)) from error
+        with _told():
+            return _argument(await self._service.case(question, row))
 
     async def judge(
+        self,
         task: Annotated[
             Task,
             Field(
@@ -283,12 +288,19 @@ def _tools(service: AskService) -> list[Any]:
         ],
     ) -> AnswersRow:
         """Ask the judge about texts. What is unscored has a reason, no value, and is no 'no'."""
-        try:
-            return AnswersRow.model_validate((await service.judge_items(task, items)).row())
-        except PnyxError as error:
-            raise ToolError(str(error)) from error
+        with _told():
+            return AnswersRow.model_validate((await self._service.judge_items(task, items)).row())
 
-    return [search, perspectives, argue, judge]
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Tell a model in one line what went wrong."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    try:
+        yield
+    except PnyxError as error:
+        raise ToolError(str(error)) from error
 
 
 def _cut(text: str) -> str:
