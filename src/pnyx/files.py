@@ -28,6 +28,7 @@ __all__ = [
     "clean_text",
     "clean_value",
     "decoded",
+    "disk_errors",
     "guarded",
     "json_line",
     "make_folder",
@@ -35,6 +36,7 @@ __all__ = [
     "own_folder",
     "parse_json_object",
     "read_head",
+    "read_json",
     "read_jsonl",
     "read_line_at",
     "read_lines",
@@ -44,6 +46,7 @@ __all__ = [
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Longest accepted line; a longer one is broken or hostile."""
+_LONGEST_JSON = 8 * MAX_LINE_BYTES
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -267,6 +270,18 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, parse_json_object(line, path=path, number=number)
 
 
+def read_json(path: str | Path) -> dict[str, Any] | None:
+    """Return the JSON object that a file of at most 128 MB holds; None where it holds none."""
+    place = Path(path)
+    try:
+        if not place.is_file() or place.stat().st_size > _LONGEST_JSON:
+            return None
+        found = json.loads(place.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def json_line(value: Any) -> str:
     """Encode one JSONL line (without newline): UTF-8, no NaN, the line ends U+2028/9 escaped."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -327,7 +342,7 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
     if not str(path):
         raise InputError("found an empty name, expected a file to write")
     target = Path(path)
-    with _disk_errors(path):
+    with disk_errors(path):
         if _device(target) is not None:
             with target.open("w", encoding="utf-8", newline="\n") as stream:
                 yield stream
@@ -349,7 +364,7 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
     if str(path) in ("", "-"):
         raise InputError(f"found {str(path)!r}, expected the name of a folder to write")
     target = Path(path)
-    with _disk_errors(path):
+    with disk_errors(path):
         if not replace:
             recover_folder(target)
             if os.path.lexists(target):
@@ -369,7 +384,8 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _disk_errors(path: str | Path) -> Iterator[None]:
+def disk_errors(path: str | Path) -> Iterator[None]:
+    """Tell what cannot be written, by its name: PnyxError."""
     try:
         yield
     except OSError as error:

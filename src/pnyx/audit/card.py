@@ -14,11 +14,11 @@ from pnyx._version import __version__
 from pnyx.audit.costs import cost_of
 from pnyx.audit.stress.trials import TRIALS
 from pnyx.errors import InputError, shorten
+from pnyx.files import read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.raters import measure_raters
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap
-from pnyx.runs.engine import read_json
 
 __all__ = ["LEAST_ALPHA", "MOST_ECE", "MOST_UNSCORED", "make_card"]
 

@@ -17,14 +17,14 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from pnyx.errors import InputError, ModelError, PnyxError, escaped, shorten
-from pnyx.files import atomic_text, json_line, make_folder
+from pnyx.errors import InputError, ModelError, shorten
+from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_json
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, answer_once, run_blocking
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.search.lexical.manifest import locked
 
-__all__ = ["BLOCK", "Journal", "answer_items", "item_bytes", "partial_of", "read_json"]
+__all__ = ["BLOCK", "Journal", "answer_items", "item_bytes", "partial_of"]
 
 BLOCK = 1024
 """Items given to a judge together: enough to keep every core or request busy, few enough to hold.
@@ -164,15 +164,6 @@ def item_bytes(item: JudgeQuestion) -> bytes:
     return repr(item).encode("utf-8", "surrogatepass") + carried.encode()
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
-    """Return the JSON object that a file holds; None where it holds none."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 class Journal:
     """The answers that are known; a context manager that holds its folder's lock.
 
@@ -202,11 +193,11 @@ class Journal:
         self.kept = self.damaged = self._known = 0
 
     def __enter__(self) -> Journal:
-        with self._errors():
+        with disk_errors(self.folder):
             make_folder(self.folder)
         try:
             self._open.enter_context(locked(self.folder, "these answers"))
-            with self._errors():
+            with disk_errors(self.folder):
                 self._begin()
         except BaseException:
             self._open.close()
@@ -279,7 +270,7 @@ class Journal:
         key = _key(item)
         content = f'{position}, "{key:016x}", {json_line(row)}]\n'.encode(errors="replace")
         line = _sealed(content)
-        with self._errors():
+        with disk_errors(self.folder):
             self._stream.write(line)
             self._stream.flush()
         self._place(position, self._end, key)
@@ -298,14 +289,6 @@ class Journal:
     def remove(self) -> None:
         """Remove the folder: the file is there."""
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            place = escaped(str(self.folder))
-            raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
 
 
 def _key(item: JudgeQuestion) -> int:

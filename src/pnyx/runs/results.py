@@ -16,13 +16,13 @@ from typing import Any, TypeAlias
 from pnyx._version import __version__
 from pnyx.corpora.documents.tables import require_parquet, write_parquet
 from pnyx.errors import InputError, PnyxError, escaped
-from pnyx.files import atomic_text, json_line, read_jsonl
+from pnyx.files import atomic_text, json_line, read_json, read_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answer_rows, tally
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.store.schema import now
 from pnyx.restricted import hides_text
-from pnyx.runs.engine import BLOCK, Journal, answer_items, item_bytes, partial_of, read_json
+from pnyx.runs.engine import BLOCK, Journal, answer_items, item_bytes, partial_of
 from pnyx.runs.pairs import PairSource
 
 __all__ = [

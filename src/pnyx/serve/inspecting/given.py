@@ -7,15 +7,15 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pnyx.corpora.reading import FORMATS, sniff
 from pnyx.errors import InputError, escaped
-from pnyx.files import MAX_LINE_BYTES, open_binary
+from pnyx.files import MAX_LINE_BYTES, open_binary, read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
 from pnyx.judge.reports.reading import REPORTS
 
-__all__ = ["Found", "Given", "read_document", "state_of", "what_is_given"]
+__all__ = ["Found", "Given", "state_of", "what_is_given"]
 
 MEASURES: Final = "measures.json"
 RESPONSES: Final = "responses.jsonl"
@@ -143,7 +143,7 @@ def _sources(path: Path) -> Iterator[Found]:
 
 def _of_folder(path: Path, depth: int) -> Iterator[Found]:
     """Yield the results that a folder is, then what else is in it."""
-    manifest = read_document(path / MANIFEST)
+    manifest = read_json(path / MANIFEST)
     if manifest is not None and manifest.get("format") == "pnyx-index":
         return
     entries = _entries(path)
@@ -195,7 +195,7 @@ def _of_file(path: Path) -> Found:
 
 def _kind(path: Path) -> tuple[str, str]:
     """Return how a file is read, and as which part; no kind, and what it is, if no results."""
-    document = read_document(path) if path.suffix == ".json" else None
+    document = read_json(path) if path.suffix == ".json" else None
     if document is not None:
         named = _BY_FORMAT.get(str(document.get("format")))
         fits = (kind for kind, keys in _DOCUMENTS if {*keys.split()} <= document.keys())
@@ -223,14 +223,3 @@ def _is_reports(path: Path) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(row, dict) and {"sentences", "nuggets", "run_id", "topic_id"} <= row.keys()
-
-
-def read_document(path: Path) -> dict[str, Any] | None:
-    """Return the object that a file of JSON is, if it is one."""
-    try:
-        if not path.is_file() or path.stat().st_size > 8 * MAX_LINE_BYTES:
-            return None
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.errors import InputError
+from pnyx.files import read_json
 from pnyx.judge.reports.records import JudgedReport
 from pnyx.serve.inspecting.building import Builder
-from pnyx.serve.inspecting.given import Found, read_document
+from pnyx.serve.inspecting.given import Found
 
 __all__ = [
     "ReportMeasures",
@@ -24,7 +25,7 @@ def read_own_measures(builder: Builder, source: int, found: Found) -> None:
     """Read the measures.json of a results folder."""
     path = found.files["measures"]
     builder.file(source, path, "measures")
-    document = read_document(Path(path))
+    document = read_json(Path(path))
     if document is None:
         raise InputError("is no JSON object, expected measures", path=path)
     read_measures(builder, source, document)

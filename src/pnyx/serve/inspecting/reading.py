@@ -11,13 +11,13 @@ from pnyx.corpora.base import MAX_DEPTH, check_depth, located
 from pnyx.corpora.benchmarks.responses import parse_response
 from pnyx.corpora.reading import FORMATS
 from pnyx.errors import InputError, shorten
-from pnyx.files import clean_text, decoded, parse_json_object, scan_raw_lines
+from pnyx.files import clean_text, decoded, parse_json_object, read_json, scan_raw_lines
 from pnyx.judge.reports.reading import judged_report_at
 from pnyx.judge.reports.records import JudgedReport, JudgedSentence
 from pnyx.records import SIDES
 from pnyx.restricted import hides_text
 from pnyx.serve.inspecting.building import SEARCHED, Builder
-from pnyx.serve.inspecting.given import Found, read_document
+from pnyx.serve.inspecting.given import Found
 from pnyx.serve.inspecting.measured import (
     ReportMeasures,
     read_board,
@@ -38,7 +38,7 @@ def read_source(builder: Builder, found: Found) -> None:
     with builder.source(found) as source:
         if found.problem:
             raise InputError(found.problem)
-        manifest = read_document(Path(found.files["manifest"])) if "manifest" in found.files else {}
+        manifest = read_json(Path(found.files["manifest"])) if "manifest" in found.files else {}
         _about(builder, source, manifest or {})
         READERS[found.kind](builder, source, found)
 
@@ -342,7 +342,7 @@ def _labels(builder: Builder, source: int, found: Found) -> None:
 def _document(builder: Builder, source: int, found: Found) -> None:
     (path,) = found.files.values()
     builder.file(source, path, "document")
-    document = read_document(Path(path)) or {}
+    document = read_json(Path(path)) or {}
     judge = document.get("judge")
     judge = judge.get("name", "") if isinstance(judge, dict) else judge or ""
     builder.about(source, task=str(document.get("task") or ""), judge=str(judge))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import InputError, escaped
-from pnyx.files import read_jsonl
+from pnyx.files import read_json, read_jsonl
 from pnyx.restricted import hides_text
 from pnyx.serve.inspecting.calibrations import (
     agreement_sections,
@@ -16,7 +16,6 @@ from pnyx.serve.inspecting.calibrations import (
 )
 from pnyx.serve.inspecting.catalogue import NotThereError
 from pnyx.serve.inspecting.figures import Figure, Section, file_name, files_of
-from pnyx.serve.inspecting.given import read_document
 from pnyx.serve.inspecting.pages import Address, Page, Shown
 from pnyx.serve.inspecting.stress import examples_of, trial_section, trials_table
 from pnyx.view.card import card_sections
@@ -37,7 +36,7 @@ def _documents(source: Source) -> Iterator[tuple[str, Row]]:
     """Yield (part, JSON document) of each file of a source that is one."""
     for part in ("document", "measures", "summary"):
         path = source.files.get(part)
-        found = read_document(Path(path)) if path else None
+        found = read_json(Path(path)) if path else None
         if found is not None:
             yield part, found
 

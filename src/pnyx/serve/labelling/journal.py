@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Final
 
-from pnyx.errors import InputError, PnyxError, escaped
-from pnyx.files import atomic_text, json_line, make_folder
-from pnyx.runs.engine import read_json
+from pnyx.errors import InputError
+from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_json
 from pnyx.search.lexical.manifest import locked, to_disk
 from pnyx.serve.labelling.book import Act
 
@@ -58,11 +57,11 @@ class Journal:
         if self.labels.exists() and not manifest.exists():
             problem = "exists already, and pnyx label did not write it: name another file"
             raise InputError(problem, path=self.labels)
-        with self._errors():
+        with disk_errors(self.folder):
             make_folder(self.folder, 0o700)
         try:
             self._open.enter_context(locked(self.folder, "these labels"))
-            with self._errors():
+            with disk_errors(self.folder):
                 self._begin(manifest)
         except BaseException:
             self._open.close()
@@ -131,7 +130,7 @@ class Journal:
     def add(self, act: Act) -> None:
         """Write down an act; it is on the disk when this returns, or not there at all."""
         line = (json_line(act.row()) + "\n").encode("utf-8", "replace")
-        with self._errors():
+        with disk_errors(self.folder):
             try:
                 self._stream.write(line)
                 to_disk(self._stream)
@@ -140,14 +139,6 @@ class Journal:
                     self._stream.truncate(self._end)
                 raise
         self._end += len(line)
-
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            place = escaped(str(self.folder))
-            raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
 
 
 def _shown(value: Any) -> str:
