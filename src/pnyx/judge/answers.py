@@ -47,7 +47,8 @@ NOTES: dict[str, str] = {
     "probability for each document it was held against, by number",
     "counted": "of a rating by support: dimension -> how many verdicts are scored, and of how many",
     "yes": "of a rating by support: dimension -> share of the scored verdicts that are yes",
-    "other": "of a rating of two texts: dimension -> the number for the second text",
+    "other": "of a rating of two texts: dimension -> the number for the second text; as the "
+    "value, the mean of both orders where both were asked",
     "missing": "of a ranking: positions that the reply left out; they keep their order, last",
     "repeated": "of a ranking: positions named twice; the first counts",
     "invented": "of a ranking: how many names stand for no text",
