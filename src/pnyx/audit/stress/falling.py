@@ -12,7 +12,7 @@ from pnyx.audit.stress.reading import Said, goodness
 from pnyx.audit.stress.sheet import Outcome, Sheet, Summary
 from pnyx.judge.questions import Ranking, Support
 from pnyx.measure.answers.trials import Decline
-from pnyx.measure.core.base import Measured
+from pnyx.measure.core.base import Measured, told_apart
 
 __all__ = ["sum_declining", "sum_joint"]
 
@@ -68,11 +68,12 @@ def _judged(curve: Decline, unit: str, least: float) -> tuple[Outcome, list[dict
         return "unscored", []
     what = "irrelevant documents" if unit == "share" else "contradicted sentences"
     low, high = (fall.value if end is None else end for end in (fall.low, fall.high))
+    shown = told_apart(fall.value, least)
     if high < least or fall.value <= 0:
-        said = f"the score does not fall by {least:g} with {what}: {fall.value:.3f} in all"
+        said = f"the score does not fall by {least:g} with {what}: {shown} in all"
         return "failed", [{"code": "insensitive", "said": said}]
     if low <= 0 or fall.value < least:
-        said = f"it is not shown that the score falls by {least:g} with {what}: {fall.value:.3f}"
+        said = f"it is not shown that the score falls by {least:g} with {what}: {shown}"
         return "unclear", [{"code": "not shown", "said": said}]
     if not curve.strictly:
         said = f"the score does not fall at every step of more {what}"

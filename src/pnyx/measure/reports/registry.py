@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pnyx.judge.reports.records import JudgedReport
 from pnyx.measure.core.base import Measured
+from pnyx.measure.core.intervals import UNIT, Range
 from pnyx.measure.reports import nuggets, sentences
 
 __all__ = ["MAIN", "REPORT_MEASURES", "ReportMeasure", "measure_report"]
@@ -73,6 +74,11 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
     "citations": ReportMeasure(sentences.citations, "reports", high=_ANY),
     "cited_documents": ReportMeasure(sentences.cited_documents, "reports", high=_ANY),
 }
+
+RANGES: list[Range | None] = [
+    UNIT if (one.low, one.high) == UNIT else None for one in REPORT_MEASURES.values()
+]
+"""The range of each, in order: None where it has no greatest or least value."""
 
 MAIN: tuple[str, ...] = tuple(name for name, one in REPORT_MEASURES.items() if one.main)
 
