@@ -256,7 +256,7 @@ class Tuned:
             },
             **row_of(self, "settings"),
             "test": {"method": f"paired {tuning.test}", "comparisons": 1},
-            "interval": tuning.bootstrap.row("percentile bootstrap over topics"),
+            "interval": tuning.bootstrap.row("bootstrap over topics"),
         }
 
 

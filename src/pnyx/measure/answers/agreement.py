@@ -85,7 +85,7 @@ class Agreement(Result):
     def row(self) -> dict[str, Any]:
         """Return the object of `measures.json` (docs/measures.md)."""
         clusters = {"clusters": self.clusters, "clustered_by": self.clustered_by}
-        interval = self.bootstrap.row("percentile cluster bootstrap", **clusters)
+        interval = self.bootstrap.row("cluster bootstrap", **clusters)
         found = {
             "task": self.joined.task,
             "judge": self.joined.judge,

@@ -112,7 +112,7 @@ class RaterAgreement(Result):
             "measures": plain(self.compared[0].mean) if self.compared else {},
             "compared": [one.row() for one in self.compared],
             "unscored": self.unscored,
-            "interval": self.bootstrap.row("percentile cluster bootstrap", **facts),
+            "interval": self.bootstrap.row("cluster bootstrap", **facts),
         }
 
 

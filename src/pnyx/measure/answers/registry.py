@@ -55,8 +55,8 @@ def _both(gold: GoldColumn, score: ScoreColumn) -> Inputs:
 class Spread:
     """What an interval is drawn by besides the draws; see `pnyx.measure.core.intervals`.
 
-    `bias` is how far, at most, a sample of this size puts the value above the truth; below, if
-    negative.
+    `unseen` is the weight of one more pair on which the loss is 1. `bias` is how far, at most, a
+    sample of this size puts the value above the truth; below, if negative.
     """
 
     bounds: Range | None = UNIT
@@ -66,11 +66,11 @@ class Spread:
 
     def interval(self, value: float, drawn: Floats, clusters: int, bootstrap: Bootstrap) -> Bounds:
         """Return the interval of a value with these draws."""
-        units = None if self.units is None else min(self.units, clusters)
+        units = clusters if self.units is None else min(self.units, clusters)
+        unseen = self.unseen * ((1 - value) / (self.units or clusters)) ** 2
         low, high = interval_of(
-            value, drawn, clusters, bootstrap,
-            bounds=self.bounds, units=units, unseen=self.unseen,
-        )  # fmt: skip
+            value, drawn, clusters, bootstrap, bounds=self.bounds, units=units, unseen=unseen
+        )
         if low is None or high is None:
             return None, None
         if self.bounds is None:

@@ -181,7 +181,7 @@ class Thresholds(Result):
             "thresholds": self.thresholds.rows("threshold"),
             "cutoffs": self.cutoffs.rows("k"),
             **row_of(self, "best_threshold best_cutoff gain per_question"),
-            "interval": self.bootstrap.row("percentile cluster bootstrap", clusters=clusters),
+            "interval": self.bootstrap.row("cluster bootstrap", clusters=clusters),
         }
 
 

@@ -167,7 +167,7 @@ def interval_of(
         bootstrap: its confidence counts.
         bounds: the range that the statistic cannot leave.
         units: how many observations show that it could be less than perfect, by default `clusters`.
-        unseen: weight of one more unit at the far bound, for losses that are rare and large.
+        unseen: variance that is added to that of the draws, for losses that are rare and large.
 
     Returns:
         Low and high; None for fewer than two clusters, where fewer than half the draws are defined,
@@ -187,9 +187,8 @@ def interval_of(
         return min(value, float(low)), max(value, float(high))
     low, high = bounds
     share = (value - low) / (high - low)
-    far = max(share, 1 - share) / max(clusters, 2)
-    variance = float(defined.var()) / (high - low) ** 2 * clusters / (clusters - 1)
-    variance += unseen * far * far
+    variance = float(defined.var()) * clusters / (clusters - 1) + unseen
+    variance /= (high - low) ** 2
     if min(share, 1 - share) <= 1e-12:
         z = NormalDist().inv_cdf(below)
         ends = _wilson(round(share), max(1.0, clusters if units is None else units), z)

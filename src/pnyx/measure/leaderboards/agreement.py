@@ -123,7 +123,7 @@ class LeaderboardsCompared(Result):
         return {
             "task": "compare",
             "comparisons": plain(self.comparisons),
-            "interval": self.bootstrap.row("percentile bootstrap over topics, runs, and both"),
+            "interval": self.bootstrap.row("bootstrap over topics, runs, and both"),
         }
 
 
