@@ -15,6 +15,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 
 __all__ = [
+    "YES_NO_TASKS",
     "Source",
     "Verdict",
     "counted_labels",
@@ -25,6 +26,10 @@ __all__ = [
     "shown_value",
     "yes_or_no",
 ]
+
+
+YES_NO_TASKS = ("nugget", "negative", "needs-citation", "unanswerable")
+"""Tasks of yes and no that are measured as support is, or as relevance, as one likes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +229,7 @@ def read_annotations(source: Source, *, judge: str | None = None) -> Iterator[Ve
 
 
 def _annotation(verdict: Verdict) -> Verdict:
-    if verdict.task not in ("", "relevance"):
+    if verdict.task not in ("", "relevance", *YES_NO_TASKS):
         raise InputError(f"task: found {shorten(verdict.task, 40)!r}, expected relevance")
     value, probability = yes_or_no(verdict.value), verdict.probability
     if value is not None and probability is None:

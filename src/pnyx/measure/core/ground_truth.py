@@ -12,6 +12,7 @@ from pnyx.corpora import read_qrels
 from pnyx.corpora.base import located
 from pnyx.errors import InputError, shorten
 from pnyx.judge.verdicts import (
+    YES_NO_TASKS,
     Source,
     Verdict,
     counted_labels,
@@ -46,9 +47,12 @@ _WORDS = {"yes": 1.0, "true": 1.0, "partially": 0.5, "no": 0.0, "false": 0.0}
 _LARGEST = 1e9
 """Larger ratings, gains and labels are refused; their squares would lose all precision."""
 
-_MEASURED_AS = dict.fromkeys(("support", "perspectives", "stance"), "support")
-_MEASURED_AS |= {"relevance": "relevance", "quality": "quality"}
-"""Task of answers -> what they are measured as."""
+_TAKEN: Mapping[str, tuple[str, ...]] = {
+    "support": ("support", "perspectives", "stance", *YES_NO_TASKS),
+    "relevance": ("relevance", *YES_NO_TASKS),
+    "quality": ("quality",),
+}
+"""What is measured -> tasks whose answers can be; the first that takes a task is the usual one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,14 +222,14 @@ def join_labels(
             judges', or no answer has a label.
         ValueError: there is no such task.
     """
-    if task is not None and task not in _MEASURED_AS.values():
+    if task is not None and task not in _TAKEN:
         raise ValueError(f"no task {task!r}, expected support, relevance or quality")
     first = ""
 
     def checked(one: Verdict) -> Verdict:
         nonlocal task, first
-        task = task or _MEASURED_AS.get(one.task) or "support"
-        allowed = [name for name, of in _MEASURED_AS.items() if of == task]
+        task = task or next((name for name, of in _TAKEN.items() if one.task in of), "support")
+        allowed = _TAKEN[task]
         if one.task not in allowed:
             problem = f"task: found {shorten(one.task, 40)!r}, expected {' or '.join(allowed)}"
             raise InputError(problem)
