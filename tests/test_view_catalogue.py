@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
 import shutil
 import time
 from pathlib import Path
@@ -20,7 +21,7 @@ from pnyx.serve.inspecting.opening import Current, open_catalogue
 from pnyx.serve.inspecting.pages import addresses, all_pages, resolve
 from pnyx.serve.inspecting.records import Filter
 from pnyx.serve.rendering import Links, Site, render, slug
-from view_results import make_results, write
+from view_results import make_results, run, write
 
 pytestmark = pytest.mark.usefixtures("run_once")
 
@@ -141,6 +142,22 @@ def test_judged_reports_are_measured_as_pnyx_measure_does(made, catalogue):
     for one in catalogue.values(source="judged", run=told["run"]):
         for key in ("value", "low", "high", "scored", "asked"):
             assert getattr(one, key) == told["measures"][one.measure][key], (one.measure, key)
+
+
+def test_reports_in_any_order_have_the_intervals_of_pnyx_measure(made, tmp_path):
+    (row,) = map(json.loads, (made / "judged/reports.jsonl").read_text().splitlines())
+    topics = [f"t{n}" for n in random.Random(4).sample(range(12), 12)]
+    rows = [
+        {**row, "topic_id": topic, "sentences": row["sentences"][: 1 + int(topic[1:]) % 10]}
+        for topic in topics
+    ]
+    path = write(tmp_path / "reports.jsonl", rows)
+    told = json.loads(run("measure", "report", path, "--json")[1])["runs"][0]["measures"]
+    found = open_catalogue([str(path)]).values(run=row["run_id"])
+    assert len(found) > 5
+    for one in found:
+        for key in ("value", "low", "high", "scored", "asked"):
+            assert getattr(one, key) == told[one.measure][key], (one.measure, key)
 
 
 def test_a_reports_sentences_lead_to_what_was_judged_and_back(made, catalogue):
