@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ class Person:
         self.client = httpx2.Client(base_url=address, follow_redirects=True)
         OPEN.append(self.client)
         if token:
-            self.page = self.client.get("/", params={"token": token})
+            asked = self.client.get("/", params={"token": token}).text
+            self.page = self.client.get(unescape(re.search(r'id="sure" href="([^"]+)"', asked)[1]))
         else:
             self.page = self.client.post("/enter", data={"name": name})
         self.page.raise_for_status()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import socket
+
 import httpx2
 import pytest
 
@@ -15,7 +18,7 @@ from pnyx.serve.security import MAX_BODY
 starlette = pytest.importorskip("starlette", reason="starlette is not installed")
 
 
-def make_app(token: str = ""):
+def make_app(token: str = "", people: dict[str, str] | None = None):
     from starlette.responses import PlainTextResponse
     from starlette.routing import Route
 
@@ -34,7 +37,7 @@ def make_app(token: str = ""):
         Route("/bad", bad),
         Route("/v1/bad", bad),
     ]
-    return build_app(routes, Site("a <name>"), token=token)
+    return build_app(routes, Site("a <name>"), token=token, people=people)
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +87,7 @@ def test_only_names_of_this_machine_are_answered(plain):
         ({"sec-fetch-site": "same-site"}, False),
         ({"origin": "https://evil.example"}, False),
         ({"origin": "null"}, False),
+        ({"origin": "http://["}, False),
         ({"origin": "OWN"}, True),
     ],
 )
@@ -131,6 +135,66 @@ def test_a_token_opens_once_by_address_then_by_cookie(guarded):
         # The cookie opens, but not for another site's page.
         foreign = {"sec-fetch-site": "cross-site"}
         assert client.post("/echo", headers=foreign).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/doc/%C4%B0?token=s3cret", "/doc/%C4%B0"),
+        ("/%5cexample.org/x?token=s3cret", "/example.org/x"),
+        ("/%5c/%5cexample.org/x?token=s3cret&q=%C4%B0", "/example.org/x?q=%C4%B0"),
+        ("//example.org/?token=s3cret", "/example.org/"),
+        ("/a%0d%0ax?token=s3cret", "/a%0D%0Ax"),
+    ],
+)
+def test_the_address_without_the_token_is_of_this_host(guarded, path, place):
+    answer = httpx2.get(guarded + path, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, place)
+
+
+def test_a_token_is_kept_for_https_alone_where_it_came_by_https(guarded):
+    for proto, secure in (("https", True), ("HTTPS, http", True), ("http", False), ("", False)):
+        sent = {"x-forwarded-proto": proto} if proto else {}
+        answer = httpx2.get(f"{guarded}/echo?token=s3cret", headers=sent, follow_redirects=False)
+        assert ("Secure" in answer.headers["set-cookie"]) == secure, proto
+
+
+def test_nobody_becomes_another_by_a_link_without_a_question():
+    people = {"t-boss": "organiser", "t-ann": "<ann>", "t-ben": "ben"}
+    with served(make_app("t-boss", people)) as address, httpx2.Client(base_url=address) as ben:
+        for link in ("/echo?token=t-ben", "/echo?token=t-ben&sure=made-up"):
+            asked = ben.get(link)
+            assert (asked.status_code, "Go on as ben?" in asked.text) == (200, True)
+            assert ben.get("/echo").status_code == 401
+        yes = re.search(r'id="sure" href="([^"]+)"', asked.text)[1].replace("&amp;", "&")
+        assert ben.get(yes).headers["location"] == "/echo"
+        assert ben.get("/echo").status_code == 200
+        assert ben.get("/echo?token=t-ben").status_code == 303  # it is signed in so
+        assert "Go on as &lt;ann&gt;?" in ben.get("/echo?token=t-ann").text
+        assert "t-ben" in ben.cookies["pnyx_token"]
+
+
+def test_who_sends_too_long_a_body_reads_why_it_is_refused(plain):
+    """As a client does that reads when all is sent."""
+    host, port = plain.base_url.host, plain.base_url.port
+    length = 8 * MAX_BODY
+    for head in (f"Content-Length: {length}", "Transfer-Encoding: chunked"):
+        with socket.create_connection((host, port), timeout=30) as client:
+            client.sendall(f"POST /echo HTTP/1.1\r\nHost: localhost\r\n{head}\r\n\r\n".encode())
+            if "chunked" in head:
+                chunk = b"x" * MAX_BODY
+                for _ in range(8):
+                    client.sendall(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+                client.sendall(b"0\r\n\r\n")
+            else:
+                client.sendall(b"x" * length)
+            assert client.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_a_method_that_is_not_taken_says_which_are(plain):
+    answer = plain.put("/echo")
+    assert answer.status_code == 405
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.org"])

@@ -27,6 +27,7 @@ __all__ = [
     "atomic_text",
     "clean_text",
     "clean_value",
+    "decode_json",
     "decoded",
     "disk_errors",
     "guarded",
@@ -261,6 +262,11 @@ def _no_constant(name: str) -> Any:
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 """`json.loads` with these would make one anew for each line."""
+
+
+def decode_json(text: str) -> Any:
+    """Return a JSON value; ValueError: it is none, or a number in it is none or out of range."""
+    return _DECODER.decode(text)
 
 
 def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -57,23 +57,28 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_js
         with Desk(chosen, questions, journal, share, suggested) as desk:
             app = build_labelling(desk, people, token=server.token or "")
             what = f"{len(questions)} items to label ({chosen.name}) into {own.out}"
-            with _ended_by_signals():
+            with _ended_by_signals() as ended:
                 run_app(app, server, what, say, tokens=people.tokens)
             found = desk.summary()
     line = "{answers} answers to {answered} of {items} items, by {annotators} annotators"
     print_result(found, f"{line.format(**found)}, in {escaped(own.out)}", as_json=as_json)
-    return 0
+    return 130 if ended else 0
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let Ctrl-C or SIGTERM end the server in good order: LABELS is written once more."""
+def _ended_by_signals() -> Iterator[list[str]]:
+    """Let Ctrl-C or SIGTERM end the server in good order: LABELS is written once more.
+
+    What is yielded is empty while neither came.
+    """
     import signal
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    ended: list[str] = []
     try:
-        with contextlib.suppress(KeyboardInterrupt):
-            yield
+        yield ended
+    except KeyboardInterrupt:
+        ended.append("interrupted")
     finally:
         signal.signal(signal.SIGTERM, before)
 

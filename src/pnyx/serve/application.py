@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ def build_app(
     site: Site,
     *,
     token: str = "",
-    others: Collection[str] = (),
+    people: Mapping[str, str] | None = None,
     lifespan: Lifespan | None = None,
     state: Callable[[], str] | None = None,
 ) -> Guard:
@@ -42,7 +42,7 @@ def build_app(
         routes: what it answers.
         site: what its pages show.
         token: what requests must bring; empty for none (see `Guard`).
-        others: further tokens that open it as well.
+        people: token -> name, where visitors have tokens of their own (see `Guard`).
         lifespan: what is open while it runs (Starlette's).
         state: what `/healthz` says in place of `ok`.
 
@@ -63,7 +63,7 @@ def build_app(
     )
     app.state.site, app.state.health = site, state or (lambda: "ok")
     # Outside of Starlette's own layers, whose answers it guards, too.
-    return Guard(app, token, others)
+    return Guard(app, token, people)
 
 
 def html(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
@@ -105,7 +105,10 @@ async def _failed(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
     said = getattr(error, "detail", "")
     standard = HTTPStatus(status).phrase
-    return _answer(request, status, said if said and said != standard else _WORDS.get(status, ""))
+    words = said if said and said != standard else _WORDS.get(status, "")
+    response = _answer(request, status, words)
+    response.headers.update(getattr(error, "headers", None) or {})  # a 405 says what is allowed
+    return response
 
 
 def _answer(request: Request, status: int, reason: str) -> Response:

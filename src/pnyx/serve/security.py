@@ -5,12 +5,15 @@ Plain ASGI, so that a stream passes as it is sent.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
-from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from html import escape
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final, TypeAlias
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 __all__ = ["COOKIE", "MAX_BODY", "POLICY", "Guard", "is_loopback"]
 
@@ -40,7 +43,13 @@ _KEPT: Final = frozenset({"cache-control"})
 MAX_BODY: Final = 1024 * 1024
 """Longest body of a request, in bytes."""
 
+_DRAINED: Final = 32 * MAX_BODY
+_DRAIN_SECONDS: Final = 10.0
+"""How much more of a body, and for how long, is read so that its sender gets to read why not."""
+
 COOKIE: Final = "pnyx_token"
+_ASKED: Final = "pnyx_asked"
+"""Cookie of a browser that was asked whether it is to be signed in."""
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN: Final = frozenset({"/healthz"})
 """Addresses that need no token."""
@@ -62,19 +71,19 @@ class Guard:
     - Without a token only requests to this machine's own names pass, so that no web page reaches
       the application by a name that it made lead here.
     - With one, a request brings it: `Authorization: Bearer TOKEN`, or the cookie that a visit of
-      any page with `?token=TOKEN` sets.
+      any page with `?token=TOKEN` sets; where tokens are people's, the visitor is asked first.
     - A request that changes something must not come from a page of another site.
     - Bodies are at most `MAX_BODY` bytes.
 
     Args:
         app: what answers.
         token: what a request must bring; empty for none.
-        others: further tokens that open it as well, where there is a first. Which one was brought
-            is told as `scope["pnyx.token"]`.
+        people: token -> name of who has it, `token` among them, where each visitor has one. Which
+            one was brought is told as `scope["pnyx.token"]`.
     """
 
-    def __init__(self, app: App, token: str = "", others: Collection[str] = ()) -> None:
-        self.app, self.token, self.others = app, token, tuple(others)
+    def __init__(self, app: App, token: str = "", people: Mapping[str, str] | None = None) -> None:
+        self.app, self.token, self.people = app, token, people or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -86,10 +95,15 @@ class Guard:
         request = _Request(scope)
         refusal = self._refusal(request)
         if refusal is not None:
+            if refusal[0] == 413:
+                await _drain(receive)
             await _answer(send, *refusal)
             return
         brought = self._brought(request)
         if self.token and "token" in request.query:
+            if brought in self.people and not request.is_sure(brought):
+                await _ask(send, request, self.people[brought])
+                return
             await _answer(send, 303, "", _signed_in(request, brought))
             return
         scope["pnyx.token"] = brought
@@ -109,7 +123,7 @@ class Guard:
 
     def _brought(self, request: _Request) -> str:
         """Return the first of the request's tokens that opens it; empty for none."""
-        known = (self.token, *self.others) if self.token else ()
+        known = (self.token, *self.people) if self.token else ()
         for one in request.tokens:
             for wanted in known:
                 if hmac.compare_digest(one.encode(), wanted.encode()):
@@ -122,6 +136,7 @@ class _Request:
 
     def __init__(self, scope: Scope) -> None:
         self.method, self.path = scope["method"], scope["path"]
+        self.scheme: str = scope.get("scheme", "http")
         self.headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
         self.authority = self.headers.get("host", "")
         self.query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
@@ -145,12 +160,36 @@ class _Request:
         scheme, _, bearer = self.headers.get("authorization", "").partition(" ")
         if scheme.casefold() == "bearer":
             yield bearer.strip()
+        if cookie := self.cookie(COOKIE):
+            yield cookie
+
+    def cookie(self, name: str) -> str:
         try:
-            cookie = SimpleCookie(self.headers.get("cookie", "")).get(COOKIE)
+            found = SimpleCookie(self.headers.get("cookie", "")).get(name)
         except CookieError:
-            cookie = None
-        if cookie is not None:
-            yield cookie.value
+            return ""
+        return "" if found is None else found.value
+
+    def is_sure(self, token: str) -> bool:
+        """Whether the visitor was asked and said yes, or is signed in with this token already."""
+        nonce = self.cookie(_ASKED).encode()
+        said = bool(nonce) and hmac.compare_digest(self.query.get("sure", "").encode(), nonce)
+        return said or hmac.compare_digest(self.cookie(COOKIE).encode(), token.encode())
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether a browser sent it over HTTPS, to a proxy that says so."""
+        via = self.headers.get("x-forwarded-proto") or self.scheme
+        return via.partition(",")[0].strip().casefold() == "https"
+
+    def address(self, **more: str) -> str:
+        """Return the address of the page, without a token.
+
+        It has one slash or backslash at most in front: browsers take two for another host.
+        """
+        kept = {k: v for k, v in self.query.items() if k not in ("token", "sure")} | more
+        place = "/" + quote(self.path.lstrip("/\\"), safe="/:@!$&'()*+,;=-._~")
+        return place + (f"?{urlencode(kept)}" if kept else "")
 
     @property
     def is_foreign(self) -> bool:
@@ -159,18 +198,53 @@ class _Request:
         if site is not None:
             return site not in ("same-origin", "none")
         origin = self.headers.get("origin")
-        return origin is not None and urlsplit(origin).netloc != self.authority
+        try:
+            return origin is not None and urlsplit(origin).netloc != self.authority
+        except ValueError:  # no address at all
+            return True
 
 
 def _signed_in(request: _Request, token: str) -> dict[str, str]:
     """Return the headers that keep the token in a cookie and lead to the page without it."""
-    rest = urlencode([(k, v) for k, v in request.query.items() if k != "token"])
-    # One slash: two would name another host.
-    place = "/" + request.path.lstrip("/") + (f"?{rest}" if rest else "")
-    cookie: SimpleCookie = SimpleCookie({COOKIE: token})
-    for name, value in (("httponly", True), ("samesite", "Strict"), ("path", "/")):
-        cookie[COOKIE][name] = value
-    return {"location": place, "set-cookie": cookie.output(header="").strip()}
+    return {"location": request.address(), "set-cookie": _cookie(request, COOKIE, token)}
+
+
+def _cookie(request: _Request, name: str, value: str) -> str:
+    cookie: SimpleCookie = SimpleCookie({name: value})
+    marks: dict[str, Any] = {"httponly": True, "samesite": "Strict", "path": "/"}
+    cookie[name].update(marks | ({"secure": True} if request.is_encrypted else {}))
+    return cookie.output(header="").strip()
+
+
+async def _ask(send: Send, request: _Request, name: str) -> None:
+    """Ask whether this browser is to be signed in; the link in the answer alone does it."""
+    nonce = secrets.token_urlsafe(16)
+    link = escape(request.address(token=request.query["token"], sure=nonce))
+    page = (
+        "<!doctype html><html lang=en><meta charset=utf-8><title>Sign in?</title>"
+        f"<h1>Go on as {escape(name)}?</h1><p>This link signs this browser in as "
+        f"<b dir=auto>{escape(name)}</b>: what is answered here will stand in that name.</p>"
+        f'<p><a id="sure" href="{link}">Yes, go on as {escape(name)}</a></p></html>'
+    )
+    headers = {
+        "content-type": "text/html; charset=utf-8",
+        "set-cookie": _cookie(request, _ASKED, nonce),
+    }
+    await _answer(send, 200, page, headers)
+
+
+async def _drain(receive: Receive) -> None:
+    """Read on, within bounds: who is still sending a body does not read why it was refused."""
+    left = _DRAINED
+    try:
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+    except TimeoutError:
+        return
 
 
 def _with_headers(send: Send) -> Send:
@@ -198,6 +272,7 @@ class _Bounded:
         if self.left < 0:
             from starlette.exceptions import HTTPException
 
+            await _drain(self.receive)
             raise HTTPException(413, f"the body is longer than {MAX_BODY:,} bytes")
         return message
 

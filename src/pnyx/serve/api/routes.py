@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pnyx.errors import InputError, ModelError, PnyxError, shorten
+from pnyx.files import decode_json
 from pnyx.search.plan import FOUND
 from pnyx.serve.asking.arguing import LeftError
 from pnyx.serve.asking.choices import open_fields, question_text
@@ -163,16 +164,12 @@ async def _body(request: Request) -> dict[str, Any]:
         found = shorten(kind or "none", 40)
         raise UnreadableError(f"content-type: found {found}, expected application/json")
     try:
-        asked = json.loads(await request.body(), parse_constant=_no_number)
+        asked = decode_json((await request.body()).decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise UnreadableError(f"the body is no JSON: {shorten(str(error))}") from error
     if not isinstance(asked, dict):
         raise UnreadableError("the body is no JSON object")
     return asked
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"found {text}, expected a number")
 
 
 async def while_there(request: Request, work: Awaitable[T]) -> T:

@@ -54,9 +54,9 @@ def build_labelling(desk: Desk, people: People, *, token: str = "") -> Guard:
         scripts=("labelling.js",),
     )
     pages = Pages(desk, people)
-    first, *others = people.tokens.values() if people.closed else [token]
+    names = {own: name for name, own in people.tokens.items()}
     routes = [*pages.routes(), *Organising(desk, people, pages).routes()]
-    return build_app(routes, site, token=first, others=others)
+    return build_app(routes, site, token=next(iter(names), token), people=names)
 
 
 @dataclass(frozen=True, slots=True)
