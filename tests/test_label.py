@@ -208,14 +208,44 @@ def test_a_full_disk_leaves_the_journal_as_it_was(tmp_path, monkeypatch):
         def full(handle):
             raise OSError(28, "No space left on device")
 
-        with monkeypatch.context() as broken:
-            broken.setattr("pnyx.search.lexical.manifest.os.fsync", full)
-            with pytest.raises(PnyxError, match="cannot be written: No space left"):
-                journal.add(second)
-        assert list(journal.acts()) == [first]
+        class Filled:
+            """The file on a disk that has room for ten bytes more."""
+
+            def __init__(self, stream):
+                self.stream, self.left = stream, 10
+
+            def write(self, line):
+                if not self.left:
+                    full(self)
+                taken, self.left = min(self.left, len(line)), max(0, self.left - len(line))
+                return self.stream.write(line[:taken])
+
+            def __getattr__(self, name):
+                return getattr(self.stream, name)
+
+        for broken in ("fsync", "write"):
+            with monkeypatch.context() as patch:
+                if broken == "fsync":
+                    patch.setattr("pnyx.serve.labelling.journal.os.fsync", full)
+                else:
+                    patch.setattr(journal, "_stream", Filled(journal._stream))
+                for _ in range(3):
+                    with pytest.raises(PnyxError, match="cannot be written: No space left"):
+                        journal.add(second)
+            assert list(journal.acts()) == [first]
+            assert (journal.folder / "acts.jsonl").read_bytes().endswith(b"\n")
         journal.add(second)
     with Journal(labels, {}) as journal:
         assert list(journal.acts()) == [first, second]
+
+
+def test_an_answer_after_the_judges_was_seen_says_so_also_after_an_undo():
+    book = Book()
+    said = Act("ann", "x", "answer", (0,), {"": True})
+    for act in (said, replace(said, does="undo")):
+        assert book.apply(act).was_answered
+    assert not book.state("ann", "x").answered
+    assert not book.apply(Act("ann", "y", "skip")).was_answered
 
 
 def test_two_processes_do_not_share_a_journal(tmp_path):

@@ -81,11 +81,14 @@ class State:
         said: the answer or skip that counts; None without one.
         draft: what was begun after it.
         version: how often the person did something to the item.
+        was_answered: whether there has been an answer, also one that was taken back: a judge's
+            answer was shown after it, if there is one.
     """
 
     said: Act | None = None
     draft: Act | None = None
     version: int = 0
+    was_answered: bool = False
 
     @property
     def latest(self) -> Act | None:
@@ -134,6 +137,7 @@ class Book:
         else:
             done.append(Done(act.item, state.said))
             state.said, state.draft = act, None
+            state.was_answered |= act.does == "answer"
         state.version += 1
         self.count += 1
         return state

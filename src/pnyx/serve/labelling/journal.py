@@ -11,12 +11,13 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from pnyx.errors import InputError
 from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_json
-from pnyx.search.lexical.manifest import locked, to_disk
+from pnyx.search.lexical.manifest import locked
 from pnyx.serve.labelling.book import Act
 
 __all__ = ["Journal", "journal_of"]
@@ -82,7 +83,9 @@ class Journal:
                 stream.flush()
                 os.fsync(stream.fileno())
             manifest.chmod(0o600)  # who reads it can label in anybody's name
-        self._stream: IO[bytes] = self._open.enter_context((self.folder / _ACTS).open("a+b"))
+        # Unbuffered: what a full disk refused would be written with the next line.
+        opened = (self.folder / _ACTS).open("a+b", buffering=0)
+        self._stream: FileIO = self._open.enter_context(opened)
         self._cut()
         handle = os.open(self.folder, os.O_RDONLY)  # so that the files' names are on the disk, too
         try:
@@ -116,24 +119,26 @@ class Journal:
 
     def acts(self) -> Iterator[Act]:
         """Yield what is there; InputError, with the line, where it is damaged."""
-        self._stream.seek(0)
         path = self.folder / _ACTS
-        for number, line in enumerate(self._stream, 1):
-            try:
-                row = json.loads(line)
-                if not isinstance(row, dict):
-                    raise ValueError
-                yield Act.of_row(row)
-            except (ValueError, RecursionError, InputError) as error:
-                raise InputError("is damaged", path=path, line=number) from error
+        with path.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                try:
+                    row = json.loads(line)
+                    if not isinstance(row, dict):
+                        raise ValueError
+                    yield Act.of_row(row)
+                except (ValueError, RecursionError, InputError) as error:
+                    raise InputError("is damaged", path=path, line=number) from error
 
     def add(self, act: Act) -> None:
         """Write down an act; it is on the disk when this returns, or not there at all."""
         line = (json_line(act.row()) + "\n").encode("utf-8", "replace")
         with disk_errors(self.folder):
             try:
-                self._stream.write(line)
-                to_disk(self._stream)
+                left = memoryview(line)
+                while left:  # a disk that is nearly full takes a part
+                    left = left[self._stream.write(left) :]
+                os.fsync(self._stream)
             except OSError:
                 with contextlib.suppress(OSError):
                     self._stream.truncate(self._end)

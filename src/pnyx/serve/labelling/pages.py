@@ -215,7 +215,7 @@ class Pages:
         comment, reason = act.comment, str(sent.get("reason", ""))
         if does == "skip" and reason in SKIPS:
             comment = comment if comment.startswith(reason) else f"{reason}: {comment}".rstrip(": ")
-        seen = self._judge(item) if known.answered else ""
+        seen = self._judge(item) if known.was_answered else ""
         return Act(
             who, question.id, does, act.marks, values, act.unsure and does != "skip", comment,
             seconds, form.shown, seen=seen,
