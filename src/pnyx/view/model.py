@@ -56,7 +56,7 @@ class StateWording:
 
 STATES: dict[State, StateWording] = {
     "quoted": StateWording(
-        "”",
+        "=",
         "quoted verbatim",
         "the sentence stands word for word in every passage it cites; whether it is true is not "
         "said",
@@ -140,7 +140,7 @@ MEASURES: dict[str, MeasureWording] = {
     "sentence_precision": MeasureWording(
         "Sentence precision",
         "Of the sentences that were scored, the share that each passage they cite supports (signs "
-        "✓ and ”). 1 means that every scored sentence is backed by all its sources; it does not "
+        "✓ and =). 1 means that every scored sentence is backed by all its sources; it does not "
         "mean that the sources are right.",
     ),
     "citation_precision": MeasureWording(
