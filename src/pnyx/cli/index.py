@@ -35,8 +35,8 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     add: str | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
     update: str | None = file_opt(
         None,
-        "Existing index to add features to, without a CORPUS: those that are named, else those that "
-        "it lacks of a new index or has for a part of its documents.",
+        "Existing index to add features to, without a CORPUS: those that are named, else those "
+        "that it lacks of a new index or has for a part of its documents.",
         metavar="FOLDER",
     )
     force: bool = opt(False, "Replace the index at --out once the new one's words are indexed.")
