@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -55,9 +56,11 @@ class _Remembering:
 
     on = False
 
-    def __init__(self, model: bytes, folder: Path):
-        self._session = _open_session(model)
+    def __init__(self, folder: Path, model: bytes, *tensors: dict[str, np.ndarray]):
+        self._session = _open_session(model, *tensors)
         self._model = hashlib.sha256(model)
+        for tensor in tensors[0].values() if tensors else ():
+            self._model.update(tensor)
         self._folder = folder
 
     def run(self, names, feeds):
@@ -114,7 +117,7 @@ def _sessions_that_remember(of_all_workers):
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         opener = "pnyx.models.embed.encoder.open_session"
-        patch.setattr(opener, lambda model: _Remembering(model, folder))
+        patch.setattr(opener, partial(_Remembering, folder))
         yield
 
 
