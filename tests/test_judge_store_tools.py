@@ -123,7 +123,8 @@ from pathlib import Path
 from pnyx.errors import PnyxError
 from pnyx.judge.store.rows import _adapters
 from pnyx.judge.store.maintenance import export_store, store_stats
-_adapters()  # imports all it needs
+_adapters()  # imports all it needs, as does the next line
+Path("/").as_uri()
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)
