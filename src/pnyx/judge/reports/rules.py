@@ -45,7 +45,7 @@ RULE_TASKS: Mapping[str, _Kind] = {
 
 
 @cache
-def _table(path: str | None) -> tuple[int, Mapping[str, Sequence[_Rule]]]:
+def _table(path: str | None = None) -> tuple[int, Mapping[str, Sequence[_Rule]]]:
     """Return the version of a file of rules, and its rules; the packaged one without a path."""
     packaged = resources.files("pnyx.judge.reports").joinpath("rules.toml")
     table = tomllib.loads((Path(path) if path else packaged).read_text("utf-8"))
@@ -72,7 +72,11 @@ class RuleJudge:
     """
 
     kinds: frozenset[type] = frozenset({Support})
-    card = "stated rules on English wording, not measured against people's labels"
+    card = (
+        "stated rules on English wording; negative statements: precision .96, recall .81 on 128 "
+        "held-out sentences, all written by one author (docs/benchmarks/reports.md); the need of a "
+        "citation: not measured"
+    )
 
     def __init__(self, path: str | None = None) -> None:
         self._version, self._rules = _table(path)
