@@ -24,14 +24,31 @@ __all__ = ["Gathered", "Query", "gather", "queries_of"]
 _MOST_QUERIES = 24
 """Searches for one request: a background may be a page long."""
 
+_TELLS = re.compile(
+    r"(?:i|we|my|our)\b(?!.{0,200}\b(?:know|want|wish|like|need|look|interest|learn|find|ask)).*[^?]$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A sentence of a problem statement that tells of its author and asks for nothing."""
+
+_HELD = 0.25
+"""The greatest share of a part's own words that a sentence may hold where there is no evidence on
+it. Chosen on the development half of benchmarks/reports/parts.tsv."""
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search: its text, how much it counts, and whether it can bring documents."""
+    """One search.
+
+    Attributes:
+        weight: how much it counts.
+        brings: whether it can bring documents.
+        part: whether it is a part of what the request asks for.
+    """
 
     text: str
     weight: float = 1.0
     brings: bool = True
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +61,8 @@ class Gathered:
         worth: document id -> what it counts, in [0, 1]: relevance, less for a low quality.
         queries: what was searched for; those that bring documents are the facets of the request.
         found: documents that any query found.
+        lacking: parts of the request on which there is no evidence; all, where there are no
+            documents.
         problems: what a reader must know, one line each.
     """
 
@@ -52,6 +71,7 @@ class Gathered:
     worth: dict[str, float]
     queries: tuple[Query, ...]
     found: int
+    lacking: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property
@@ -67,9 +87,10 @@ def queries_of(
 
     A sentence without a word of its own matter ("Please help.") is left out.
     """
-    parts = [request.title, *split_sentences(request.problem), *questions]
     general = [Query(request.asked, 2.0)] if request.problem else []
-    wanted = [Query(text) for text in parts]
+    asked = split_sentences(request.problem)
+    wanted = [Query(request.title), *(Query(text, part=not _TELLS.match(text)) for text in asked)]
+    wanted += map(Query, questions)
     if plan.background > 0:
         told = split_sentences(request.background)
         wanted += [Query(text, plan.background, brings=False) for text in told]
@@ -95,6 +116,7 @@ def gather(
     fused: dict[str, float] = {}
     relevance: dict[str, float] = {}
     known: dict[str, Evidence] = {}
+    without: list[str] = []
     for query, found in zip(queries, searches, strict=True):
         for hit in found.hits[: plan.retrieve]:
             place = query.weight / (RRF_CONSTANT + hit.rank)
@@ -102,11 +124,12 @@ def gather(
         if query.brings:
             hits = found.hits
             documents = searcher.engine.fetch([h.doc_id for h in hits[: plan.retrieve]])
-            for one, chance in zip(
-                documents, judge.chances(query.text, hits, documents), strict=True
-            ):
+            chances = judge.chances(query.text, hits, documents)
+            for one, chance in zip(documents, chances, strict=True):
                 known[one.id] = one
                 relevance[one.id] = max(relevance.get(one.id, 0.0), chance)
+            if query.part and max(chances, default=0.0) < plan.relevant:
+                without.append(query.text)
     kept = [doc_id for doc_id in fused if relevance.get(doc_id, 0.0) >= plan.relevant]
     kept.sort(key=lambda doc_id: (-fused[doc_id], doc_id))
     once = list({known[i].text: known[i] for i in reversed(kept)}.values())[::-1]
@@ -123,8 +146,26 @@ def gather(
         {one.id: worth[one.id] for one in chosen},
         tuple(queries),
         len(fused),
+        _lacking(without, request, chosen),
         problems,
     )
+
+
+def _lacking(
+    parts: Sequence[str], request: ReportRequest, documents: Sequence[Evidence]
+) -> tuple[str, ...]:
+    """Return the parts of which no sentence of the documents holds more than a few words.
+
+    Words of the request's title do not count: the documents are all about it.
+    """
+    held = [content_words(text) for one in documents for text in split_sentences(one.text)]
+    title = content_words(request.title)
+    found = []
+    for part in parts:
+        own = content_words(part) - title
+        if own and max((len(own & words) for words in held), default=0) <= _HELD * len(own):
+            found.append(part)
+    return tuple(found)
 
 
 def _different(
