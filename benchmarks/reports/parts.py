@@ -12,6 +12,7 @@ import csv
 import sys
 import tempfile
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
@@ -21,12 +22,14 @@ from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
 from pnyx.corpora import ReportRequest
 from pnyx.corpora.bundled import load_example
+from pnyx.judge.base import run_blocking
 from pnyx.measure.core.intervals import share_of
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
 from pnyx.write.reports.gathering import gather, queries_of
+from pnyx.write.reports.lacking import lacking_parts
 from pnyx.write.reports.plan import WritingPlan
 
 PARTS = {"dev": "development", "test": "held out"}
@@ -62,7 +65,8 @@ def main() -> None:
             for title, parts in of_half.items():
                 request = ReportRequest(title, title, " ".join(parts))
                 gathered = gather(searcher, request, plan, queries_of(request, plan))
-                named |= {(title, one) for one in gathered.lacking}
+                found = run_blocking(partial(lacking_parts, request, gathered))
+                named |= {(title, one) for one in found}
                 lacking |= {(title, one) for one, label in parts.items() if label}
             right, asked = len(named & lacking), sum(map(len, of_half.values()))
             report.row(

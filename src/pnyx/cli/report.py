@@ -213,9 +213,9 @@ def _summary(one: Report) -> str:
     if precision is not None:
         share = "nothing scored" if precision.value is None else f"{precision.value:.2f}"
         line += f", sentence precision {share} ({precision.scored} of {precision.asked} scored)"
-    if one.gathered.lacking:
-        parts = "; ".join(shorten(part, 80) for part in one.gathered.lacking)
-        line += f"; no evidence on {len(one.gathered.lacking)} parts: {parts}"
+    if one.lacking:
+        parts = "; ".join(shorten(part, 80) for part in one.lacking)
+        line += f"; no evidence on {len(one.lacking)} parts: {parts}"
     return line
 
 
@@ -255,7 +255,7 @@ def _json(reports: Sequence[Report], rows: Sequence[dict[str, Any]], index: str)
                 "queries": [query.text for query in one.gathered.queries],
                 "relevance": one.gathered.relevance,
                 "no_evidence": one.no_evidence,
-                "without_evidence": list(one.gathered.lacking),
+                "without_evidence": list(one.lacking),
                 "failed": one.failed,
                 "measures": {name: m.row() for name, m in one.measures.items()},
                 "judges": dict(one.judges),

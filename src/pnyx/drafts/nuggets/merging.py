@@ -5,12 +5,12 @@ Candidates are found by the embedder and confirmed by a judge, each way round.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pnyx.corpora.benchmarks.drafts import words_of
+from pnyx.corpora.text.segment import named_words
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
@@ -23,8 +23,6 @@ __all__ = ["CANDIDATES_FROM", "CLOSE_FROM", "MERGING", "MergedBanks", "merge_ban
 CANDIDATES_FROM, CLOSE_FROM = 0.7, 0.9
 """Cosine from which on a judge is asked whether two say the same; the second for the packaged one,
 which takes questions on one subject for the same (docs/benchmarks/nuggets.md)."""
-
-_WORD = re.compile(r"\w+")
 
 MERGING = (
     "nuggets, and answers to one question, are merged where they have the same words, or where "
@@ -126,7 +124,7 @@ class _Merger:
                 near = one_kind and cosines[i, j] >= self.candidates_from
                 if near and self.cautious:
                     near = entries[first].kind != "question" and (
-                        _names(entries[first].text) == _names(entries[second].text)
+                        named_words(entries[first].text) == named_words(entries[second].text)
                     )
                 if near:
                     found[first, second] = min(1.0, round(float(cosines[i, j]), 6))
@@ -172,16 +170,6 @@ class _Merger:
                 "same": same,
             }
         )
-
-
-def _names(text: str) -> frozenset[str]:
-    """Return the numbers of a text, and its words with a capital but for the first."""
-    words = _WORD.findall(text)
-    return frozenset(
-        word
-        for place, word in enumerate(words)
-        if any(c.isdigit() for c in word) or (place and word[:1].isupper())
-    )
 
 
 def _sure(answer: Answer) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.corpora import ReportRequest
-from pnyx.corpora.text.segment import split_sentences
+from pnyx.corpora.text.segment import named_words, split_sentences
 from pnyx.records import Evidence, Question
+from pnyx.search.lexical.record_codec import searched_text
 from pnyx.search.pipeline import Searcher
 from pnyx.search.ranking.diversify import mmr
 from pnyx.search.ranking.fusion import RRF_CONSTANT
@@ -29,10 +30,6 @@ _TELLS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A sentence of a problem statement that tells of its author and asks for nothing."""
-
-_HELD = 0.25
-"""The greatest share of a part's own words that a sentence may hold where there is no evidence on
-it. Chosen on the development half of benchmarks/reports/parts.tsv."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +58,9 @@ class Gathered:
         worth: document id -> what it counts, in [0, 1]: relevance, less for a low quality.
         queries: what was searched for; those that bring documents are the facets of the request.
         found: documents that any query found.
-        lacking: parts of the request on which there is no evidence; all, where there are no
-            documents.
+        lacking: parts of the request on which there is no evidence: those with a name that is in
+            none of the documents found, and all where there are no documents.
+        doubtful: other parts that no document is about, by their own ranking.
         problems: what a reader must know, one line each.
     """
 
@@ -72,6 +70,7 @@ class Gathered:
     queries: tuple[Query, ...]
     found: int
     lacking: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property
@@ -116,7 +115,7 @@ def gather(
     fused: dict[str, float] = {}
     relevance: dict[str, float] = {}
     known: dict[str, Evidence] = {}
-    without: list[str] = []
+    doubtful: list[str] = []
     for query, found in zip(queries, searches, strict=True):
         for hit in found.hits[: plan.retrieve]:
             place = query.weight / (RRF_CONSTANT + hit.rank)
@@ -129,7 +128,7 @@ def gather(
                 known[one.id] = one
                 relevance[one.id] = max(relevance.get(one.id, 0.0), chance)
             if query.part and max(chances, default=0.0) < plan.relevant:
-                without.append(query.text)
+                doubtful.append(query.text)
     kept = [doc_id for doc_id in fused if relevance.get(doc_id, 0.0) >= plan.relevant]
     kept.sort(key=lambda doc_id: (-fused[doc_id], doc_id))
     once = list({known[i].text: known[i] for i in reversed(kept)}.values())[::-1]
@@ -139,6 +138,8 @@ def gather(
         for one in once
     }
     chosen = _different(searcher, once, fused, worth, plan)
+    parts = [one.text for one in queries if one.part]
+    lacking = [one for one in parts if not chosen or _absent(one, known.values())]
     problems = tuple(dict.fromkeys(line for found in searches for line in found.problems))
     return Gathered(
         tuple(chosen),
@@ -146,26 +147,20 @@ def gather(
         {one.id: worth[one.id] for one in chosen},
         tuple(queries),
         len(fused),
-        _lacking(without, request, chosen),
+        tuple(lacking),
+        tuple(one for one in doubtful if one not in lacking),
         problems,
     )
 
 
-def _lacking(
-    parts: Sequence[str], request: ReportRequest, documents: Sequence[Evidence]
-) -> tuple[str, ...]:
-    """Return the parts of which no sentence of the documents holds more than a few words.
-
-    Words of the request's title do not count: the documents are all about it.
-    """
-    held = [content_words(text) for one in documents for text in split_sentences(one.text)]
-    title = content_words(request.title)
-    found = []
-    for part in parts:
-        own = content_words(part) - title
-        if own and max((len(own & words) for words in held), default=0) <= _HELD * len(own):
-            found.append(part)
-    return tuple(found)
+def _absent(part: str, documents: Iterable[Evidence]) -> bool:
+    """Tell whether a part names somebody, a place or a year that no document names."""
+    names = {word for word in named_words(part) if not word[0].isdigit() or len(word) == 4}
+    wanted = set(map(content_words, names)) - {frozenset()}
+    if not wanted:
+        return False
+    held = frozenset().union(*(content_words(searched_text(one)) for one in documents))
+    return any(not one <= held for one in wanted)
 
 
 def _different(
@@ -189,7 +184,6 @@ def _vectors(searcher: Searcher, documents: Sequence[Evidence]) -> NDArray[np.fl
     """Return vectors of documents: those of the index, else made now."""
     from pnyx.models.embed.encoder import load_encoder
     from pnyx.search.features.vectors import VECTORS
-    from pnyx.search.lexical.record_codec import searched_text
 
     known = searcher.engine.feature_info(VECTORS)
     if known is not None and known.documents == len(searcher.engine):

@@ -22,7 +22,7 @@ from pnyx.write.case import Draft, is_quoted, with_scores
 from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.reports.gathering import Gathered, gather, queries_of
 from pnyx.write.reports.generate import sub_questions
-from pnyx.write.reports.lacking import of_parts, of_request
+from pnyx.write.reports.lacking import lacking_parts, of_parts, of_request
 from pnyx.write.reports.limits import Limits
 from pnyx.write.reports.plan import WritingPlan
 
@@ -59,6 +59,7 @@ class Report:
         judges: judge name -> its card.
         problems: what was removed or went wrong, one line each.
         failed: there was evidence, and the writer gave nothing usable.
+        lacking: parts of the request on which there is no evidence.
         negative: how many sentences, the last ones, say on what no evidence was found.
         settings: label -> value, how it was made.
     """
@@ -72,6 +73,7 @@ class Report:
     judges: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     failed: bool = False
+    lacking: tuple[str, ...] = ()
     negative: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -169,7 +171,8 @@ async def _report(
     if model is not None and plan.questions > 0:
         questions, problems = await sub_questions(model, request, plan.questions)
     gathered = gather(searcher, request, plan, queries_of(request, plan, questions))
-    negative = of_parts(gathered.lacking, limits) if gathered.documents else ()
+    lacking = await lacking_parts(request, gathered)
+    negative = of_parts(lacking, limits) if gathered.documents else ()
     room = limits.left([one.text for one in negative])
     draft = await writer.write(request, gathered, room)
     read = {one.id: one for one in gathered.documents}
@@ -184,7 +187,7 @@ async def _report(
     if draft.failed:
         negative = ()
     elif not gathered.documents or (writer.asks and not draft.sentences):
-        negative = of_request(request, gathered.lacking, limits)
+        negative = of_request(request, lacking, limits)
     response = replace(response, sentences=(*response.sentences, *negative))
     return Report(
         request,
@@ -196,6 +199,7 @@ async def _report(
         {judge.name: judge.card} if judged else {},
         (*problems, *gathered.problems, *draft.problems),
         draft.failed,
+        lacking,
         len(negative),
         {"writer": writer.name, "search": str(searcher.plan), **_counted(gathered)},
     )
