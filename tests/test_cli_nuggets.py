@@ -425,7 +425,9 @@ def test_the_command_says_what_stays_apart_in_any_order_of_files(run):
         code, said, err = run("nuggets", "merge", *order, "--out", out, "--json")
         assert code == 0, err
         assert (json.loads(said)["left"], json.loads(said)["apart"]) == (2, 1)
-        assert "1: 'Who pays?' (a) and 'Who pays?' (b) ask the same and stay apart: AND and OR" in err
+        assert (
+            "1: 'Who pays?' (a) and 'Who pays?' (b) ask the same and stay apart: AND and OR" in err
+        )
     assert Path("o").read_bytes() == Path("p").read_bytes()
     assert {one.aggregator for one in banks("o")[0].nuggets} == {"AND", "OR"}
 

@@ -101,5 +101,7 @@ class RuleJudge:
         text = " ".join(question.statement.split())[:_LONGEST]
         for rule in self._rules[kind.rules]:
             if rule.pattern.search(text):
-                return Judged(kind.match is rule.holds, by, explanation=f"by the rule {rule.name!r}")
+                return Judged(
+                    kind.match is rule.holds, by, explanation=f"by the rule {rule.name!r}"
+                )
         return Judged(not kind.match, by, explanation=kind.otherwise)
