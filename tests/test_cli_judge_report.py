@@ -232,18 +232,18 @@ def test_the_packaged_judges_judge_without_a_model(tmp_path, call):
     assert nodes["relevant"]["by"] == {"lookup": 5, "nuggets@1": 2}
     assert nodes["attests"]["reasons"] == {"no text": 1}
     assert nodes["negative"] == {
-        "asked": 5, "scored": 5, "yes": 2, "by": {"rules@1": 5}, "reasons": {},
+        "asked": 5, "scored": 5, "yes": 2, "by": {"rules@2": 5}, "reasons": {},
     }  # fmt: skip
     (report,) = reports_of("out")
     steps = steps_of(report)
     # The rules, and the relevance of a statement to the one question without an answer.
     assert steps[5] == STEPS[5]
     assert [s[0][0].split()[-1] for s in steps[8:9]] == ["needs_citation=no"]
-    assert report.sentences[9].findings["needs_citation"].by == "rules@1"
+    assert report.sentences[9].findings["needs_citation"].by == "rules@2"
     before = (tmp_path / "out" / "reports.jsonl").read_bytes()
     assert judge(call, run, "--nuggets", bank)[0] == 3
     assert (tmp_path / "out" / "reports.jsonl").read_bytes() == before
-    assert "judge packaged(minilm-int8@1, nuggets@1, rules@1)" in said
+    assert "judge packaged(minilm-int8@1, nuggets@1, rules@2)" in said
 
 
 def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):

@@ -48,13 +48,15 @@ def _escaped(text: str) -> str:
 
 def _why_empty(one: Report) -> str:
     if one.no_evidence:
-        return "No evidence on this request was found, so nothing is written."
+        return "No evidence on this request was found, and the limit is too short to say so."
     if one.failed:
         return "There is evidence, but nothing usable was written."
     return "There is evidence, but no sentence of it fits the request and the limit."
 
 
 def _marks(one: Report, place: int, sentence: Sentence, numbers: dict[str, int]) -> str:
+    if place >= len(one.response.sentences) - one.negative:
+        return ""
     cited = "".join(f" [{numbers[c.doc_id]}]" for c in sentence.citations)
     answers = [one.support.get((place, c.doc_id)) for c in sentence.citations]
     return f"{cited}{_verdict(answers)}"

@@ -22,7 +22,7 @@ from pnyx.cli.common.options import (
 )
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.progress import reporting, watched
-from pnyx.errors import InputError, OptionError, escaped
+from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -179,8 +179,10 @@ def merge(
 
     Duplicates are found by the packaged encoder and confirmed by the judge, each way round. Their
     answers and references are united, and a merged nugget is vital where at least half of those
-    that say so are. What it was merged of stays with it, and in --report. Exit status 3: the judge
-    said nothing of some pairs, which stay apart.
+    that say so are. Questions of which one wants all answers (AND) and another any (OR) stay apart,
+    as do two AND of different answers. What a nugget was merged of stays with it, and in --report.
+    The order of BANK does not matter. Exit status 3: the judge said nothing of some pairs, which
+    stay apart.
 
     Without --llm questions are merged in the same words only, as the packaged judge takes questions
     on one subject for the same; answers and claims also where they nearly say the same.
@@ -225,7 +227,16 @@ def merge(
 
 
 def _say_merged(bank: BankSpec, merged: MergedBanks, *, as_json: bool) -> None:
-    """Print how many nuggets are left of how many."""
+    """Print how many nuggets are left of how many, and which stay apart though they ask the same."""
+    warn_first(
+        [
+            f"{escaped(row['topic_id'], 40)}: {shorten(row['first']['text'], 60)!r} "
+            f"({escaped(row['first']['bank'], 40)}) and {shorten(row['second']['text'], 60)!r} "
+            f"({escaped(row['second']['bank'], 40)}) ask the same and stay apart: {row['apart']}"
+            for row in merged.apart
+        ],
+        "questions stay apart",
+    )
     left = sum(len(one.nuggets) for one in merged.banks)
     row = {
         "out": bank.out,
@@ -234,6 +245,7 @@ def _say_merged(bank: BankSpec, merged: MergedBanks, *, as_json: bool) -> None:
         "left": left,
         "compared": len(merged.report),
         "unscored": merged.unscored,
+        "apart": len(merged.apart),
     }
     line = (
         f"{escaped(str(bank.out), 200)}: {left} nuggets of {merged.given} on "
