@@ -20,6 +20,7 @@ from argue_report import (
     RUN,
     STEPS,
     TOPIC,
+    response,
     scripted,
     write_files,
     write_labels,
@@ -250,6 +251,7 @@ def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):
     run, bank = write_files(tmp_path)
     labels = write_labels(tmp_path / "labels.jsonl")
     texts = [{"id": "d7", "text": "Shops on the high street sold more."}, {"id": "z", "text": "?"}]
+    texts += [{"id": one.id, "text": one.text} for one in response().documents.values()]
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(row) + "\n" for row in texts))
     assert call("index", corpus, "--out", "my.index", "--lexical")[0] == 0

@@ -41,6 +41,9 @@ REPORTS = "reports.jsonl"
 _TOGETHER = 16
 """Reports whose questions of one stage are put together: enough to keep a server busy."""
 
+_NAMED = 5
+"""Unknown documents of a run that are named among its counts."""
+
 _AT_ONCE = 10_000
 """Questions that are held in memory together."""
 
@@ -158,11 +161,20 @@ def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
 
     `nodes` says of each node of the tree how many findings it asks for and how many are scored,
     with the reasons of the others; `missing` lists for each run the topics without a report.
+    `unknown` counts, by run, the citations of documents that the collection does not hold;
+    `differing` names, by run and document, the share of words in common where the run embeds
+    another text than the collection.
     """
     there = [one for one in reports if not one.missing]
     sentences = [sentence for one in there for sentence in one.sentences]
     missing: dict[str, list[str]] = {}
+    unknown: dict[str, Counter[str]] = {}
+    differing: dict[str, dict[str, float]] = {}
     for one in reports:
+        cited = [citation for sentence in one.sentences for citation in sentence.citations]
+        unknown.setdefault(one.run_id, Counter()).update(c.doc_id for c in cited if c.unknown)
+        if one.differing:
+            differing.setdefault(one.run_id, {}).update(one.differing)
         if one.missing:
             missing.setdefault(one.run_id, []).append(one.topic_id)
     outcomes = Counter(step.outcome for one in sentences for step in one.steps)
@@ -176,6 +188,12 @@ def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
         "outcomes": {name: outcomes[name] for name in OUTCOMES},
         "nodes": _nodes(there),
         "missing": missing,
+        "unknown": {
+            run: {"citations": ids.total(), "documents": len(ids), "first": sorted(ids)[:_NAMED]}
+            for run, ids in unknown.items()
+            if ids
+        },
+        "differing": differing,
         "notes": dict(Counter(_kind(note) for one in there for note in one.notes)),
     }
 
