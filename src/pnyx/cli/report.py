@@ -199,6 +199,8 @@ def _write_markdown(path: str, reports: Sequence[Report], index: str) -> None:
 
 def _summary(one: Report) -> str:
     """Return a line on one report."""
+    from pnyx.view.notes import said_of_precision
+
     name, count = escaped(one.request.id, 60), len(one.response.sentences)
     if one.no_evidence:
         return f"{name}: no evidence was found, nothing is written"
@@ -206,11 +208,7 @@ def _summary(one: Report) -> str:
         return f"{name}: nothing usable was written"
     line = f"{name}: {count} sentence{'' if count == 1 else 's'} from "
     line += f"{len(one.response.references)} of {len(one.gathered.documents)} documents"
-    precision = one.measures.get("sentence_precision")
-    if precision is not None:
-        share = "nothing scored" if precision.value is None else f"{precision.value:.2f}"
-        line += f", sentence precision {share} ({precision.scored} of {precision.asked} scored)"
-    return line
+    return line + said_of_precision(one.response, one.support, one.measures)
 
 
 def _say(

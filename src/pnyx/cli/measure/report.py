@@ -26,6 +26,7 @@ from pnyx.cli.measure.runs import (
     untested_note,
 )
 from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.judge.reports.plan import MIN_SCORED
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ class _MeasuresSpec(Spec, heading="Measures"):
     )
     missing: Literal["skip", "zero"] = opt(
         "skip",
-        "A topic on which a run has no report: leave it out of the mean, or count it as 0. A report "
-        "that is there and empty is always 0.",
+        "A topic on which a run has no report: leave it out of the mean, or count it as 0. A "
+        "report that is there and empty is always 0.",
     )
     per_topic: bool = opt(False, "Show the values of each topic.")
 
@@ -88,7 +89,7 @@ class _ExportSpec(Spec, heading="Files for other tools"):
         "error", "What has no value, in these files: refuse to write, leave it out, or write 0."
     )
     min_scored: float = opt(
-        0.8,
+        MIN_SCORED,
         "Least share of its items (sentences, nuggets) that a value must rest on: one on fewer has "
         "none in these files, and a warning names it.",
         within="[0, 1]",

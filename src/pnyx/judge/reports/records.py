@@ -30,7 +30,8 @@ __all__ = [
     "report_of_row",
 ]
 _NAMED = frozenset(
-    "relevant answers unscored_answers by path outcome about importance aggregator differing".split()
+    "relevant answers unscored_answers by path outcome about importance aggregator "
+    "differing".split()
 )
 """Fields that hold names or choices."""
 
@@ -131,7 +132,7 @@ class JudgedSentence:
 
     @property
     def blank(self) -> bool:
-        """Whether it has neither words nor citations: by a rule, not by its text, which may lack."""
+        """Whether it has neither words nor citations; told by findings, as its text may lack."""
         negative = self.findings.get("negative")
         needs = self.findings.get("needs_citation")
         return (

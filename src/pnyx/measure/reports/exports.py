@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pnyx.errors import InputError, shorten
+from pnyx.judge.reports.plan import MIN_SCORED
 from pnyx.judge.reports.records import JudgedReport
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.measuring import Reports
@@ -14,7 +15,6 @@ from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES
 from pnyx.records import LeaderboardCell, NuggetBank, Qrel
 
 __all__ = [
-    "MIN_SCORED",
     "NUGGETIZER",
     "leaderboard_cells",
     "nugget_qrels",
@@ -24,11 +24,6 @@ __all__ = [
 
 NUGGETIZER: Final = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
 """The fields of a line of nuggetizer's metrics, beside `qid`."""
-
-
-MIN_SCORED: Final = 0.8
-"""Share of its items that a value of a leaderboard must rest on. Stated, not fitted: a value over
-fewer may rise by a quarter at most by what is left out, and a judge that answers is above it."""
 
 
 def leaderboard_cells(

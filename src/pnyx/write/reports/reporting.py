@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from pnyx.corpora import ReportRequest
-from pnyx.judge.answers import Answer, Unscored
+from pnyx.judge.answers import Answer, Unscored, is_quoted
 from pnyx.judge.base import Judge, run_blocking
 from pnyx.judge.store.completions import StoredModel
 from pnyx.measure.core.base import Measured
-from pnyx.measure.reports.responses import citation_precision, sentence_precision
+from pnyx.measure.reports.responses import precisions
 from pnyx.models.http.flow import run_all
 from pnyx.records import Document, Evidence, Response
 from pnyx.search.pipeline import Searcher
-from pnyx.write.case import Draft, is_quoted, with_scores
+from pnyx.write.case import Draft, with_scores
 from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.reports.gathering import Gathered, gather, queries_of
 from pnyx.write.reports.generate import sub_questions
@@ -181,7 +181,7 @@ async def _report(
         limits,
         gathered,
         support,
-        _measures(response, support) if judged else {},
+        precisions(response, support) if judged else {},
         {judge.name: judge.card} if judged else {},
         (*problems, *gathered.problems, *draft.problems),
         draft.failed,
@@ -226,11 +226,4 @@ def _embedded(cited: Mapping[str, Evidence]) -> dict[str, Document]:
     return {
         doc_id: Document(doc_id, one.text, one.title, one.url, one.source)
         for doc_id, one in cited.items()
-    }
-
-
-def _measures(response: Response, support: Mapping[tuple[int, str], Any]) -> dict[str, Measured]:
-    return {
-        "sentence_precision": sentence_precision(response, support),
-        "citation_precision": citation_precision(response, support),
     }
