@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -99,17 +98,24 @@ def _judge(
         if kept:
             say(f"{kept} questions are answered already, going on")
 
-    with watched(opened.judge, opened.models) as judge:
+    total: int | None = None
+
+    def known(count: int) -> None:
+        nonlocal total
+        total = count
+
+    with watched(opened.judge, opened.models, lambda: total) as judge:
         return judge_reports_into(
             out,
             judge,
-            partial(inputs.topics, plan),
+            inputs.topics,
             inputs.digest,
             plan,
             lambda: manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
             settings=deciding_settings(opened, spec),
             from_rows=not opened.models,
             on_start=started,
+            on_total=known,
         )
 
 
