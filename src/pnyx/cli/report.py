@@ -200,6 +200,8 @@ def _write_markdown(path: str, reports: Sequence[Report], index: str) -> None:
 
 def _summary(one: Report) -> str:
     """Return a line on one report."""
+    from pnyx.view.notes import said_of_precision
+
     name, count = escaped(one.request.id, 60), len(one.response.sentences)
     if one.no_evidence:
         said = "the report says so" if count else "the limit is too short to say so"
@@ -209,10 +211,7 @@ def _summary(one: Report) -> str:
     count -= one.negative
     line = f"{name}: {count} sentence{'' if count == 1 else 's'} from "
     line += f"{len(one.response.references)} of {len(one.gathered.documents)} documents"
-    precision = one.measures.get("sentence_precision")
-    if precision is not None:
-        share = "nothing scored" if precision.value is None else f"{precision.value:.2f}"
-        line += f", sentence precision {share} ({precision.scored} of {precision.asked} scored)"
+    line += said_of_precision(one.response, one.support, one.measures)
     if one.lacking:
         parts = "; ".join(shorten(part, 80) for part in one.lacking)
         line += f"; no evidence on {len(one.lacking)} parts: {parts}"

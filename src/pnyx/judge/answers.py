@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from pnyx.restricted import hides_text, reason_word, textless
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANSWERS",
     "MANIFEST",
+    "QUOTED",
     "Answer",
     "Judged",
     "Missing",
@@ -24,6 +25,7 @@ __all__ = [
     "answer_of_row",
     "answer_rows",
     "asked_of",
+    "is_quoted",
     "tally",
     "verdict_fields",
 ]
@@ -150,6 +152,15 @@ class Missing(str):
     """Why a question, or one dimension of it, has no value."""
 
     __slots__ = ()
+
+
+QUOTED: Final = Provenance("verbatim", method="quoted")
+"""Who answers that a passage supports a sentence that stands in it word for word."""
+
+
+def is_quoted(answer: Answer | None) -> bool:
+    """Tell whether a sentence stands in the passage that it cites."""
+    return isinstance(answer, Judged) and answer.provenance.method == QUOTED.method
 
 
 def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]:

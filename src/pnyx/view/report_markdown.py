@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.answers import Answer, Judged, is_quoted
 from pnyx.records import Evidence, Sentence
 from pnyx.view.model import measure_wording
 from pnyx.view.text import escape_markdown, markdown_link, one_line, web_address
-from pnyx.write.case import is_quoted
 from pnyx.write.reports.reporting import Report
 
 __all__ = ["render_reports"]

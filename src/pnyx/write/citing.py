@@ -8,11 +8,11 @@ from dataclasses import replace
 from pnyx.corpora.text.citations import without_notes
 from pnyx.corpora.text.segment import split_sentences
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.answers import QUOTED, Answer, Judged
 from pnyx.judge.base import Judge, ask_async
 from pnyx.judge.questions import Support
 from pnyx.records import Evidence, Response, Sentence, judged_text
-from pnyx.write.case import QUOTED, Draft
+from pnyx.write.case import Draft
 
 __all__ = ["judge_citations", "without_foreign_citations"]
 

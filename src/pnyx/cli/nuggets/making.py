@@ -24,6 +24,7 @@ from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.progress import reporting, watched
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.tasks import TASKS
+from pnyx.restricted import hides_text
 
 if TYPE_CHECKING:
     from pnyx.drafts.nuggets.creating import DraftedBank, NuggetSource
@@ -102,8 +103,9 @@ def _summary(
 
 def _drafted(own: CreateSpec, llm: StoredModel | None, show: Any) -> list[DraftedBank]:
     from pnyx.drafts.nuggets.creating import DraftedBank, create_banks, rate_banks
-    from pnyx.drafts.nuggets.extracting import extract_banks
+    from pnyx.drafts.nuggets.extracting import extract_banks, without_quotations
 
+    hides = hides_text() and not own.allow_text_in_banks
     if own.edited is not None:
         pairs = _edited(own)
         if llm is None or not own.rate:
@@ -112,9 +114,13 @@ def _drafted(own: CreateSpec, llm: StoredModel | None, show: Any) -> list[Drafte
     if llm is None:
         if own.style == "questions":
             raise OptionError("--style questions goes with --llm: without it claims are quoted")
+        if hides:
+            quoted = "without --llm nuggets are sentences of documents"
+            raise OptionError(f"--no-text: {quoted}; --allow-text-in-banks writes them")
         return extract_banks(_sources(own), most=own.most, on_done=show)
-    return create_banks(
-        _sources(own),
+    sources = _sources(own)
+    drafted = create_banks(
+        sources,
         llm,
         style=own.style or "questions",
         most=own.most,
@@ -123,6 +129,9 @@ def _drafted(own: CreateSpec, llm: StoredModel | None, show: Any) -> list[Drafte
         rate=own.rate,
         on_done=show,
     )
+    if not hides:
+        return drafted
+    return [without_quotations(d, s.documents) for d, s in zip(drafted, sources, strict=True)]
 
 
 def _edited(own: CreateSpec) -> list[tuple[NuggetBank, Question]]:

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from pnyx.corpora import ReportRequest
-from pnyx.judge.answers import Answer, Unscored
+from pnyx.judge.answers import Answer, Unscored, is_quoted
 from pnyx.judge.base import Judge, run_blocking
 from pnyx.judge.store.completions import StoredModel
 from pnyx.measure.core.base import Measured
-from pnyx.measure.reports.responses import citation_precision, sentence_precision
+from pnyx.measure.reports.responses import precisions
 from pnyx.models.http.flow import run_all
 from pnyx.records import Document, Evidence, Response
 from pnyx.search.pipeline import Searcher
-from pnyx.write.case import Draft, is_quoted, with_scores
+from pnyx.write.case import Draft, with_scores
 from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.reports.gathering import Gathered, gather, queries_of
 from pnyx.write.reports.generate import sub_questions
@@ -183,7 +183,7 @@ async def _report(
     cited = {doc_id: read[doc_id] for doc_id in response.references}
     response = replace(with_scores(response, support), documents=_embedded(cited))
     judged = not all(map(is_quoted, support.values()))
-    measures = _measures(response, support) if judged else {}
+    measures = precisions(response, support) if judged else {}
     if draft.failed:
         negative = ()
     elif not gathered.documents or (writer.asks and not draft.sentences):
@@ -242,11 +242,4 @@ def _embedded(cited: Mapping[str, Evidence]) -> dict[str, Document]:
     return {
         doc_id: Document(doc_id, one.text, one.title, one.url, one.source)
         for doc_id, one in cited.items()
-    }
-
-
-def _measures(response: Response, support: Mapping[tuple[int, str], Any]) -> dict[str, Measured]:
-    return {
-        "sentence_precision": sentence_precision(response, support),
-        "citation_precision": citation_precision(response, support),
     }
