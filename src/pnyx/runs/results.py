@@ -348,7 +348,8 @@ def _finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
     if not out.exists():
         return None
     found = read_json(manifest_path(out))
-    if found is None:
+    counts = {} if found is None else found.get("counts")
+    if found is None or not isinstance(counts, dict) or counts.keys() != tally(()).keys():
         raise InputError("exists already, and not as annotations: name another file", path=out)
     _refuse_other(found, about, out, "holds the annotations")
     return found
