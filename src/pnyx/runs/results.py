@@ -349,7 +349,7 @@ def _finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     found = read_json(manifest_path(out))
     counts = {} if found is None else found.get("counts")
-    if found is None or not isinstance(counts, dict) or counts.keys() != tally(()).keys():
+    if found is None or not isinstance(counts, dict) or not counts.keys() >= tally(()).keys():
         raise InputError("exists already, and not as annotations: name another file", path=out)
     _refuse_other(found, about, out, "holds the annotations")
     return found
