@@ -296,8 +296,8 @@ def test_a_folder_that_another_run_has_just_begun_is_said_to_be_in_use(tmp_path,
     assert "no results of pnyx judge" in capsys.readouterr().err
 
 
-def start(path, server, **options) -> subprocess.Popen:
-    command = [sys.executable, "-m", "pnyx", "judge", "support", path, "--out", "out"]
+def start(path, server, out="out", **options) -> subprocess.Popen:
+    command = [sys.executable, "-m", "pnyx", "judge", "support", path, "--out", out]
     command += ["--concurrency", "4", "--llm", server.spec]
     return subprocess.Popen(command, text=True, preexec_fn=heed_interrupts, **options)
 
@@ -336,6 +336,32 @@ def test_kill_9_and_again_asks_nothing_that_was_stored(tmp_path):
         "answers.jsonl",
         "manifest.json",
     ]
+
+
+@pytest.mark.slow
+def test_three_commands_at_once_ask_each_question_once(tmp_path):
+    path = items(tmp_path, 80)
+    with ChatServer(delay=0.05) as server:
+        running = [start(path, server, f"out{n}") for n in range(3)]
+        assert [process.wait() for process in running] == [0, 0, 0]
+        assert len(server.asked()) == len(set(server.answered())) == 80
+    (one,) = {(tmp_path / f"out{n}" / "answers.jsonl").read_bytes() for n in range(3)}
+    assert len(one.splitlines()) == 80
+
+
+@pytest.mark.slow
+def test_what_a_killed_command_was_asking_is_asked_by_the_other_at_once(tmp_path):
+    path = items(tmp_path, 12)
+    with ChatServer(default="hang") as server:
+        killed = start(path, server)
+        wait_for(lambda: len(server.asked()) >= 4)
+        other = start(path, server, "other")
+        time.sleep(0.5)  # it waits, or, later, finds claims of a process that is dead
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        server.default = "ok"
+        assert other.wait() == 0
+    assert len(answers(tmp_path / "other")) == 12
 
 
 SLOW_RUN = """
