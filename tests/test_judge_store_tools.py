@@ -44,7 +44,7 @@ def path(tmp_path):
 
 def test_stats(path):
     stats = store_stats(path)
-    assert (stats.replies, stats.version, stats.path) == (4, 4, str(path))
+    assert (stats.replies, stats.version, stats.path) == (4, 5, str(path))
     assert stats.bytes >= path.stat().st_size > 0
     mine, other = stats.models
     assert (mine.model, mine.replies, mine.with_alternatives) == ("m", 3, 1)

@@ -3,7 +3,8 @@
     python benchmarks/reports/parts.py --write docs/benchmarks/reports.md
 
 The parts are in `parts.tsv`: questions on the eight topics of the bundled example, each labelled by
-whether its passages hold an answer. Half chose the rule (`write/reports/gathering.py`), half did not.
+whether its passages hold an answer. Half chose the rule
+(`write/reports/gathering.py`), half did not.
 """
 
 from __future__ import annotations

@@ -146,11 +146,9 @@ def _refuse_foreign(out: Path) -> None:
     """Never replace a folder that a demo did not write."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
-    try:
-        ours = json.loads((out / "manifest.json").read_bytes()).get("kind") == "pnyx-demo"
-    except (OSError, ValueError, AttributeError):
-        ours = False
-    if not ours:
+    from pnyx.files import read_json
+
+    if (read_json(out / "manifest.json") or {}).get("kind") != "pnyx-demo":
         raise InputError("exists and was not written by pnyx demo", path=out)
 
 

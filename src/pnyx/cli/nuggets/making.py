@@ -236,7 +236,7 @@ def merge(
 
 
 def _say_merged(bank: BankSpec, merged: MergedBanks, *, as_json: bool) -> None:
-    """Print how many nuggets are left of how many, and which stay apart though they ask the same."""
+    """Print how many nuggets are left of how many; which stay apart though they ask the same."""
     warn_first(
         [
             f"{escaped(row['topic_id'], 40)}: {shorten(row['first']['text'], 60)!r} "

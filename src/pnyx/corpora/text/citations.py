@@ -25,7 +25,7 @@ _NOTES = re.compile(
     |(?<=[^\W\d_]{{4}}[.!?])\d{{1,3}}(?=$|\s)|(?<=[\w.!?,;])[†‡]+(?!\w)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Marks that stand right behind a word or the end of a clause: `[3]`, `[ii]`, `¹`, `end.12`, `†`."""
+"""Marks right behind a word or the end of a clause: `[3]`, `[ii]`, `¹`, `end.12`, `†`."""
 
 
 def without_notes(text: str) -> str:

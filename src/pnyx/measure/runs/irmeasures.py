@@ -69,7 +69,8 @@ def _read(library: Any, name: str) -> Any:
     `parse_measure` of ir-measures 0.4 rests on `ast.Num`, which Python 3.14 no longer has.
     """
     try:
-        node, at = ast.parse(name, mode="eval").body, []
+        node: Any = ast.parse(name, mode="eval").body
+        at: list[Any] = []
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             node, at = node.left, [ast.literal_eval(node.right)]
         given: list[ast.keyword] = []
