@@ -15,7 +15,13 @@ class ServerSpec(Spec, heading="Server"):
         "Address to listen on; any but this machine's own needs a token.",
         metavar="HOST",
     )
-    port: int = opt(8321, "Port; 0 for any free one.", within="[0, 65535]", metavar="PORT")
+    port: int | None = opt(
+        None,
+        "Port; 0 for any free one.",
+        within="[0, 65535]",
+        metavar="PORT",
+        shown="8321, or the next that is free",
+    )
     token: str | None = opt(
         None,
         "What visitors must bring: ?token=TOKEN in a browser, else 'Authorization: Bearer TOKEN'. "

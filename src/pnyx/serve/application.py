@@ -105,7 +105,22 @@ async def _failed(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
     said = getattr(error, "detail", "")
     standard = HTTPStatus(status).phrase
-    return _answer(request, status, said if said and said != standard else _WORDS.get(status, ""))
+    words = said if said and said != standard else _WORDS.get(status, "")
+    answer = _answer(request, status, words)
+    if status == 405:
+        answer.headers["allow"] = ", ".join(sorted(_methods(request)))
+    return answer
+
+
+def _methods(request: Request) -> set[str]:
+    """Return what an address takes, by all of its routes."""
+    from starlette.routing import Match, Route
+
+    found: set[str] = set()
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set()
+    return found
 
 
 def _answer(request: Request, status: int, reason: str) -> Response:

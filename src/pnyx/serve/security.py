@@ -5,14 +5,17 @@ Plain ASGI, so that a stream passes as it is sent.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
+import html
 import ipaddress
-from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final, TypeAlias
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-__all__ = ["COOKIE", "MAX_BODY", "POLICY", "Guard", "is_loopback"]
+__all__ = ["COOKIE", "MAX_BODY", "POLICY", "Guard", "is_loopback", "is_secure"]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -40,7 +43,18 @@ _KEPT: Final = frozenset({"cache-control"})
 MAX_BODY: Final = 1024 * 1024
 """Longest body of a request, in bytes."""
 
+_BODY_SECONDS: Final = 60.0
+"""Longest time that a body is waited for."""
+
 COOKIE: Final = "pnyx_token"
+_SIGN_IN: Final = "/sign-in"
+_QUESTION: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign in</title>
+<h1>Sign in with this link?</h1>
+<p>The link is for one person: what you do here from now on is done in that person's name,
+whoever this browser was signed in as before.</p>
+<form method="post" action="{action}"><button>Sign in</button> <a href="/">Stay as I am</a></form>
+"""
+_PROTO: Final = re.compile(r"\s*proto=", re.IGNORECASE)
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN: Final = frozenset({"/healthz"})
 """Addresses that need no token."""
@@ -56,6 +70,17 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_secure(scheme: str, headers: Mapping[str, str]) -> bool:
+    """Tell whether a browser uses HTTPS, be it up to a proxy that says so.
+
+    Who says so wrongly keeps nobody's cookie but their own from being sent.
+    """
+    forwarded = headers.get("x-forwarded-proto", "").partition(",")[0].strip()
+    first = headers.get("forwarded", "").partition(",")[0].replace('"', "").split(";")
+    said = {forwarded, scheme, *(one.strip()[6:] for one in first if _PROTO.match(one))}
+    return "https" in {one.casefold() for one in said}
+
+
 class Guard:
     """ASGI middleware: refuses what may not pass, and adds headers to what does.
 
@@ -63,8 +88,11 @@ class Guard:
       the application by a name that it made lead here.
     - With one, a request brings it: `Authorization: Bearer TOKEN`, or the cookie that a visit of
       any page with `?token=TOKEN` sets.
+    - Where there are several tokens, each stands for a person: a link with one asks before it signs
+      in a browser that has another, or that may have (it does not tell when it comes from another
+      site).
     - A request that changes something must not come from a page of another site.
-    - Bodies are at most `MAX_BODY` bytes.
+    - Bodies are at most `MAX_BODY` bytes, and come within a minute.
 
     Args:
         app: what answers.
@@ -88,9 +116,14 @@ class Guard:
         if refusal is not None:
             await _answer(send, *refusal)
             return
-        brought = self._brought(request)
+        brought = self._brought(request.tokens)
         if self.token and "token" in request.query:
-            await _answer(send, 303, "", _signed_in(request, brought))
+            if self._asks(request, brought):
+                action = f"{_SIGN_IN}?{urlencode({'token': brought})}"
+                page = _QUESTION.format(action=html.escape(action))
+                await _answer(send, 200, page, {"content-type": "text/html; charset=utf-8"})
+            else:
+                await _answer(send, 303, "", _signed_in(request, brought))
             return
         scope["pnyx.token"] = brought
         await self.app(scope, _Bounded(receive), _with_headers(send))
@@ -101,27 +134,37 @@ class Guard:
             return 413, f"the body has {request.length:,} bytes, expected at most {MAX_BODY:,}"
         if not self.token and not is_loopback(request.host):
             return 421, "this address serves its own machine alone"
-        if self.token and request.path not in _OPEN and not self._brought(request):
+        if self.token and request.path not in _OPEN and not self._brought(request.tokens):
             return 401, "expected the token: a header 'Authorization: Bearer TOKEN', or ?token="
         if request.method not in _SAFE and request.is_foreign:
             return 403, "this request came from a page of another site"
         return None
 
-    def _brought(self, request: _Request) -> str:
-        """Return the first of the request's tokens that opens it; empty for none."""
+    def _brought(self, tokens: Iterable[str]) -> str:
+        """Return the first of the tokens that opens it; empty for none."""
         known = (self.token, *self.others) if self.token else ()
-        for one in request.tokens:
+        for one in tokens:
             for wanted in known:
                 if hmac.compare_digest(one.encode(), wanted.encode()):
                     return wanted
         return ""
+
+    def _asks(self, request: _Request, brought: str) -> bool:
+        """Whether a link's token may be another person's than the browser's."""
+        if not self.others or request.signs_in:
+            return False
+        known = self._brought(request.cookies)
+        if known:
+            return known != brought
+        # A cookie that is there does not come with a visit from another site.
+        return request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
 
 
 class _Request:
     """What a request's head says."""
 
     def __init__(self, scope: Scope) -> None:
-        self.method, self.path = scope["method"], scope["path"]
+        self.method, self.path, self.scheme = scope["method"], scope["path"], scope["scheme"]
         self.headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
         self.authority = self.headers.get("host", "")
         self.query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
@@ -140,11 +183,22 @@ class _Request:
 
     @property
     def tokens(self) -> Iterable[str]:
-        if self.method == "GET" and "token" in self.query:  # first: a new link makes one another
+        if (
+            self.method == "GET" or self.signs_in
+        ) and "token" in self.query:  # first: a new link makes one another
             yield self.query["token"]
         scheme, _, bearer = self.headers.get("authorization", "").partition(" ")
         if scheme.casefold() == "bearer":
             yield bearer.strip()
+        yield from self.cookies
+
+    @property
+    def signs_in(self) -> bool:
+        """Whether it answers the question whether to sign in."""
+        return self.method == "POST" and self.path == _SIGN_IN and "token" in self.query
+
+    @property
+    def cookies(self) -> Iterable[str]:
         try:
             cookie = SimpleCookie(self.headers.get("cookie", "")).get(COOKIE)
         except CookieError:
@@ -159,16 +213,24 @@ class _Request:
         if site is not None:
             return site not in ("same-origin", "none")
         origin = self.headers.get("origin")
-        return origin is not None and urlsplit(origin).netloc != self.authority
+        if origin is None:
+            return False
+        try:
+            return urlsplit(origin).netloc != self.authority
+        except ValueError:  # no address at all
+            return True
 
 
 def _signed_in(request: _Request, token: str) -> dict[str, str]:
     """Return the headers that keep the token in a cookie and lead to the page without it."""
     rest = urlencode([(k, v) for k, v in request.query.items() if k != "token"])
-    # One slash: two would name another host.
-    place = "/" + request.path.lstrip("/") + (f"?{rest}" if rest else "")
+    # One slash, and no backslash: two of either would name another host.
+    path = "" if request.signs_in else quote(request.path.lstrip("/"), errors="replace")
+    place = f"/{path}" + (f"?{rest}" if rest else "")
     cookie: SimpleCookie = SimpleCookie({COOKIE: token})
-    for name, value in (("httponly", True), ("samesite", "Strict"), ("path", "/")):
+    secure = is_secure(request.scheme, request.headers)
+    kept = {"httponly": True, "samesite": "Strict", "path": "/", "secure": secure}
+    for name, value in kept.items():
         cookie[COOKIE][name] = value
     return {"location": place, "set-cookie": cookie.output(header="").strip()}
 
@@ -187,17 +249,27 @@ def _with_headers(send: Send) -> Send:
 
 
 class _Bounded:
-    """Receives a body that does not say how long it is, up to `MAX_BODY` bytes."""
+    """Receives a body of at most `MAX_BODY` bytes, whatever its head says, within a minute."""
 
     def __init__(self, receive: Receive) -> None:
         self.receive, self.left = receive, MAX_BODY
+        self.until: float | None = None
+        self.whole = False
 
     async def __call__(self) -> Message:
-        message = await self.receive()
-        self.left -= len(message.get("body", b""))
-        if self.left < 0:
-            from starlette.exceptions import HTTPException
+        from starlette.exceptions import HTTPException
 
+        if self.whole:  # what comes now is that the client left
+            return await self.receive()
+        self.until = self.until or asyncio.get_running_loop().time() + _BODY_SECONDS
+        try:
+            async with asyncio.timeout_at(self.until):
+                message = await self.receive()
+        except TimeoutError:
+            raise HTTPException(408, "the body did not come in time") from None
+        self.left -= len(message.get("body", b""))
+        self.whole = not message.get("more_body", False)
+        if self.left < 0:
             raise HTTPException(413, f"the body is longer than {MAX_BODY:,} bytes")
         return message
 
