@@ -263,6 +263,11 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 """`json.loads` with these would make one anew for each line."""
 
 
+def parse_json(content: bytes) -> Any:
+    """Decode JSON; ValueError or RecursionError: it is none, or a number is out of range."""
+    return _DECODER.decode(content.decode("utf-8-sig"))
+
+
 def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for each non-blank line of a JSONL file, streaming."""
     for number, line in read_lines(path):

@@ -11,6 +11,7 @@ import click
 
 from pnyx.app.label_specs import LabellingSpec
 from pnyx.app.serve_specs import ServerSpec
+from pnyx.cli import EXIT_INTERRUPTED
 from pnyx.cli.common.options import print_result, refuse_same_file, say
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
@@ -57,23 +58,28 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_js
         with Desk(chosen, questions, journal, share, suggested) as desk:
             app = build_labelling(desk, people, token=server.token or "")
             what = f"{len(questions)} items to label ({chosen.name}) into {own.out}"
-            with _ended_by_signals():
+            with _ended_by_signals() as ended:
                 run_app(app, server, what, say, tokens=people.tokens)
             found = desk.summary()
     line = "{answers} answers to {answered} of {items} items, by {annotators} annotators"
     print_result(found, f"{line.format(**found)}, in {escaped(own.out)}", as_json=as_json)
-    return 0
+    return max(ended, default=0)
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let Ctrl-C or SIGTERM end the server in good order: LABELS is written once more."""
+def _ended_by_signals() -> Iterator[list[int]]:
+    """Let Ctrl-C or SIGTERM end the server in good order: LABELS is written once more.
+
+    Yields a list that then holds the exit status.
+    """
     import signal
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    ended: list[int] = []
     try:
-        with contextlib.suppress(KeyboardInterrupt):
-            yield
+        yield ended
+    except KeyboardInterrupt:
+        ended.append(EXIT_INTERRUPTED)
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.store.store import Store, request_key
 from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, CountsTokens, Reply
+from pnyx.models.http.flow import wanted
 
 if TYPE_CHECKING:
     import anyio
@@ -124,6 +125,7 @@ class StoredModel:
         key = self.key(request)
         if self.offline:
             return self._from_store(key, request)
+        check = wanted()
         async with self._running() as running:
             while True:
                 stored = self.store.get(key)
@@ -132,6 +134,7 @@ class StoredModel:
                     return stored.reply
                 flight = running.flights.get(key)
                 if flight is None:
+                    check()
                     return await self._ask(running, key, request)
                 await flight.landed.wait()
                 if flight.outcome is not None:
