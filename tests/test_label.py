@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import time
 from dataclasses import replace
@@ -216,6 +217,31 @@ def test_a_full_disk_leaves_the_journal_as_it_was(tmp_path, monkeypatch):
         journal.add(second)
     with Journal(labels, {}) as journal:
         assert list(journal.acts()) == [first, second]
+
+
+def test_an_answer_that_a_full_disk_refused_is_never_written(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    first, after = (Act("ann", item, "answer", (0,), {"": True}) for item in "xz")
+    long = Act("ann", "y", "answer", (0,), {"": True}, comment="c" * 500)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with Journal(tmp_path / "labels.jsonl", {}) as journal:
+        journal.add(first)
+        acts = journal.folder / "acts.jsonl"
+        whole = acts.read_bytes()
+        try:
+            # The operating system takes a part of the line, and then nothing, as a full disk does.
+            resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 100, before[1]))
+            for _ in range(3):
+                with pytest.raises(PnyxError, match="cannot be written"):
+                    journal.add(long)
+                assert acts.read_bytes() == whole
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            signal.signal(signal.SIGXFSZ, handler)
+        journal.add(after)
+        assert list(journal.acts()) == [first, after]
+    with Journal(tmp_path / "labels.jsonl", {}) as journal:
+        assert list(journal.acts()) == [first, after]
 
 
 def test_two_processes_do_not_share_a_journal(tmp_path):
@@ -523,6 +549,34 @@ def test_a_judge_is_seen_after_ones_own_answer_and_never_before(tmp_path):
         assert "1 item<" in ann.see("/items?show=differs").text
 
 
+@pytest.mark.parametrize("how", ["undo", "skip", "restart"])
+def test_that_a_judge_was_seen_is_not_taken_back(tmp_path, how):
+    rows = item_rows("support", 1)
+    said = [
+        {"id": "i1", "task": "support", "value": False, "probability": 0.125, "unscored": None,
+         "judge": "robot"}
+    ]  # fmt: skip
+    suggested = {one.key: one for one in read_verdicts(said)}
+    with labelling(tmp_path, "support", rows, suggested=suggested) as (desk, _, address):
+        ann = Person(address, "ann")
+        ann.send(0)
+        assert "robot" in ann.page.text
+        if how == "skip":
+            ann.send(path="/item/1", do="skip")
+        else:
+            ann.undo()
+        if how != "restart":
+            ann.see("/item/1")
+            ann.send(1)
+            assert [(row["value"], row["seen"]) for row in desk.rows()] == [(False, "robot")]
+    if how == "restart":  # without --suggest: the journal knows
+        with labelling(tmp_path, "support", rows) as (desk, _, address):
+            ann = Person(address, "ann")
+            ann.see("/item/1")
+            ann.send(1)
+            assert [(row["value"], row["seen"]) for row in desk.rows()] == [(False, "robot")]
+
+
 def test_hostile_items_names_and_comments_are_text(tmp_path):
     bad = "<script>alert(1)</script>\u202e"
     rows = [{**row, "statement": bad, "group": bad} for row in item_rows("support", 2)]
@@ -628,7 +682,7 @@ def test_a_server_that_is_ended_has_written_all(tmp_path, how):
     with served_by_command(args) as (address, process):
         Person(address, "ann").send(0)
         process.send_signal(how)
-        assert process.wait(30) == 0
+        assert process.wait(30) == 130
         assert len(labels_in(tmp_path)) == 1
 
 

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import queue
+import re
+import select
+import socket
+import threading
+from urllib.parse import urlsplit
+
 import httpx2
 import pytest
 
@@ -10,6 +18,7 @@ from pnyx.app.serve_specs import ServerSpec
 from pnyx.errors import InputError, OptionError
 from pnyx.serve import Links, build_app, run_app
 from pnyx.serve.rendering import STATIC, Site, render, slug
+from pnyx.serve.running import _listening
 from pnyx.serve.security import MAX_BODY
 
 starlette = pytest.importorskip("starlette", reason="starlette is not installed")
@@ -131,6 +140,118 @@ def test_a_token_opens_once_by_address_then_by_cookie(guarded):
         # The cookie opens, but not for another site's page.
         foreign = {"sec-fetch-site": "cross-site"}
         assert client.post("/echo", headers=foreign).status_code == 403
+
+
+ODD = (
+    "/%5cevil.example/x", "/%5C%5Cevil.example", "//evil.example", "/%2f%2fevil.example/",
+    "/%09/evil.example", "/%C4%B0", "/%00", "/%ff", "/%ED%A0%80", "/%0d%0aset-cookie:x=1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ODD)
+def test_a_link_with_a_token_leads_to_this_server(guarded, path):
+    found = httpx2.get(f"{guarded}{path}?token=s3cret&q=%C4%B0", follow_redirects=False)
+    assert found.status_code == 303
+    place = found.headers["location"]
+    assert re.fullmatch(r"/(?![/\\])[!-~]*", place), place
+    assert "\\" not in place
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://[", "http://[::1", "//", "null", "http://a:b:c", "\xff"]
+)
+def test_an_origin_that_is_no_address_is_another_site(plain, origin):
+    sent = [(b"origin", origin.encode("latin-1"))]
+    assert plain.post("/echo", content=b"x", headers=sent).status_code == 403
+
+
+def test_another_method_is_told_which_there_are(plain):
+    found = plain.put("/echo")
+    assert found.status_code == 405
+    assert found.headers["allow"] == "GET, HEAD, POST"
+
+
+@pytest.mark.parametrize(
+    ("headers", "secure"),
+    [
+        ({}, False),
+        ({"x-forwarded-proto": "http"}, False),
+        ({"x-forwarded-proto": "https"}, True),
+        ({"x-forwarded-proto": "https, http"}, True),
+        ({"forwarded": 'for=1.2.3.4; proto="https"'}, True),
+        ({"forwarded": "for=1.2.3.4;proto=http"}, False),
+    ],
+)
+def test_the_cookie_is_for_https_alone_behind_https(guarded, headers, secure):
+    found = httpx2.get(f"{guarded}/echo?token=s3cret", headers=headers)
+    assert ("secure" in found.headers["set-cookie"].casefold()) == secure
+
+
+def test_a_link_signs_nobody_else_in_unasked():
+    app = build_app([], Site("pages"), token="organiser", others=["ann", "ben"])
+    with served(app) as address, httpx2.Client(base_url=address) as client:
+        assert client.get("/?token=ann").status_code == 303
+        assert client.cookies["pnyx_token"] == "ann"
+        assert client.get("/?token=ann").status_code == 303  # as before
+        asked = client.get("/?token=ben")
+        assert (asked.status_code, "set-cookie" in asked.headers) == (200, False)
+        action = re.search(r'method="post" action="([^"]+)"', asked.text)[1]
+        foreign = {"sec-fetch-site": "cross-site"}
+        assert client.post(action, headers=foreign).status_code == 403
+        assert client.get(action).status_code == 200  # asked again
+        assert client.cookies["pnyx_token"] == "ann"
+        agreed = client.post(action)
+        assert (agreed.status_code, agreed.headers["location"]) == (303, "/")
+        assert client.cookies["pnyx_token"] == "ben"
+        # From another site a browser does not tell whether it is signed in.
+        fresh = httpx2.get(f"{address}/?token=ann", headers=foreign)
+        assert (fresh.status_code, "set-cookie" in fresh.headers) == (200, False)
+
+
+def test_a_refusal_of_a_long_body_can_be_read(plain):
+    """All of the body is sent before anything is read, as most clients do."""
+    for length in (MAX_BODY + 1, 8 * MAX_BODY):
+        for head in (f"Content-Length: {length}", "Transfer-Encoding: chunked"):
+            with socket.create_connection((plain.base_url.host, plain.base_url.port), 30) as one:
+                one.sendall(f"POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n\r\n".encode())
+                body = b"x" * length
+                if "chunked" in head:
+                    body = b"%x\r\n%b\r\n0\r\n\r\n" % (length, body)
+                one.sendall(body)
+                assert b" 413 " in one.recv(1000), (length, head)
+
+
+def test_a_head_that_does_not_end_is_ended(monkeypatch):
+    """Bytes that trickle in win no time; a request that is under way has all it needs."""
+    monkeypatch.setattr("pnyx.serve.running.HEAD_SECONDS", 0.2)
+    ready = queue.Queue()
+    spec, app = ServerSpec(port=0), make_app()
+
+    def main():
+        # Signals are the main thread's: this one's server is told by its lifespan's end.
+        run_app(app, spec, "pages", lambda _: None, on_start=ready.put)
+
+    threading.Thread(target=main, daemon=True).start()
+    place = urlsplit(ready.get(timeout=60))
+    with socket.create_connection((place.hostname, place.port), 60) as one:
+        one.sendall(b"GET /echo HTTP/1.1\r\nX: a")
+        with contextlib.suppress(ConnectionError):
+            while not select.select([one], [], [], 0.02)[0]:
+                one.sendall(b"a")
+            assert one.recv(100) == b""
+    assert httpx2.get(f"http://{place.netloc}/healthz").status_code == 200
+
+
+def test_the_usual_port_gives_way_and_a_named_one_does_not(monkeypatch):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        monkeypatch.setattr("pnyx.serve.running._PORT", port)
+        with _listening(ServerSpec()) as found:
+            assert port < found.getsockname()[1] < port + 100
+        with pytest.raises(InputError, match=f"--port {port}: cannot listen there"):
+            _listening(ServerSpec(port=port))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.org"])

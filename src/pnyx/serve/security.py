@@ -6,6 +6,7 @@ Plain ASGI, so that a stream passes as it is sent.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import html
 import ipaddress
@@ -45,6 +46,9 @@ MAX_BODY: Final = 1024 * 1024
 
 _BODY_SECONDS: Final = 60.0
 """Longest time that a body is waited for."""
+_DRAIN: Final = 64 * MAX_BODY
+_DRAIN_SECONDS: Final = 10.0
+"""What is taken in of a body that was refused: bytes beyond `MAX_BODY`, and for how long."""
 
 COOKIE: Final = "pnyx_token"
 _SIGN_IN: Final = "/sign-in"
@@ -112,6 +116,9 @@ class Guard:
         if scope["type"] != "http":
             return
         request = _Request(scope)
+        bounded = _Bounded(receive)
+        if "expect" not in request.headers:  # who expects a word first has sent nothing yet
+            send = bounded.draining(send)
         refusal = self._refusal(request)
         if refusal is not None:
             await _answer(send, *refusal)
@@ -126,7 +133,7 @@ class Guard:
                 await _answer(send, 303, "", _signed_in(request, brought))
             return
         scope["pnyx.token"] = brought
-        await self.app(scope, _Bounded(receive), _with_headers(send))
+        await self.app(scope, bounded, _with_headers(send))
 
     def _refusal(self, request: _Request) -> tuple[int, str] | None:
         """Return the status and reason of a refusal; None where the request may pass."""
@@ -216,7 +223,7 @@ class _Request:
         if origin is None:
             return False
         try:
-            return urlsplit(origin).netloc != self.authority
+            return bool(urlsplit(origin).netloc != self.authority)
         except ValueError:  # no address at all
             return True
 
@@ -267,11 +274,30 @@ class _Bounded:
                 message = await self.receive()
         except TimeoutError:
             raise HTTPException(408, "the body did not come in time") from None
-        self.left -= len(message.get("body", b""))
-        self.whole = not message.get("more_body", False)
+        self._count(message)
         if self.left < 0:
             raise HTTPException(413, f"the body is longer than {MAX_BODY:,} bytes")
         return message
+
+    def _count(self, message: Message) -> None:
+        self.left -= len(message.get("body", b""))
+        self.whole = not message.get("more_body", False)
+
+    def draining(self, send: Send) -> Send:
+        """Return what takes in the rest of a body, within bounds, before an answer is sent.
+
+        A connection that is closed with a part of it unread is reset, and the answer with it.
+        """
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_DRAIN_SECONDS):
+                        while not self.whole and self.left > -_DRAIN:
+                            self._count(await self.receive())
+            await send(message)
+
+        return sending
 
 
 async def _answer(
