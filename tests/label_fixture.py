@@ -6,7 +6,6 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +66,7 @@ class Person:
         self.client = httpx2.Client(base_url=address, follow_redirects=True)
         OPEN.append(self.client)
         if token:
-            asked = self.client.get("/", params={"token": token}).text
-            self.page = self.client.get(unescape(re.search(r'id="sure" href="([^"]+)"', asked)[1]))
+            self.page = self.client.get("/", params={"token": token})
         else:
             self.page = self.client.post("/enter", data={"name": name})
         self.page.raise_for_status()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import time
 from dataclasses import replace
@@ -208,44 +209,39 @@ def test_a_full_disk_leaves_the_journal_as_it_was(tmp_path, monkeypatch):
         def full(handle):
             raise OSError(28, "No space left on device")
 
-        class Filled:
-            """The file on a disk that has room for ten bytes more."""
-
-            def __init__(self, stream):
-                self.stream, self.left = stream, 10
-
-            def write(self, line):
-                if not self.left:
-                    full(self)
-                taken, self.left = min(self.left, len(line)), max(0, self.left - len(line))
-                return self.stream.write(line[:taken])
-
-            def __getattr__(self, name):
-                return getattr(self.stream, name)
-
-        for broken in ("fsync", "write"):
-            with monkeypatch.context() as patch:
-                if broken == "fsync":
-                    patch.setattr("pnyx.serve.labelling.journal.os.fsync", full)
-                else:
-                    patch.setattr(journal, "_stream", Filled(journal._stream))
-                for _ in range(3):
-                    with pytest.raises(PnyxError, match="cannot be written: No space left"):
-                        journal.add(second)
-            assert list(journal.acts()) == [first]
-            assert (journal.folder / "acts.jsonl").read_bytes().endswith(b"\n")
+        with monkeypatch.context() as broken:
+            broken.setattr("pnyx.search.lexical.manifest.os.fsync", full)
+            with pytest.raises(PnyxError, match="cannot be written: No space left"):
+                journal.add(second)
+        assert list(journal.acts()) == [first]
         journal.add(second)
     with Journal(labels, {}) as journal:
         assert list(journal.acts()) == [first, second]
 
 
-def test_an_answer_after_the_judges_was_seen_says_so_also_after_an_undo():
-    book = Book()
-    said = Act("ann", "x", "answer", (0,), {"": True})
-    for act in (said, replace(said, does="undo")):
-        assert book.apply(act).was_answered
-    assert not book.state("ann", "x").answered
-    assert not book.apply(Act("ann", "y", "skip")).was_answered
+def test_an_answer_that_a_full_disk_refused_is_never_written(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    first, after = (Act("ann", item, "answer", (0,), {"": True}) for item in "xz")
+    long = Act("ann", "y", "answer", (0,), {"": True}, comment="c" * 500)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with Journal(tmp_path / "labels.jsonl", {}) as journal:
+        journal.add(first)
+        acts = journal.folder / "acts.jsonl"
+        whole = acts.read_bytes()
+        try:
+            # The operating system takes a part of the line, and then nothing, as a full disk does.
+            resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 100, before[1]))
+            for _ in range(3):
+                with pytest.raises(PnyxError, match="cannot be written"):
+                    journal.add(long)
+                assert acts.read_bytes() == whole
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            signal.signal(signal.SIGXFSZ, handler)
+        journal.add(after)
+        assert list(journal.acts()) == [first, after]
+    with Journal(tmp_path / "labels.jsonl", {}) as journal:
+        assert list(journal.acts()) == [first, after]
 
 
 def test_two_processes_do_not_share_a_journal(tmp_path):
@@ -551,6 +547,34 @@ def test_a_judge_is_seen_after_ones_own_answer_and_never_before(tmp_path):
         assert "seen" not in second
         assert "i2" not in ann.see("/items?show=open").text
         assert "1 item<" in ann.see("/items?show=differs").text
+
+
+@pytest.mark.parametrize("how", ["undo", "skip", "restart"])
+def test_that_a_judge_was_seen_is_not_taken_back(tmp_path, how):
+    rows = item_rows("support", 1)
+    said = [
+        {"id": "i1", "task": "support", "value": False, "probability": 0.125, "unscored": None,
+         "judge": "robot"}
+    ]  # fmt: skip
+    suggested = {one.key: one for one in read_verdicts(said)}
+    with labelling(tmp_path, "support", rows, suggested=suggested) as (desk, _, address):
+        ann = Person(address, "ann")
+        ann.send(0)
+        assert "robot" in ann.page.text
+        if how == "skip":
+            ann.send(path="/item/1", do="skip")
+        else:
+            ann.undo()
+        if how != "restart":
+            ann.see("/item/1")
+            ann.send(1)
+            assert [(row["value"], row["seen"]) for row in desk.rows()] == [(False, "robot")]
+    if how == "restart":  # without --suggest: the journal knows
+        with labelling(tmp_path, "support", rows) as (desk, _, address):
+            ann = Person(address, "ann")
+            ann.see("/item/1")
+            ann.send(1)
+            assert [(row["value"], row["seen"]) for row in desk.rows()] == [(False, "robot")]
 
 
 def test_hostile_items_names_and_comments_are_text(tmp_path):

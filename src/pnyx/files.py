@@ -27,7 +27,6 @@ __all__ = [
     "atomic_text",
     "clean_text",
     "clean_value",
-    "decode_json",
     "decoded",
     "disk_errors",
     "guarded",
@@ -35,6 +34,7 @@ __all__ = [
     "make_folder",
     "open_binary",
     "own_folder",
+    "parse_json",
     "parse_json_object",
     "read_head",
     "read_json",
@@ -264,9 +264,9 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 """`json.loads` with these would make one anew for each line."""
 
 
-def decode_json(text: str) -> Any:
-    """Return a JSON value; ValueError: it is none, or a number in it is none or out of range."""
-    return _DECODER.decode(text)
+def parse_json(content: bytes) -> Any:
+    """Decode JSON; ValueError or RecursionError: it is none, or a number is out of range."""
+    return _DECODER.decode(content.decode("utf-8-sig"))
 
 
 def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:

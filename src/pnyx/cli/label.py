@@ -11,6 +11,7 @@ import click
 
 from pnyx.app.label_specs import LabellingSpec
 from pnyx.app.serve_specs import ServerSpec
+from pnyx.cli import EXIT_INTERRUPTED
 from pnyx.cli.common.options import print_result, refuse_same_file, say
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
@@ -62,23 +63,23 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_js
             found = desk.summary()
     line = "{answers} answers to {answered} of {items} items, by {annotators} annotators"
     print_result(found, f"{line.format(**found)}, in {escaped(own.out)}", as_json=as_json)
-    return 130 if ended else 0
+    return max(ended, default=0)
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[list[str]]:
+def _ended_by_signals() -> Iterator[list[int]]:
     """Let Ctrl-C or SIGTERM end the server in good order: LABELS is written once more.
 
-    What is yielded is empty while neither came.
+    Yields a list that then holds the exit status.
     """
     import signal
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    ended: list[str] = []
+    ended: list[int] = []
     try:
         yield ended
     except KeyboardInterrupt:
-        ended.append("interrupted")
+        ended.append(EXIT_INTERRUPTED)
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import sys
+from collections.abc import AsyncIterable, AsyncIterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +15,11 @@ from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
-from pnyx.errors import MissingExtra
+from pnyx.errors import InputError, MissingExtra
+from pnyx.files import parse_json_object
+
+if TYPE_CHECKING:
+    from mcp.server import MCPServer
 
 __all__ = ["command"]
 
@@ -49,7 +57,7 @@ def command(index: str, argue: ArgueSpec, search: SearchSpec, model: PaidModelSp
         async def serve() -> None:
             async with anyio.create_task_group() as group:
                 group.start_soon(service.warm_up)
-                await server.run_stdio_async()
+                await _run_stdio(server)
                 group.cancel_scope.cancel()
 
         if sys.stdin.isatty():
@@ -57,3 +65,30 @@ def command(index: str, argue: ArgueSpec, search: SearchSpec, model: PaidModelSp
         with contextlib.suppress(BrokenPipeError):
             anyio.run(serve)
     return 0
+
+
+async def _run_stdio(server: MCPServer) -> None:
+    """Serve over standard input and output until the input ends.
+
+    Half characters, which no text holds and the protocol's own reader drops with the whole message,
+    become U+FFFD: whoever sends them gets an answer.
+    """
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    wire = os.dup(0)  # tools, and processes that they start, read nothing of it
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    stdin: Any = _lines(anyio.wrap_file(os.fdopen(wire, encoding="utf-8", errors="replace")))
+    running = server._lowlevel_server
+    async with stdio_server(stdin=stdin) as (reading, writing):
+        await running.run(reading, writing, running.create_initialization_options())
+
+
+async def _lines(stdin: AsyncIterable[str]) -> AsyncIterator[str]:
+    async for line in stdin:
+        try:
+            yield json.dumps(parse_json_object(line, path="-", number=1)) if "\\u" in line else line
+        except InputError:  # the protocol says what it is
+            yield line

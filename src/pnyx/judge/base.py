@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pnyx.judge.answers import Answer, Provenance, Unscored
 from pnyx.judge.questions import JudgeQuestion
-from pnyx.models.http.flow import run_blocking
+from pnyx.models.http.flow import run_blocking, wanted
 
 __all__ = [
     "Emit",
@@ -121,7 +121,9 @@ async def answer_chunks(
     """Answer questions, each with its position, in a worker thread, so many between two emits."""
     import anyio
 
+    check = wanted()
     for start in range(0, len(asked), size):
+        check()
         chunk = asked[start : start + size]
         answers = await anyio.to_thread.run_sync(judge, [question for _, question in chunk])
         for (position, _), answer in zip(chunk, answers, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ def build_app(
     site: Site,
     *,
     token: str = "",
-    people: Mapping[str, str] | None = None,
+    others: Collection[str] = (),
     lifespan: Lifespan | None = None,
     state: Callable[[], str] | None = None,
 ) -> Guard:
@@ -42,7 +42,7 @@ def build_app(
         routes: what it answers.
         site: what its pages show.
         token: what requests must bring; empty for none (see `Guard`).
-        people: token -> name, where visitors have tokens of their own (see `Guard`).
+        others: further tokens that open it as well.
         lifespan: what is open while it runs (Starlette's).
         state: what `/healthz` says in place of `ok`.
 
@@ -63,7 +63,7 @@ def build_app(
     )
     app.state.site, app.state.health = site, state or (lambda: "ok")
     # Outside of Starlette's own layers, whose answers it guards, too.
-    return Guard(app, token, people)
+    return Guard(app, token, others)
 
 
 def html(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
@@ -106,9 +106,21 @@ async def _failed(request: Request, error: Exception) -> Response:
     said = getattr(error, "detail", "")
     standard = HTTPStatus(status).phrase
     words = said if said and said != standard else _WORDS.get(status, "")
-    response = _answer(request, status, words)
-    response.headers.update(getattr(error, "headers", None) or {})  # a 405 says what is allowed
-    return response
+    answer = _answer(request, status, words)
+    if status == 405:
+        answer.headers["allow"] = ", ".join(sorted(_methods(request)))
+    return answer
+
+
+def _methods(request: Request) -> set[str]:
+    """Return what an address takes, by all of its routes."""
+    from starlette.routing import Match, Route
+
+    found: set[str] = set()
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set()
+    return found
 
 
 def _answer(request: Request, status: int, reason: str) -> Response:

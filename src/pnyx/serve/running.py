@@ -6,7 +6,7 @@ import asyncio
 import errno
 import socket
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import InputError, MissingExtra, OptionError, escaped, shorten
 from pnyx.serve.security import is_loopback
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["check_server", "run_app"]
 
-_WAIT_SECONDS = 3
-_HEAD_SECONDS = 15.0
-"""How long a connection may take until the head of its request is there."""
-_PORT, _PORTS = 8321, 20
-"""How many ports are tried from the usual one on."""
+_WAIT_SECONDS: Final = 3
+HEAD_SECONDS = 10.0
+"""Longest time that the head of a request is waited for."""
+_PORT: Final = 8321
+_PORTS: Final = 100
+"""The usual port, and how many from it on are tried where none was named."""
 
 
 def check_server(spec: ServerSpec) -> None:
@@ -62,16 +63,14 @@ def run_app(
     check_server(spec)
     try:
         import uvicorn
-        from uvicorn.protocols.http.auto import AutoHTTPProtocol
     except ImportError as error:
         raise MissingExtra("serving pages", "serve") from error
 
-    timed: Any = type("TimedProtocol", (_TimedHead, AutoHTTPProtocol), {})
     with _listening(spec) as listener:
         config = uvicorn.Config(
-            app, http=timed, log_config=None, access_log=False, server_header=False,
-            date_header=False,
+            app, log_config=None, access_log=False, server_header=False, date_header=False,
             timeout_graceful_shutdown=_WAIT_SECONDS, proxy_headers=False, lifespan="on",
+            http=_timed(), ws="none",
         )  # fmt: skip
         say(f"{what}: {_address(listener, spec)} (Ctrl-C ends)")
         for name, token in (tokens or {}).items():
@@ -81,61 +80,62 @@ def run_app(
         uvicorn.Server(config).run(sockets=[listener])
 
 
-class _TimedHead:
-    """Mixed into uvicorn's protocol, limits the time that the head of a request takes.
+def _timed() -> type[asyncio.Protocol]:
+    """Return uvicorn's HTTP protocol with a time limit for the head of a request.
 
-    uvicorn has no limit, and as many heads that never end as there are file descriptors keep all
-    others out.
+    The same limit is on the rest of a body that was answered before it had all come.
     """
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    cycle: Any
-    loop: asyncio.AbstractEventLoop
-    transport: asyncio.Transport
-    _late: asyncio.TimerHandle | None = None
+    class Timed(H11Protocol):
+        ends: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)  # type: ignore[misc]
-        self._watch()
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._look()
 
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)  # type: ignore[misc]
-        self._watch()
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._look()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)  # type: ignore[misc]
-        if self._late is not None:
-            self._late.cancel()
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._look()
 
-    @property
-    def _waits(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            self._stop()
 
-    def _watch(self) -> None:
-        if self._waits and self._late is None:
-            self._late = self.loop.call_later(_HEAD_SECONDS, self._end)
-        elif not self._waits and self._late is not None:
-            self._late.cancel()
-            self._late = None
+        def _look(self) -> None:
+            """Begin to count where a head is waited for; it goes on whatever trickles in."""
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop()
+            elif self.ends is None and not self.transport.is_closing():
+                self.ends = self.loop.call_later(HEAD_SECONDS, self.transport.close)
 
-    def _end(self) -> None:
-        self._late = None
-        if self._waits:
-            self.transport.close()
+        def _stop(self) -> None:
+            if self.ends is not None:
+                self.ends.cancel()
+                self.ends = None
+
+    return Timed
 
 
 def _listening(spec: ServerSpec) -> socket.socket:
-    """Return a socket on the port, or without one on the first of several that is free."""
+    """Return a socket at the port that was named, else at the first free one from the usual on."""
     ports = range(_PORT, _PORT + _PORTS) if spec.port is None else (spec.port,)
     for port in ports:
         try:
             return _bound(spec.host, port)
         except (OSError, UnicodeError) as error:
-            if port != ports[-1] and getattr(error, "errno", None) == errno.EADDRINUSE:
+            taken = getattr(error, "errno", None) == errno.EADDRINUSE
+            if taken and port != ports[-1]:
                 continue
             reason = getattr(error, "strerror", None) or str(error)
-            place = f"--host {shorten(spec.host, 60)} --port {port}"
+            named = port if len(ports) == 1 else f"{ports[0]} to {ports[-1]}"
+            place = f"--host {shorten(spec.host, 60)} --port {named}"
             raise InputError(f"{place}: cannot listen there: {reason}") from error
-    raise AssertionError("there is a last port")
+    raise AssertionError("no port was tried")
 
 
 def _bound(host: str, port: int) -> socket.socket:

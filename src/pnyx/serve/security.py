@@ -6,16 +6,17 @@ Plain ASGI, so that a stream passes as it is sent.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
+import html
 import ipaddress
-import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from html import escape
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-__all__ = ["COOKIE", "MAX_BODY", "POLICY", "Guard", "is_loopback"]
+__all__ = ["COOKIE", "MAX_BODY", "POLICY", "Guard", "is_loopback", "is_secure"]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -43,13 +44,21 @@ _KEPT: Final = frozenset({"cache-control"})
 MAX_BODY: Final = 1024 * 1024
 """Longest body of a request, in bytes."""
 
-_DRAINED: Final = 32 * MAX_BODY
+_BODY_SECONDS: Final = 60.0
+"""Longest time that a body is waited for."""
+_DRAIN: Final = 64 * MAX_BODY
 _DRAIN_SECONDS: Final = 10.0
-"""How much more of a body, and for how long, is read so that its sender gets to read why not."""
+"""What is taken in of a body that was refused: bytes beyond `MAX_BODY`, and for how long."""
 
 COOKIE: Final = "pnyx_token"
-_ASKED: Final = "pnyx_asked"
-"""Cookie of a browser that was asked whether it is to be signed in."""
+_SIGN_IN: Final = "/sign-in"
+_QUESTION: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign in</title>
+<h1>Sign in with this link?</h1>
+<p>The link is for one person: what you do here from now on is done in that person's name,
+whoever this browser was signed in as before.</p>
+<form method="post" action="{action}"><button>Sign in</button> <a href="/">Stay as I am</a></form>
+"""
+_PROTO: Final = re.compile(r"\s*proto=", re.IGNORECASE)
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN: Final = frozenset({"/healthz"})
 """Addresses that need no token."""
@@ -65,25 +74,39 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_secure(scheme: str, headers: Mapping[str, str]) -> bool:
+    """Tell whether a browser uses HTTPS, be it up to a proxy that says so.
+
+    Who says so wrongly keeps nobody's cookie but their own from being sent.
+    """
+    forwarded = headers.get("x-forwarded-proto", "").partition(",")[0].strip()
+    first = headers.get("forwarded", "").partition(",")[0].replace('"', "").split(";")
+    said = {forwarded, scheme, *(one.strip()[6:] for one in first if _PROTO.match(one))}
+    return "https" in {one.casefold() for one in said}
+
+
 class Guard:
     """ASGI middleware: refuses what may not pass, and adds headers to what does.
 
     - Without a token only requests to this machine's own names pass, so that no web page reaches
       the application by a name that it made lead here.
     - With one, a request brings it: `Authorization: Bearer TOKEN`, or the cookie that a visit of
-      any page with `?token=TOKEN` sets; where tokens are people's, the visitor is asked first.
+      any page with `?token=TOKEN` sets.
+    - Where there are several tokens, each stands for a person: a link with one asks before it signs
+      in a browser that has another, or that may have (it does not tell when it comes from another
+      site).
     - A request that changes something must not come from a page of another site.
-    - Bodies are at most `MAX_BODY` bytes.
+    - Bodies are at most `MAX_BODY` bytes, and come within a minute.
 
     Args:
         app: what answers.
         token: what a request must bring; empty for none.
-        people: token -> name of who has it, `token` among them, where each visitor has one. Which
-            one was brought is told as `scope["pnyx.token"]`.
+        others: further tokens that open it as well, where there is a first. Which one was brought
+            is told as `scope["pnyx.token"]`.
     """
 
-    def __init__(self, app: App, token: str = "", people: Mapping[str, str] | None = None) -> None:
-        self.app, self.token, self.people = app, token, people or {}
+    def __init__(self, app: App, token: str = "", others: Collection[str] = ()) -> None:
+        self.app, self.token, self.others = app, token, tuple(others)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -93,21 +116,24 @@ class Guard:
         if scope["type"] != "http":
             return
         request = _Request(scope)
+        bounded = _Bounded(receive)
+        if "expect" not in request.headers:  # who expects a word first has sent nothing yet
+            send = bounded.draining(send)
         refusal = self._refusal(request)
         if refusal is not None:
-            if refusal[0] == 413:
-                await _drain(receive)
             await _answer(send, *refusal)
             return
-        brought = self._brought(request)
+        brought = self._brought(request.tokens)
         if self.token and "token" in request.query:
-            if brought in self.people and not request.is_sure(brought):
-                await _ask(send, request, self.people[brought])
-                return
-            await _answer(send, 303, "", _signed_in(request, brought))
+            if self._asks(request, brought):
+                action = f"{_SIGN_IN}?{urlencode({'token': brought})}"
+                page = _QUESTION.format(action=html.escape(action))
+                await _answer(send, 200, page, {"content-type": "text/html; charset=utf-8"})
+            else:
+                await _answer(send, 303, "", _signed_in(request, brought))
             return
         scope["pnyx.token"] = brought
-        await self.app(scope, _Bounded(receive), _with_headers(send))
+        await self.app(scope, bounded, _with_headers(send))
 
     def _refusal(self, request: _Request) -> tuple[int, str] | None:
         """Return the status and reason of a refusal; None where the request may pass."""
@@ -115,28 +141,37 @@ class Guard:
             return 413, f"the body has {request.length:,} bytes, expected at most {MAX_BODY:,}"
         if not self.token and not is_loopback(request.host):
             return 421, "this address serves its own machine alone"
-        if self.token and request.path not in _OPEN and not self._brought(request):
+        if self.token and request.path not in _OPEN and not self._brought(request.tokens):
             return 401, "expected the token: a header 'Authorization: Bearer TOKEN', or ?token="
         if request.method not in _SAFE and request.is_foreign:
             return 403, "this request came from a page of another site"
         return None
 
-    def _brought(self, request: _Request) -> str:
-        """Return the first of the request's tokens that opens it; empty for none."""
-        known = (self.token, *self.people) if self.token else ()
-        for one in request.tokens:
+    def _brought(self, tokens: Iterable[str]) -> str:
+        """Return the first of the tokens that opens it; empty for none."""
+        known = (self.token, *self.others) if self.token else ()
+        for one in tokens:
             for wanted in known:
                 if hmac.compare_digest(one.encode(), wanted.encode()):
                     return wanted
         return ""
+
+    def _asks(self, request: _Request, brought: str) -> bool:
+        """Whether a link's token may be another person's than the browser's."""
+        if not self.others or request.signs_in:
+            return False
+        known = self._brought(request.cookies)
+        if known:
+            return known != brought
+        # A cookie that is there does not come with a visit from another site.
+        return request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
 
 
 class _Request:
     """What a request's head says."""
 
     def __init__(self, scope: Scope) -> None:
-        self.method, self.path = scope["method"], scope["path"]
-        self.scheme: str = scope.get("scheme", "http")
+        self.method, self.path, self.scheme = scope["method"], scope["path"], scope["scheme"]
         self.headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
         self.authority = self.headers.get("host", "")
         self.query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
@@ -155,41 +190,28 @@ class _Request:
 
     @property
     def tokens(self) -> Iterable[str]:
-        if self.method == "GET" and "token" in self.query:  # first: a new link makes one another
+        if (
+            self.method == "GET" or self.signs_in
+        ) and "token" in self.query:  # first: a new link makes one another
             yield self.query["token"]
         scheme, _, bearer = self.headers.get("authorization", "").partition(" ")
         if scheme.casefold() == "bearer":
             yield bearer.strip()
-        if cookie := self.cookie(COOKIE):
-            yield cookie
-
-    def cookie(self, name: str) -> str:
-        try:
-            found = SimpleCookie(self.headers.get("cookie", "")).get(name)
-        except CookieError:
-            return ""
-        return "" if found is None else found.value
-
-    def is_sure(self, token: str) -> bool:
-        """Whether the visitor was asked and said yes, or is signed in with this token already."""
-        nonce = self.cookie(_ASKED).encode()
-        said = bool(nonce) and hmac.compare_digest(self.query.get("sure", "").encode(), nonce)
-        return said or hmac.compare_digest(self.cookie(COOKIE).encode(), token.encode())
+        yield from self.cookies
 
     @property
-    def is_encrypted(self) -> bool:
-        """Whether a browser sent it over HTTPS, to a proxy that says so."""
-        via = self.headers.get("x-forwarded-proto") or self.scheme
-        return via.partition(",")[0].strip().casefold() == "https"
+    def signs_in(self) -> bool:
+        """Whether it answers the question whether to sign in."""
+        return self.method == "POST" and self.path == _SIGN_IN and "token" in self.query
 
-    def address(self, **more: str) -> str:
-        """Return the address of the page, without a token.
-
-        It has one slash or backslash at most in front: browsers take two for another host.
-        """
-        kept = {k: v for k, v in self.query.items() if k not in ("token", "sure")} | more
-        place = "/" + quote(self.path.lstrip("/\\"), safe="/:@!$&'()*+,;=-._~")
-        return place + (f"?{urlencode(kept)}" if kept else "")
+    @property
+    def cookies(self) -> Iterable[str]:
+        try:
+            cookie = SimpleCookie(self.headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            cookie = None
+        if cookie is not None:
+            yield cookie.value
 
     @property
     def is_foreign(self) -> bool:
@@ -198,53 +220,26 @@ class _Request:
         if site is not None:
             return site not in ("same-origin", "none")
         origin = self.headers.get("origin")
+        if origin is None:
+            return False
         try:
-            return origin is not None and urlsplit(origin).netloc != self.authority
+            return bool(urlsplit(origin).netloc != self.authority)
         except ValueError:  # no address at all
             return True
 
 
 def _signed_in(request: _Request, token: str) -> dict[str, str]:
     """Return the headers that keep the token in a cookie and lead to the page without it."""
-    return {"location": request.address(), "set-cookie": _cookie(request, COOKIE, token)}
-
-
-def _cookie(request: _Request, name: str, value: str) -> str:
-    cookie: SimpleCookie = SimpleCookie({name: value})
-    marks: dict[str, Any] = {"httponly": True, "samesite": "Strict", "path": "/"}
-    cookie[name].update(marks | ({"secure": True} if request.is_encrypted else {}))
-    return cookie.output(header="").strip()
-
-
-async def _ask(send: Send, request: _Request, name: str) -> None:
-    """Ask whether this browser is to be signed in; the link in the answer alone does it."""
-    nonce = secrets.token_urlsafe(16)
-    link = escape(request.address(token=request.query["token"], sure=nonce))
-    page = (
-        "<!doctype html><html lang=en><meta charset=utf-8><title>Sign in?</title>"
-        f"<h1>Go on as {escape(name)}?</h1><p>This link signs this browser in as "
-        f"<b dir=auto>{escape(name)}</b>: what is answered here will stand in that name.</p>"
-        f'<p><a id="sure" href="{link}">Yes, go on as {escape(name)}</a></p></html>'
-    )
-    headers = {
-        "content-type": "text/html; charset=utf-8",
-        "set-cookie": _cookie(request, _ASKED, nonce),
-    }
-    await _answer(send, 200, page, headers)
-
-
-async def _drain(receive: Receive) -> None:
-    """Read on, within bounds: who is still sending a body does not read why it was refused."""
-    left = _DRAINED
-    try:
-        async with asyncio.timeout(_DRAIN_SECONDS):
-            while left > 0:
-                message = await receive()
-                left -= len(message.get("body", b""))
-                if not message.get("more_body", False):
-                    return
-    except TimeoutError:
-        return
+    rest = urlencode([(k, v) for k, v in request.query.items() if k != "token"])
+    # One slash, and no backslash: two of either would name another host.
+    path = "" if request.signs_in else quote(request.path.lstrip("/"), errors="replace")
+    place = f"/{path}" + (f"?{rest}" if rest else "")
+    cookie: SimpleCookie = SimpleCookie({COOKIE: token})
+    secure = is_secure(request.scheme, request.headers)
+    kept = {"httponly": True, "samesite": "Strict", "path": "/", "secure": secure}
+    for name, value in kept.items():
+        cookie[COOKIE][name] = value
+    return {"location": place, "set-cookie": cookie.output(header="").strip()}
 
 
 def _with_headers(send: Send) -> Send:
@@ -261,20 +256,48 @@ def _with_headers(send: Send) -> Send:
 
 
 class _Bounded:
-    """Receives a body that does not say how long it is, up to `MAX_BODY` bytes."""
+    """Receives a body of at most `MAX_BODY` bytes, whatever its head says, within a minute."""
 
     def __init__(self, receive: Receive) -> None:
         self.receive, self.left = receive, MAX_BODY
+        self.until: float | None = None
+        self.whole = False
 
     async def __call__(self) -> Message:
-        message = await self.receive()
-        self.left -= len(message.get("body", b""))
-        if self.left < 0:
-            from starlette.exceptions import HTTPException
+        from starlette.exceptions import HTTPException
 
-            await _drain(self.receive)
+        if self.whole:  # what comes now is that the client left
+            return await self.receive()
+        self.until = self.until or asyncio.get_running_loop().time() + _BODY_SECONDS
+        try:
+            async with asyncio.timeout_at(self.until):
+                message = await self.receive()
+        except TimeoutError:
+            raise HTTPException(408, "the body did not come in time") from None
+        self._count(message)
+        if self.left < 0:
             raise HTTPException(413, f"the body is longer than {MAX_BODY:,} bytes")
         return message
+
+    def _count(self, message: Message) -> None:
+        self.left -= len(message.get("body", b""))
+        self.whole = not message.get("more_body", False)
+
+    def draining(self, send: Send) -> Send:
+        """Return what takes in the rest of a body, within bounds, before an answer is sent.
+
+        A connection that is closed with a part of it unread is reset, and the answer with it.
+        """
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_DRAIN_SECONDS):
+                        while not self.whole and self.left > -_DRAIN:
+                            self._count(await self.receive())
+            await send(message)
+
+        return sending
 
 
 async def _answer(

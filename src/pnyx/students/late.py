@@ -14,6 +14,7 @@ from pnyx.corpora.fields import number
 from pnyx.errors import InputError, shorten
 from pnyx.judge.passages import read_passage
 from pnyx.judge.questions import Support
+from pnyx.models.http.flow import wanted
 from pnyx.students.linear import LinearScorer
 from pnyx.students.network import encodable, in_threads, open_network
 
@@ -181,6 +182,7 @@ class LateScorer(LinearScorer):
     def _encode(self, text: str) -> TextVectors:
         wholes, sentences = [], []
         for piece in pieces_of(self._tokenizer, text):
+            wanted()()
             states = self._run(piece.ids[None, :])[0]
             wholes.append(states.mean(axis=0))
             sentences.append(_means(states, piece))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from pnyx.judge.passages import MAX_WINDOW, pieces_of, read_passage
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import Encoder, load_encoder
+from pnyx.models.http.flow import wanted
 from pnyx.students.combined import CombinedScorer, read_parts
 from pnyx.students.network import encodable, in_threads, open_network
 
@@ -104,6 +105,7 @@ class ReaderScorer:
         texts = [number for number, row in enumerate(rows) for _ in row]
         asked = np.arange(1, len(rows))
         ids, own, numbers = (np.array([row]) for row in (tokens, places, texts))
+        wanted()()
         found = self._run(ids, own, numbers, asked)
         return ["no_number: the model gives none" if np.isnan(z) else float(z) for z in found]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.store.store import CLAIM_SECONDS, Store, claimant, request_key
 from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, CountsTokens, Reply
+from pnyx.models.http.flow import wanted
 
 if TYPE_CHECKING:
     import anyio
@@ -136,6 +137,7 @@ class StoredModel:
             return self._from_store(key, request)
         import anyio
 
+        check = wanted()
         async with self._running() as running:
             for wait in _waits():
                 stored = self.store.get(key)
@@ -148,10 +150,11 @@ class StoredModel:
                     if flight.outcome is not None:
                         self.counts.shared += 1
                         return flight.outcome
-                elif self.store.claim(key, running.owner):
+                    continue
+                check()
+                if self.store.claim(key, running.owner):
                     return await self._ask(running, key, request)
-                else:
-                    await anyio.sleep(wait)
+                await anyio.sleep(wait)
         raise AssertionError  # the waits do not end
 
     async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:

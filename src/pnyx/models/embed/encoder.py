@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.models.embed.graph import with_outputs
+from pnyx.models.http.flow import wanted
 from pnyx.native import load_onnxruntime
 
 __all__ = ["Encoder", "load_encoder", "open_session"]
@@ -137,7 +138,10 @@ class Encoder:
         encoded = self._tokenizer.encode_batch_fast([text.decode("utf-8") for text in cut])
 
         # One text per run and one thread per text: docs/decisions/packaged-encoder.md says why.
+        check = wanted()
+
         def run(row: int) -> None:
+            check()
             ids = np.array([encoded[row].ids], dtype=np.int64)
             out[row] = read({"input_ids": ids, "attention_mask": np.ones_like(ids)})
 

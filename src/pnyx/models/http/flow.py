@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
 
+from pnyx.errors import PnyxError
+
 __all__ = [
+    "LeftError",
     "MemoryBudget",
     "MemoryShare",
     "PerLoop",
@@ -17,9 +21,44 @@ __all__ = [
     "WaitQueue",
     "run_all",
     "run_blocking",
+    "wanted",
+    "while_wanted",
 ]
 
 T = TypeVar("T")
+
+_LEFT: ContextVar[Callable[[], bool]] = ContextVar("pnyx-left", default=lambda: False)
+
+
+class LeftError(PnyxError):
+    """Nobody waits for the work any more."""
+
+
+@contextmanager
+def while_wanted(left: Callable[[], bool]) -> Iterator[None]:
+    """Have work end at its next step, wherever that is, once `left` says that nobody waits.
+
+    It holds in what is called within, also in event loops and worker threads of anyio.
+    """
+    held = _LEFT.set(left)
+    try:
+        yield
+    finally:
+        _LEFT.reset(held)
+
+
+def wanted() -> Callable[[], None]:
+    """Return what raises LeftError once nobody waits; it may be called in any thread.
+
+    Long work calls it before each step that costs.
+    """
+    left = _LEFT.get()
+
+    def check() -> None:
+        if left():
+            raise LeftError("nobody waits for this any more")
+
+    return check
 
 
 async def run_all(
@@ -29,7 +68,7 @@ async def run_all(
     import anyio
     import anyio.lowlevel
 
-    waiting = iter(items)
+    waiting, check = iter(items), wanted()
     failures: list[Exception] = []
 
     async def worker() -> None:
@@ -37,6 +76,7 @@ async def run_all(
             for item in waiting:
                 # Work that never waits (all of it in the store) must let Ctrl-C through.
                 await anyio.lowlevel.checkpoint()
+                check()
                 await work(item)
         except Exception as error:  # raised below, out of the exception group
             failures.append(error)

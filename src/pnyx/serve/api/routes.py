@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import InputError, ModelError, PnyxError, shorten
-from pnyx.files import decode_json
+from pnyx.files import parse_json
 from pnyx.search.plan import FOUND
 from pnyx.serve.asking.arguing import LeftError
 from pnyx.serve.asking.choices import open_fields, question_text
-from pnyx.serve.asking.pool import Busy
+from pnyx.serve.asking.pool import Busy, while_there
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
 
     from pnyx.serve.asking.service import AskService
 
-__all__ = ["UnreadableError", "api_routes", "status_of", "while_there"]
+__all__ = ["UnreadableError", "api_routes", "status_of"]
 
-T = TypeVar("T")
 Handler = Callable[["Request"], Awaitable["Response"]]
 
 _GONE: Final = 499
@@ -164,33 +162,12 @@ async def _body(request: Request) -> dict[str, Any]:
         found = shorten(kind or "none", 40)
         raise UnreadableError(f"content-type: found {found}, expected application/json")
     try:
-        asked = decode_json((await request.body()).decode("utf-8-sig"))
+        asked = parse_json(await request.body())
     except (ValueError, RecursionError) as error:
         raise UnreadableError(f"the body is no JSON: {shorten(str(error))}") from error
     if not isinstance(asked, dict):
         raise UnreadableError("the body is no JSON object")
     return asked
-
-
-async def while_there(request: Request, work: Awaitable[T]) -> T:
-    """Wait for work, and cancel it where the client goes away; LeftError then."""
-
-    async def gone() -> None:
-        await request.body()
-        while not await request.is_disconnected():
-            await asyncio.sleep(0.2)
-
-    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone())
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        raise LeftError("the client went away")
-    finally:
-        for task in (working, leaving):
-            task.cancel()
-        with contextlib.suppress(asyncio.CancelledError, Exception):
-            await asyncio.gather(working, leaving, return_exceptions=True)
 
 
 # A stream -----------------------------------------------------------------------------------------

@@ -8,16 +8,12 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pnyx.errors import PnyxError
+from pnyx.models.http.flow import LeftError
 
 if TYPE_CHECKING:
     from pnyx.write.case import Case
 
 __all__ = ["Job", "LeftError", "Step"]
-
-
-class LeftError(PnyxError):
-    """Nobody waits for the work any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +47,20 @@ class Job:
         self._loop = asyncio.get_running_loop()
         self._over = False
         self._error: BaseException | None = None
-        self._left = threading.Event()
+        self.gone = threading.Event()
 
     @property
     def left(self) -> bool:
         """Whether everybody has gone."""
-        return self._left.is_set()
+        return self.gone.is_set()
 
     def give_up(self) -> None:
         """End the work at its next step: nobody will wait for it."""
-        self._left.set()
+        self.gone.set()
 
     def tell(self, name: str, known: Mapping[str, Any]) -> None:
         """Take a step, in any thread; LeftError where nobody waits."""
-        if self._left.is_set():
+        if self.gone.is_set():
             raise LeftError("nobody waits for this any more")
         self._loop.call_soon_threadsafe(self._add, Step(name, known))
 

@@ -23,7 +23,7 @@ from pnyx.view.text import one_line
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.routing import BaseRoute
+    from starlette.routing import Route
 
     from pnyx.serve.asking.arguing import Step
     from pnyx.serve.asking.service import AskService
@@ -62,7 +62,7 @@ class ArgumentPages:
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._asked: OrderedDict[str, None] = OrderedDict()
 
-    def routes(self) -> list[BaseRoute]:
+    def routes(self) -> list[Route]:
         """Return the routes of these pages."""
         from starlette.routing import Route
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
@@ -14,6 +14,7 @@ from pnyx.serve.asking.arguments import ArgumentPages
 from pnyx.serve.asking.covering import CoverageView, coverage_view
 from pnyx.serve.asking.examples import example_questions
 from pnyx.serve.asking.marking import Marker
+from pnyx.serve.asking.pool import while_there
 from pnyx.serve.asking.reading import document_view
 from pnyx.serve.asking.standing import Standing, Standings
 from pnyx.serve.asking.views import ResultsView, ResultView, result_views, results_view
@@ -39,7 +40,7 @@ def routes(service: AskService) -> list[BaseRoute]:
     from starlette.routing import Route
 
     pages = _Pages(service)
-    return [
+    found = [
         Route("/", pages.ask),
         Route("/sides", pages.sides, methods=["POST"]),
         Route("/perspectives", pages.perspectives, methods=["POST"]),
@@ -47,6 +48,17 @@ def routes(service: AskService) -> list[BaseRoute]:
         Route("/doc/{id}", pages.document),
         *ArgumentPages(service).routes(),
     ]
+    return [Route(r.path, _there(r.endpoint), methods=sorted(r.methods or ())) for r in found]
+
+
+def _there(page: Callable[[Request], Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
+    """Return a page whose work ends when its browser leaves."""
+
+    async def answer(request: Request) -> Response:
+        await request.body()  # kept: a form is read of it
+        return await while_there(request, page(request))
+
+    return answer
 
 
 class _Pages:

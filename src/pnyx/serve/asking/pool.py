@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pnyx.errors import PnyxError
+from pnyx.models.http.flow import LeftError, while_wanted
 
-__all__ = ["Busy", "Pool", "Shared"]
+__all__ = ["Busy", "Pool", "Shared", "while_there"]
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
 T = TypeVar("T")
 
@@ -37,8 +43,10 @@ class Pool:
         self._most = workers + waiting
         self._open = 0
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Do work in a thread; work that did not begin is dropped where nobody waits any more.
+    async def run(self, work: Callable[[], T], left: threading.Event | None = None) -> T:
+        """Do work in a thread; where nobody waits any more, it ends at its next step.
+
+        `left` says that nobody does, beside that the caller was cancelled.
 
         Raises Busy where too much waits already, and what `work` raises.
         """
@@ -46,9 +54,19 @@ class Pool:
             raise Busy("the server is busy: too many requests wait already")
         self._open += 1
         loop = asyncio.get_running_loop()
-        future = self._threads.submit(work)
+        gone = left or threading.Event()
+
+        def wanted_work() -> T:
+            with while_wanted(gone.is_set):
+                return work()
+
+        future = self._threads.submit(wanted_work)
         future.add_done_callback(lambda _: self._tell(loop))
-        return await asyncio.wrap_future(future)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            gone.set()
+            raise
 
     def _tell(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
@@ -119,3 +137,24 @@ class Shared:
         finally:
             if self._under_way.get(key) is asyncio.current_task():
                 del self._under_way[key]
+
+
+async def while_there(request: Request, work: Awaitable[T]) -> T:
+    """Wait for work, and cancel it where the client goes away; LeftError then."""
+
+    async def gone() -> None:
+        await request.body()
+        while not await request.is_disconnected():
+            await asyncio.sleep(0.2)
+
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise LeftError("the client went away")
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await asyncio.gather(working, leaving, return_exceptions=True)

@@ -319,7 +319,7 @@ class AskService:
         case: Case | None = None
         error: BaseException | None = None
         try:
-            case = await self._slow.run(lambda: self._argue(job, text, spec, search))
+            case = await self._slow.run(lambda: self._argue(job, text, spec, search), job.gone)
         except (Exception, asyncio.CancelledError) as failed:
             error = failed
         job.end(case, error)

@@ -81,14 +81,16 @@ class State:
         said: the answer or skip that counts; None without one.
         draft: what was begun after it.
         version: how often the person did something to the item.
-        was_answered: whether there has been an answer, also one that was taken back: a judge's
-            answer was shown after it, if there is one.
+        ever: whether the person ever answered it, be it taken back since: a judge's answer was
+            shown then.
+        seen: the judge that an act of the person names as seen; the latest.
     """
 
     said: Act | None = None
     draft: Act | None = None
     version: int = 0
-    was_answered: bool = False
+    ever: bool = False
+    seen: str = ""
 
     @property
     def latest(self) -> Act | None:
@@ -137,8 +139,9 @@ class Book:
         else:
             done.append(Done(act.item, state.said))
             state.said, state.draft = act, None
-            state.was_answered |= act.does == "answer"
         state.version += 1
+        state.ever = state.ever or act.does == "answer"
+        state.seen = act.seen or state.seen
         self.count += 1
         return state
 

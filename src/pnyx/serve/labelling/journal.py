@@ -83,10 +83,11 @@ class Journal:
                 stream.flush()
                 os.fsync(stream.fileno())
             manifest.chmod(0o600)  # who reads it can label in anybody's name
-        # Unbuffered: what a full disk refused would be written with the next line.
-        opened = (self.folder / _ACTS).open("a+b", buffering=0)
-        self._stream: FileIO = self._open.enter_context(opened)
-        self._cut()
+        # Without a buffer: what the disk refused must not be written later.
+        acts = (self.folder / _ACTS).open("a+b", buffering=0)
+        self._stream: FileIO = self._open.enter_context(acts)
+        self._end = self._whole()
+        self._stream.truncate(self._end)
         handle = os.open(self.folder, os.O_RDONLY)  # so that the files' names are on the disk, too
         try:
             os.fsync(handle)
@@ -105,17 +106,15 @@ class Journal:
                 raise InputError(f"{problem}: name another file with --out", path=self.labels)
         self.secret = found[_KEY]
 
-    def _cut(self) -> None:
-        """Cut off what a kill or a full disk left of a last line."""
+    def _whole(self) -> int:
+        """Return where the last whole line ends: a kill or a full disk may have left a part."""
         size = self._stream.seek(0, os.SEEK_END)
         tail, at = b"", size
         while at > 0 and b"\n" not in tail:
             at = max(0, at - 65536)
             self._stream.seek(at)
-            tail = self._stream.read(size - at)
-        end = at + tail.rfind(b"\n") + 1 if b"\n" in tail else 0
-        self._stream.truncate(end)
-        self._end = end
+            tail = self._stream.read(size - at) or b""
+        return at + tail.rfind(b"\n") + 1 if b"\n" in tail else 0
 
     def acts(self) -> Iterator[Act]:
         """Yield what is there; InputError, with the line, where it is damaged."""
@@ -134,14 +133,16 @@ class Journal:
         """Write down an act; it is on the disk when this returns, or not there at all."""
         line = (json_line(act.row()) + "\n").encode("utf-8", "replace")
         with disk_errors(self.folder):
+            self._stream.truncate(self._end)  # what a failure left and could not cut off
             try:
                 left = memoryview(line)
-                while left:  # a disk that is nearly full takes a part
+                while left:  # a disk that gets full takes a part
                     left = left[self._stream.write(left) :]
-                os.fsync(self._stream)
+                os.fsync(self._stream.fileno())
             except OSError:
                 with contextlib.suppress(OSError):
                     self._stream.truncate(self._end)
+                    os.fsync(self._stream.fileno())
                 raise
         self._end += len(line)
 

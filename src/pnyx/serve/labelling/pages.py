@@ -54,9 +54,9 @@ def build_labelling(desk: Desk, people: People, *, token: str = "") -> Guard:
         scripts=("labelling.js",),
     )
     pages = Pages(desk, people)
-    names = {own: name for name, own in people.tokens.items()}
+    first, *others = people.tokens.values() if people.closed else [token]
     routes = [*pages.routes(), *Organising(desk, people, pages).routes()]
-    return build_app(routes, site, token=next(iter(names), token), people=names)
+    return build_app(routes, site, token=first, others=others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Pages:
             return self._start(request, "", str(error))
         answer = see(Links().to("next"))
         if not self.people.closed:
-            self.people.remember(answer, name)
+            self.people.remember(request, answer, name)
         return answer
 
     async def leave(self, _: Request) -> Response:
@@ -187,6 +187,10 @@ class Pages:
         found = (self.desk.suggested.get((question.id, name)) for name in question.cells)
         return next((one.judge for one in found if one is not None), "")
 
+    def _seen(self, item: int, known: State) -> str:
+        """Return whose answer a person saw; neither undo nor skip takes back that it was seen."""
+        return (self._judge(item) if known.ever else "") or known.seen
+
     async def undo(self, request: Request, who: str) -> Response:
         """Take back one's last answer, and show its item with the choices made."""
         sent = await request.form()
@@ -194,7 +198,8 @@ class Pages:
         order = self.desk.order(who)
         if item is None or item not in order:
             raise InputError("there is nothing to take back")
-        act = Act(who, self.desk.questions[item].id, "undo")
+        seen = self._seen(item, self.desk.state(who, item))
+        act = Act(who, self.desk.questions[item].id, "undo", seen=seen)
         place = order.index(item)
         try:
             await blocking(self.desk.record, act, version_of(sent))
@@ -215,7 +220,7 @@ class Pages:
         comment, reason = act.comment, str(sent.get("reason", ""))
         if does == "skip" and reason in SKIPS:
             comment = comment if comment.startswith(reason) else f"{reason}: {comment}".rstrip(": ")
-        seen = self._judge(item) if known.was_answered else ""
+        seen = self._seen(item, known)
         return Act(
             who, question.id, does, act.marks, values, act.unsure and does != "skip", comment,
             seconds, form.shown, seen=seen,

@@ -7,6 +7,7 @@ from urllib.parse import quote, unquote
 
 from pnyx.errors import OptionError
 from pnyx.serve.labelling.sharing import ORGANISER, check_name, token_of
+from pnyx.serve.security import is_secure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,9 +60,9 @@ class People:
         """Tell whether a request may see everybody's answers."""
         return not self.closed or self._names.get(request.scope.get("pnyx.token", "")) == ORGANISER
 
-    def remember(self, response: Response, name: str) -> None:
+    def remember(self, request: Request, response: Response, name: str) -> None:
         """Have a browser bring a name."""
         response.set_cookie(
             NAME_COOKIE, quote(name, safe=""), max_age=_YEAR_SECONDS, httponly=True,
-            samesite="strict",
+            samesite="strict", secure=is_secure(request.url.scheme, request.headers),
         )  # fmt: skip
