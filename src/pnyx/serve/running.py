@@ -69,7 +69,8 @@ def run_app(
     timed: Any = type("TimedProtocol", (_TimedHead, AutoHTTPProtocol), {})
     with _listening(spec) as listener:
         config = uvicorn.Config(
-            app, http=timed, log_config=None, access_log=False, server_header=False, date_header=False,
+            app, http=timed, log_config=None, access_log=False, server_header=False,
+            date_header=False,
             timeout_graceful_shutdown=_WAIT_SECONDS, proxy_headers=False, lifespan="on",
         )  # fmt: skip
         say(f"{what}: {_address(listener, spec)} (Ctrl-C ends)")
