@@ -30,9 +30,9 @@ def relevance_items(
         stance: `none` asks of each document once whether it helps with the question; it does where
             any subtopic says so. `pro` and `con` ask whether it helps to argue that side; `both`
             asks for the one and for the other.
-        negatives: whom a side's documents are told from: those that are relevant to the `other-side`
-            alone, those without a side (`irrelevant`), or `all` of them. Without a side asked for,
-            there are only the irrelevant ones.
+        negatives: what a side's documents are told from: those that are relevant to the
+            `other-side` alone, those without a side (`irrelevant`), or `all` of them. Where no
+            side is asked for, there are only the irrelevant ones.
 
     Raises:
         InputError: a pair is of a question that is not there.
