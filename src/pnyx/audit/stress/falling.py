@@ -10,6 +10,7 @@ import numpy as np
 from pnyx.audit.stress.posing import Cell, label_of
 from pnyx.audit.stress.reading import Said, goodness
 from pnyx.audit.stress.sheet import Outcome, Sheet, Summary
+from pnyx.judge.combining.votes import ranks_of
 from pnyx.judge.questions import Ranking, Support
 from pnyx.measure.answers.trials import Decline
 from pnyx.measure.core.base import Measured, told_apart
@@ -151,9 +152,10 @@ def _above(question: Ranking, said: Said) -> float | None:
     kept = [place for place in range(len(question.texts)) if place not in out]
     if said.value is None or not out or not kept:
         return None
-    rank = {place: n for n, place in enumerate(said.value)}
-    pairs = [rank[inside] < rank[gone] for inside in kept for gone in out]
-    return sum(pairs) / len(pairs)
+    rank = ranks_of(said.value, len(question.texts))
+    above = sum(rank[inside] < rank[gone] for inside in kept for gone in out)
+    tied = sum(rank[inside] == rank[gone] for inside in kept for gone in out)
+    return float((above + tied / 2) / (len(kept) * len(out)))
 
 
 def sum_joint(sheet: Sheet) -> Summary:

@@ -110,10 +110,10 @@ def _build(paths: Sequence[str], place: Path) -> None:
         if not given.sources:
             shown = ", ".join(paths)
             raise InputError("holds no results that pnyx writes (docs/viewing.md)", path=shown)
-        builder = Builder(temporary)
-        for found in given.sources:
-            read_source(builder, found)
-        builder.finish(given.files)
+        with contextlib.closing(Builder(temporary)) as builder:
+            for found in given.sources:
+                read_source(builder, found)
+            builder.finish(given.files)
         problems = Catalogue(temporary).sources()
         if all(one.problem for one in problems):
             raise InputError(problems[0].problem)
