@@ -12,6 +12,7 @@ import pytest
 
 from autojudge_campaign import (
     BANKS,
+    DOCUMENTS,
     MARK,
     RUNS,
     TOPICS,
@@ -253,14 +254,82 @@ def test_a_reference_twice_stops_no_campaign(base, tmp_path):
     [
         ({"on_missing": "ignore"}, "settings.on_missing: found 'ignore', expected one of skip"),
         ({"no_text": 1}, "settings.no_text: found 1, expected true or false"),
-        ({"judge": "llm"}, "settings: found 'judge', expected answers, "),
+        ({"judge": "llm"}, "settings: found 'judge', expected allow_text_in_banks, "),
         ({"thresholds": [0.5, 0.2]}, "expected rising numbers"),
         ({"most_nuggets": 0}, "expected a whole number from 1"),
+        ({"unknown_documents": True}, "found True, expected one of no, unscored"),
+        ({"min_scored": 2}, r"expected a number in \[0, 1\]"),
     ],
 )
 def test_settings_that_are_wrong(given, said):
     with pytest.raises(InputError, match=said):
         Settings.of(given)
+
+
+def test_a_bare_no_of_yaml_is_no():
+    assert Settings.of({"unknown_documents": False}).unknown_documents == "no"
+
+
+def test_made_up_citations_and_texts_gain_nothing_once_there_is_a_corpus(base, tmp_path, capsys):
+    corpus = write_lines(
+        tmp_path / "corpus.jsonl", [{"id": one, "text": text} for one, text in DOCUMENTS.items()]
+    )
+    true = sentence("the city made all buses free in 2019.", "d-fares")
+    false = [sentence(f"the moon has {n} cities of cheese.") for n in range(3)]
+    ghosts = [{**one, "citations": [f"ghost-{n}"]} for n, one in enumerate(false)]
+    honest = [{**one, "citations": ["d-cost"]} for one in false[:2]]
+    runs = {
+        "honest": report("honest", "buses", true, *honest),
+        "ghost": {**report("ghost", "buses", true), "responses": [true, *ghosts]},
+        "own": report("own", "buses", sentence("the moon has 9 cities.", "d-cost")),
+    }
+    runs["ghost"]["references"] = ["d-fares", *(f"ghost-{n}" for n in range(3))]
+    runs["ghost"]["documents"] = {f"ghost-{n}": {"id": f"ghost-{n}", "text": ghosts[n]["text"]}
+                                  for n in range(3)}  # fmt: skip
+    runs["own"]["documents"]["d-cost"]["text"] = f"{MARK} the moon has 9 cities."
+    board = judged(base, rows=list(runs.values()), corpus=str(corpus))
+    found = {one.run_id: one.values for one in board.entries if one.topic_id == "buses"}
+    assert found["honest"]["sentence_precision"] == 1 / 3
+    assert found["ghost"]["sentence_precision"] == 1 / 4  # each of the three is a no
+    assert found["own"]["sentence_precision"] == 0  # judged by the corpus's text
+    assert found["honest"]["f1"] > found["ghost"]["f1"] > found["own"]["f1"]
+    said = capsys.readouterr().err
+    assert "ghost: 3 citations to 3 documents that the corpus does not hold, each a no" in said
+    assert "own embeds other texts of 1 documents than the corpus" in said
+    assert MARK not in said
+
+    for run in runs.values():
+        del run["documents"]
+    runs["ghost"]["documents"] = {"d-fares": {"id": "d-fares", "text": DOCUMENTS["d-fares"]}}
+    board = judged(base, rows=[runs["ghost"]])
+    (entry,) = (one for one in board.entries if one.topic_id == "buses")
+    assert "sentence_precision" not in entry.values  # 1 of 4 is scored: too few
+    assert "rest on less than 80% of their items and are left out" in capsys.readouterr().err
+    loose = judged(base, rows=[runs["ghost"]], min_scored=0)
+    (entry,) = (one for one in loose.entries if one.topic_id == "buses")
+    assert entry.values["sentence_precision"] == 1
+    board = judged(
+        base, rows=[runs["ghost"]], corpus=str(corpus), unknown_documents="unscored", min_scored=0
+    )
+    (entry,) = (one for one in board.entries if one.topic_id == "buses")
+    assert entry.values["sentence_precision"] == 1
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_restricted_banks_hold_no_sentence_and_are_judged_by_all_the_same(base, allowed):
+    text = "All buses of the city of Halden became free in the spring of 2019."
+    row = report("good", "buses", sentence("", "d-fares"))
+    row["responses"][0]["text"], row["documents"]["d-fares"]["text"] = text, text
+    reports = [base.Report.model_validate(row)]
+    topics = [base.Request.model_validate(TOPICS[0])]
+    more = {"allow_text_in_banks": allowed, "llm_config": base.LlmConfigBase()}
+    banks = PnyxJudge().create_nuggets(reports, topics, **more)
+    assert banks is not None
+    shown = json.dumps([one.model_dump(mode="json") for one in banks.banks.values()])
+    assert ("Halden" in shown) is allowed
+    assert "d-fares" in shown
+    board = PnyxJudge().judge(reports, topics, nugget_banks=banks, answers="lookup", **more)
+    assert {one.values["nugget_recall"] for one in board.entries} == {1}
 
 
 def test_the_workflow_is_read_by_the_runner(base):

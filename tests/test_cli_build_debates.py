@@ -228,7 +228,12 @@ def test_pairs_become_items_and_labels(place, call):
         }
         assert sum(one["value"] for one in labels) == positive[stance]
         irrelevant = sum(q.grade == 0 for q in qrels) * (2 if stance == "both" else 1)
-        assert len(labels) - positive[stance] == irrelevant
+        sides = {"none": (), "both": ("pro", "con")}.get(stance, (stance,))
+        other = {"pro": "con", "con": "pro"}
+        of_other = sum(
+            len({*t.relevant[other[s]]} - {*t.relevant[s]}) for t in topics for s in sides
+        )
+        assert len(labels) - positive[stance] == irrelevant + of_other
         assert {one.get("stance") for one in items} == {
             "none": {None}, "pro": {"pro"}, "con": {"con"}, "both": {"pro", "con"},
         }[stance]  # fmt: skip
@@ -237,6 +242,30 @@ def test_pairs_become_items_and_labels(place, call):
     assert code == 0, err
     code, out, _ = call("measure", "relevance", "judged", "--labels", "l", "--json")
     assert (code, json.loads(out)["measures"]["accuracy"]["asked"]) == (0, len(items))
+
+
+def test_a_side_is_told_from_the_other_side_and_from_what_is_irrelevant(place, call):
+    rows = ["1 pro a 1", "1 con b 1", "1 con both 1", "1 pro both 1", "1 0 c 0", "1 con d 0"]
+    Path("q").write_text("\n".join(rows) + "\n")
+    Path("t").write_text('{"id": "1", "text": "Tea?"}\n')
+    Path("d").write_text("".join(f'{{"id": "{d}", "text": "Tea."}}\n' for d in
+                                 ("a", "b", "both", "c", "d")))  # fmt: skip
+    base = ["build", "pairs", "q", "--topics", "t", "--documents", "d", "--out", "i",
+            "--labels", "l", "--stance"]  # fmt: skip
+
+    def labels(*argv: str) -> dict[str, bool]:
+        assert call(*base, *argv)[0] == 0
+        return {one["id"]: one["value"] for one in lines("l")}
+
+    pro = {"1/pro/a": True, "1/pro/both": True}
+    assert labels("pro") == pro | {"1/pro/b": False, "1/pro/c": False}
+    assert labels("pro", "--negatives", "other-side") == pro | {"1/pro/b": False}
+    assert labels("pro", "--negatives", "irrelevant") == pro | {"1/pro/c": False}
+    con = {"1/con/b": True, "1/con/both": True}
+    no = {"1/con/a": False, "1/con/c": False, "1/con/d": False}
+    assert labels("both") == pro | {"1/pro/b": False, "1/pro/c": False} | con | no
+    code, _, err = call(*base, "none", "--negatives", "other-side")
+    assert (code, "--stance pro, con or both" in err) == (2, True)
 
 
 def test_pairs_whose_documents_are_missing_are_counted(place, call):

@@ -16,7 +16,7 @@ from pnyx.cli import main
 from pnyx.cli.installed import VARIABLES, installed
 from pnyx.judge.store.store import Store, request_key
 from pnyx.models.chat.types import ChatRequest, Message, Reply
-from pnyx.models.embed.encoder import load_encoder
+from pnyx.models.embed.encoder import _load
 
 VERDICT = '{"answer": "yes", "confidence": 0.9}'
 QUICK = ("--timeout", "2")
@@ -76,7 +76,7 @@ def test_an_extra_that_is_not_installed_comes_with_its_command(monkeypatch):
 
 
 def test_weights_that_are_damaged_are_told(call, monkeypatch):
-    load_encoder.cache_clear()
+    _load.cache_clear()
     read_bytes = Path.read_bytes
 
     def flip(path: Path) -> bytes:
@@ -87,7 +87,7 @@ def test_weights_that_are_damaged_are_told(call, monkeypatch):
     try:
         code, out, err = call()
     finally:
-        load_encoder.cache_clear()
+        _load.cache_clear()
     assert code == 2
     assert "DAMAGED" in out
     assert err == "pnyx: the packaged encoder's model.onnx is damaged: reinstall pnyx\n"

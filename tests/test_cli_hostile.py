@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,9 @@ from pnyx.errors import InputError
 from pnyx.files import atomic_folder
 from pnyx.records import Document
 from pnyx.search.build import build_index
+from pnyx.search.quality.files import read_quality_model
+from pnyx.students.judge import open_student
+from student_fixture import labelled_rows, write_rows
 
 DOCUMENTS = "".join(
     json.dumps({"id": str(i), "text": f"Voting should be compulsory, reason {i}. It is fair."})
@@ -324,3 +327,102 @@ def test_a_pipe_in_place_of_an_index_file_does_not_hang(
         main(["search", str(tmp_path / "index"), "words"])
     assert stopped.value.code == 2
     assert name in capsys.readouterr().err
+
+
+# --- headers that Pnyx wrote and somebody changed
+
+_OF_ANOTHER_TYPE = (None, True, -1.5, "x", [], ["packaged"], {"a": [1]})
+
+
+def _changed(value: object) -> Iterator[object]:
+    """Yield a header with each of its fields, two deep and in the first of a list, mutated."""
+    parts = value.items() if isinstance(value, dict) else list(enumerate(value))[:1]
+    for name, part in parts:
+        others = [*_OF_ANOTHER_TYPE]
+        if isinstance(part, dict | list):
+            others += _changed(part)
+        for other in others:
+            copy = dict(value) if isinstance(value, dict) else list(value)
+            copy[name] = other
+            yield copy
+
+
+@pytest.fixture(scope="module")
+def headers(tmp_path_factory):
+    """A folder with one of each header that a later command reads."""
+    place = tmp_path_factory.mktemp("headers")
+
+    def made(*arguments: str) -> None:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        assert ended.value.code in (0, 3), arguments
+
+    rows = {
+        "items": [
+            {"id": f"i{n}", "text": f"Buses got cheaper {n}.", "statement": "Fares fell."}
+            for n in range(4)
+        ],
+        "gold": [{"id": f"i{n}", "value": n % 2 == 0} for n in range(4)],
+        "pairs": [{"id": "i0", "question": "Buses?", "document": "Buses got cheaper."}],
+        "rated": [
+            {
+                "text": f"Tea {i} calms, as " + "it is so " * (i % 5),
+                "quality": i,
+                "topic": f"{i % 6}",
+            }
+            for i in range(30)
+        ],
+    }
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(place)
+        for name, lines in rows.items():
+            Path(f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+        made("judge", "support", "items.jsonl", "--labels", "gold.jsonl", "--out", "L")
+        made("judge", "support", "items.jsonl", "--out", "R")
+        made("measure", "support", "R", "--labels", "gold.jsonl", "--draws", "0")
+        made("audit", "stress", "injection", "items.jsonl", "--out", "S", "--draws", "0")
+        made("annotate", "apply", "pairs.jsonl", "--labels", "gold.jsonl", "--out", "a.jsonl")
+        made("quality", "train", "rated.jsonl", "--out", "M")
+        write_rows(Path("labelled.jsonl"), labelled_rows())
+        made(*"annotate distil labelled.jsonl --kind logistic --out T".split())
+    return place
+
+
+@pytest.mark.parametrize(
+    ("header", "command"),
+    [
+        ("L/manifest.json", "judge support items.jsonl --labels gold.jsonl --out L"),
+        ("R/manifest.json", "audit card R --out c.json"),
+        ("R/measures.json", "audit card R --out c.html"),
+        ("S/summary.json", "audit card S --out c.html"),
+        ("S/manifest.json", "audit card S --out c.md"),
+        ("a.jsonl.manifest.json", "annotate apply pairs.jsonl --labels gold.jsonl --out a.jsonl"),
+        ("M/quality.json", read_quality_model),
+        ("T/student.json", open_student),
+    ],
+)
+def test_a_header_with_a_field_of_another_type_is_one_line(
+    headers, header, command, monkeypatch, capsys
+):
+    monkeypatch.chdir(headers)
+    path = Path(header)
+    whole = path.read_text(encoding="utf-8")
+    refused = 0
+    try:
+        for number, content in enumerate([json.loads(whole), *_changed(json.loads(whole))]):
+            path.write_text(json.dumps(content), encoding="utf-8")
+            if callable(command):
+                try:
+                    command(path.parent)
+                except InputError:
+                    refused += 1
+                continue
+            with pytest.raises(SystemExit) as ended:
+                main(command.split())
+            said = [one for one in capsys.readouterr().err.splitlines() if one[:5] == "pnyx:"]
+            assert ended.value.code in ((0, 2, 3) if number else (0, 3))
+            assert len(said) == 1 or ended.value.code != 2
+            refused += ended.value.code == 2
+    finally:
+        path.write_text(whole, encoding="utf-8")
+    assert refused > 0

@@ -107,16 +107,18 @@ def test_a_kill_while_texts_are_embedded_costs_no_text_twice(many, tmp_path, cap
     goes_on = f"pnyx index --update {folder} --vectors"
     assert shown.err == (
         f"pnyx: {folder}: exists already, without vectors of all its documents: {goes_on} makes "
-        "them\n"
+        "them; --add in place of --out adds documents, --force begins anew\n"
     )
-    shown = pnyx(*goes_on.split()[1:], "--json", capsys=capsys)
+    # --update alone makes what is lacking.
+    shown = pnyx("index", "--update", folder, "--json", capsys=capsys)
     made = json.loads(shown.out)["vectors"]
     assert (made["documents"], made["reused"], made["embedded"]) == (20, 8, 12)
     pnyx("index", many, "--out", tmp_path / "whole", capsys=capsys)
     whole, resumed = (document_vectors(Index.open(p)).rows for p in (tmp_path / "whole", folder))
     assert (whole == resumed).all()
     shown = pnyx("index", many, "--out", folder, code=2, capsys=capsys)
-    assert shown.err == f"pnyx: {folder}: exists already\n"
+    more = "--add in place of --out adds documents, --force begins anew"
+    assert shown.err == f"pnyx: {folder}: exists already: {more}\n"
 
 
 def test_an_interrupted_index_says_how_it_goes_on(many, tmp_path):
@@ -177,7 +179,7 @@ def test_fields_and_language_are_kept_when_adding(corpus, tmp_path, capsys):
 def test_an_existing_index_is_replaced_only_by_force(corpus, tmp_path, capsys):
     pnyx("index", corpus, "--out", tmp_path / "i", capsys=capsys)
     shown = pnyx("index", corpus, "--out", tmp_path / "i", code=2, capsys=capsys)
-    assert shown.err.endswith("exists already\n")
+    assert shown.err.endswith("--add in place of --out adds documents, --force begins anew\n")
     pnyx("index", corpus, "--out", tmp_path / "i", "--force", capsys=capsys)
 
 

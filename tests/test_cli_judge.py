@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from argue_report import write_files, write_labels
 from chat_server import ChatServer
 from conftest import heed_interrupts
 from pnyx.cli import main
@@ -21,6 +23,7 @@ from pnyx.judge.questions import Support
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
 from pnyx.runs.results import judge_into
+from pnyx.search.lexical.manifest import locked
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -206,8 +209,95 @@ def test_a_foreign_folder_and_another_runs_folder_are_refused(tmp_path, capsys):
     assert run("support", path, "--out", path, "--labels", gold) == 2
 
 
-def start(path, server, **options) -> subprocess.Popen:
-    command = [sys.executable, "-m", "pnyx", "judge", "support", path, "--out", "out"]
+KILLED_ANYWHERE = """
+import importlib, os, signal, sys, shutil
+import pnyx.cli
+from pathlib import Path
+# Once, and not in each process that is killed:
+for name in ("app.open_reports", "runs.reports", "judge.lookup", "students.judge"):
+    importlib.import_module("pnyx." + name)
+import anyio._backends._asyncio, filelock, pydantic
+try:
+    import lxml.html, pnyx.drafts.debates.building
+except ImportError:
+    pass
+arguments, out = sys.argv[2:], Path(sys.argv[1])
+CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "os.chmod", "open"}
+
+def run(at):
+    process = os.fork()
+    if process == 0:
+        left = at
+        def watch(event, details):
+            nonlocal left
+            written = event != "open" or isinstance(details[2], int) and details[2] & 3
+            if event in CHANGES and written and out.name in str(details[0]):
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        if at:
+            sys.addaudithook(watch)
+        status = 1
+        try:
+            pnyx.cli.main(arguments)
+        except SystemExit as ended:
+            status = ended.code or 0
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+at = 0
+while True:
+    at += 1
+    shutil.rmtree(out, ignore_errors=True)
+    if (code := run(at)) != -signal.SIGKILL:
+        break
+    left = sorted(str(p.relative_to(out)) for p in out.rglob("*")) if out.exists() else None
+    if (again := run(0)) not in (0, 3):
+        sys.exit(f"killed at change {at}, which left {left}: the second run ends with {again}")
+print(at, code)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["judge", "report", "debates"])
+def test_killed_at_any_change_of_a_file_the_same_command_goes_on(tmp_path, what):
+    if what == "judge":
+        gold = write(tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)])
+        command = ["judge", "support", items(tmp_path, 2), "--labels", gold]
+    elif what == "report":
+        run, bank = write_files(tmp_path, "ids")
+        gold = write_labels(tmp_path / "labels.jsonl")
+        command = ["judge", "report", str(run), "--nuggets", str(bank), "--labels", str(gold)]
+    else:
+        pytest.importorskip("lxml", reason="extra `ingest` is not installed")
+        command = ["build", "debates", str(Path(__file__).with_name("debate_pages"))]
+    script = [sys.executable, "-c", KILLED_ANYWHERE, str(tmp_path / "out"), *command]
+    ended = subprocess.run([*script, "--out", "out"], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    changes, _ = ended.stdout.split()[-2:]
+    assert int(changes) > 5
+
+
+def test_a_folder_that_another_run_has_just_begun_is_said_to_be_in_use(tmp_path, capsys):
+    path = items(tmp_path)
+    gold = write(tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(5)])
+    partial = tmp_path / "out" / "answers.jsonl.partial"
+    partial.mkdir(parents=True)
+    with locked(partial, "these answers"):
+        assert run("support", path, "--out", "out", "--labels", gold) == 2
+        assert "another process is writing to these answers" in capsys.readouterr().err
+    assert run("support", path, "--out", "out", "--labels", gold) == 0
+    (tmp_path / "out" / "answers.jsonl").unlink()
+    (tmp_path / "out" / "manifest.json").unlink()
+    partial.mkdir()
+    (partial / "thesis.txt").write_text("do not lose this")
+    assert run("support", path, "--out", "out", "--labels", gold) == 2
+    assert "no results of pnyx judge" in capsys.readouterr().err
+
+
+def start(path, server, out="out", **options) -> subprocess.Popen:
+    command = [sys.executable, "-m", "pnyx", "judge", "support", path, "--out", out]
     command += ["--concurrency", "4", "--llm", server.spec]
     return subprocess.Popen(command, text=True, preexec_fn=heed_interrupts, **options)
 
@@ -246,6 +336,32 @@ def test_kill_9_and_again_asks_nothing_that_was_stored(tmp_path):
         "answers.jsonl",
         "manifest.json",
     ]
+
+
+@pytest.mark.slow
+def test_three_commands_at_once_ask_each_question_once(tmp_path):
+    path = items(tmp_path, 80)
+    with ChatServer(delay=0.05) as server:
+        running = [start(path, server, f"out{n}") for n in range(3)]
+        assert [process.wait() for process in running] == [0, 0, 0]
+        assert len(server.asked()) == len(set(server.answered())) == 80
+    (one,) = {(tmp_path / f"out{n}" / "answers.jsonl").read_bytes() for n in range(3)}
+    assert len(one.splitlines()) == 80
+
+
+@pytest.mark.slow
+def test_what_a_killed_command_was_asking_is_asked_by_the_other_at_once(tmp_path):
+    path = items(tmp_path, 12)
+    with ChatServer(default="hang") as server:
+        killed = start(path, server)
+        wait_for(lambda: len(server.asked()) >= 4)
+        other = start(path, server, "other")
+        time.sleep(0.5)  # it waits, or, later, finds claims of a process that is dead
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        server.default = "ok"
+        assert other.wait() == 0
+    assert len(answers(tmp_path / "other")) == 12
 
 
 SLOW_RUN = """

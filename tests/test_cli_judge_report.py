@@ -15,18 +15,25 @@ import pytest
 from argue_report import (
     ASKED,
     ATTESTED,
+    BANK,
     NUGGETS,
     REPORT,
     RUN,
     STEPS,
     TOPIC,
+    PlannedJudge,
+    response,
     scripted,
     write_files,
     write_labels,
 )
 from chat_server import ChatServer
+from pnyx.judge.reports.judging import opened_topics
+from pnyx.judge.reports.opened import Material
+from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import JudgedReport, report_of_row
 from pnyx.judge.store.store import Store
+from pnyx.runs.reports import judge_reports_into
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -232,24 +239,25 @@ def test_the_packaged_judges_judge_without_a_model(tmp_path, call):
     assert nodes["relevant"]["by"] == {"lookup": 5, "nuggets@1": 2}
     assert nodes["attests"]["reasons"] == {"no text": 1}
     assert nodes["negative"] == {
-        "asked": 5, "scored": 5, "yes": 2, "by": {"rules@1": 5}, "reasons": {},
+        "asked": 5, "scored": 5, "yes": 2, "by": {"rules@2": 5}, "reasons": {},
     }  # fmt: skip
     (report,) = reports_of("out")
     steps = steps_of(report)
     # The rules, and the relevance of a statement to the one question without an answer.
     assert steps[5] == STEPS[5]
     assert [s[0][0].split()[-1] for s in steps[8:9]] == ["needs_citation=no"]
-    assert report.sentences[9].findings["needs_citation"].by == "rules@1"
+    assert report.sentences[9].findings["needs_citation"].by == "rules@2"
     before = (tmp_path / "out" / "reports.jsonl").read_bytes()
     assert judge(call, run, "--nuggets", bank)[0] == 3
     assert (tmp_path / "out" / "reports.jsonl").read_bytes() == before
-    assert "judge packaged(minilm-int8@1, nuggets@1, rules@1)" in said
+    assert "judge packaged(minilm-int8@1, nuggets@1, rules@2)" in said
 
 
 def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):
     run, bank = write_files(tmp_path)
     labels = write_labels(tmp_path / "labels.jsonl")
     texts = [{"id": "d7", "text": "Shops on the high street sold more."}, {"id": "z", "text": "?"}]
+    texts += [{"id": one.id, "text": one.text} for one in response().documents.values()]
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(row) + "\n" for row in texts))
     assert call("index", corpus, "--out", "my.index", "--lexical")[0] == 0
@@ -260,6 +268,49 @@ def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):
         assert manifest["reports"]["nodes"]["attests"]["reasons"] == {"no label": 1}
     status, _, said = judge(call, run, *options, "--documents", corpus, out="both")
     assert (status, "exclude each other" in said) == (2, True)
+
+
+def test_a_made_up_citation_is_a_no_and_is_named(tmp_path, call):
+    run, bank = write_files(tmp_path)
+    labels = write_labels(tmp_path / "labels.jsonl")
+    texts = [{"id": one.id, "text": one.text} for one in response().documents.values()]
+    texts[0]["text"] += " The council said so."  # holds what the run embeds: no other text
+    texts[1]["text"] = "Trams of the town are closed at night."
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in texts))
+    options = ("--nuggets", bank, "--labels", labels, "--documents", "corpus.jsonl")
+    arguments = ("judge", "report", run, *options)
+    status, printed, said = call(*arguments, "--out", "no")
+    assert status == 0, said  # nothing is open any more
+    line = "1 citation of run run-a to 1 document that the collection does not hold: a no (d7)"
+    assert line in printed + said
+    assert "another text there than in the collection, whose text is judged" in said
+    assert "d2 11%" in said  # "night" of 9 words
+    counts = json.loads(Path("no/manifest.json").read_text())["reports"]
+    assert counts["unknown"] == {"run-a": {"citations": 1, "documents": 1, "first": ["d7"]}}
+    assert list(counts["differing"]["run-a"]) == ["d2"]
+    assert counts["nodes"]["relevant"]["by"]["collection"] == 1
+    (report,) = reports_of("no")
+    assert report.sentences[6].attested is False
+    call(*arguments, "--out", "open", "--unknown-documents", "unscored")
+    (report,) = reports_of("open")
+    assert report.sentences[6].attested is None
+    _, printed, said = call(*arguments, "--out", "hidden", "--no-text")
+    assert line in printed + said
+    (report,) = reports_of("hidden")
+    assert report.sentences[6].citations[0].unknown
+    assert report.differing[0][0] == "d2"
+
+
+def test_the_total_of_questions_never_grows_and_ends_as_it_is(tmp_path):
+    judge, totals = PlannedJudge(), []
+
+    def topics(plan):
+        return opened_topics([response()], [BANK], plan, Material())
+
+    arguments = (tmp_path / "out", judge, topics, "x", ReportPlan(), dict)
+    judge_reports_into(*arguments, settings={}, on_total=totals.append)
+    assert totals == sorted(totals, reverse=True)
+    assert totals[0] > totals[-1] == len(judge.asked)
 
 
 def test_topics_that_a_run_or_a_bank_lacks_are_listed(tmp_path, call):

@@ -13,7 +13,9 @@ import pytest
 from measure_verbs import refuser, runner
 from pnyx.cli import main
 from pnyx.cli.measure import AgreementSpec
+from pnyx.judge.questions import Support
 from pnyx.judge.tasks import TASKS
+from pnyx.judge.verdicts import YES_NO_TASKS
 from pnyx.measure.answers.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
 from pnyx.measure.core.base import Bootstrap
 
@@ -182,6 +184,29 @@ def test_ratings_by_dimension(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "mean over dimensions" in printed
     assert "[" not in printed
+
+
+def test_every_task_of_yes_and_no_is_measured(files, tmp_path, capsys):
+    """As support, and all but support and stance as relevance, to the same figures."""
+    _, labels = files
+    yes_no = {name for name, task in TASKS.items() if task.kind is Support}
+    assert yes_no == {"support", "relevance", "stance", *YES_NO_TASKS}
+    found = {}
+    for task in sorted(yes_no):
+        rows = [{**row, "question_id": row["group"]} for row in answer_rows(task=task)]
+        answers = write(tmp_path / f"{task}.jsonl", rows)
+        for verb in ("support", "relevance", "thresholds"):
+            if (verb, task) in {("support", "relevance")} or (
+                verb != "support" and task in {"support", "stance"}
+            ):
+                continue
+            assert run(verb, answers, "--labels", labels, "--json") == 0
+            found.setdefault(verb, []).append(json.loads(capsys.readouterr().out))
+    for own in found.values():
+        assert all(one["measures"] == own[0]["measures"] for one in own if "measures" in one)
+    assert {verb: len(own) for verb, own in found.items()} == {
+        "support": 6, "relevance": 5, "thresholds": 5
+    }  # fmt: skip
 
 
 def test_one_clear_line_for_files_that_do_not_fit(files, tmp_path, capsys):

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chat_server import ChatServer
 from pnyx.cli import main
@@ -320,6 +322,114 @@ def test_answers_are_united_and_an_unscored_pair_stays_apart():
     assert first.answers[0].extra["merged"] == [{"bank": "b", "id": "1/0", "text": "the City"}]
     assert second.is_claim  # questions never merge with claims
     assert merged.unscored == 1
+
+
+def asks(name: str, text: str, aggregator: str, *answers: str) -> Nugget:
+    given = tuple(NuggetAnswer(one, (NuggetReference(f"{name}-{one}"),)) for one in answers)
+    return Nugget(name, text, given, aggregator=aggregator)
+
+
+def merged_texts(*nuggets: Nugget) -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """Merge banks of a nugget each; return aggregators with answers, and what stays apart."""
+    banks = [(str(n), NuggetBank("q", (one,), team_id=str(n))) for n, one in enumerate(nuggets)]
+    merged = merge_banks(banks, Words(), embedder=Same())
+    (bank,) = merged.banks
+    kept = [(one.aggregator, [answer.text for answer in one.answers]) for one in bank.nuggets]
+    return kept, [row["apart"] for row in merged.apart]
+
+
+def test_answers_are_merged_before_questions():
+    """Two AND with paraphrased answers are one AND of each answer once."""
+    one = asks("1", "Who pays the fares?", "AND", "the city", "the state pays")
+    two = asks("1", "the fares? Who pays", "AND", "pays the state", "City the")
+    three = asks("1", "Who pays the fares?", "AND", "The city")
+    assert merged_texts(one, two, three) == ([("AND", ["the city", "the state pays"])], [])
+
+
+@pytest.mark.parametrize(
+    ("two", "apart"),
+    [
+        (("OR", "the city", "the state"), ["AND and OR"]),
+        (("", "the city", "the state"), ["AND and OR"]),  # as it is measured
+        (("AND", "the city", "nobody"), ["AND of different answers"]),
+        (("SUM", "the city"), ["AND and SUM"]),
+        (("AND", "the STATE", "the city"), []),
+        (("", "the state"), []),
+        (("OR",), []),
+    ],
+)
+def test_questions_with_another_aggregator_stay_apart_and_it_is_said(two, apart):
+    one = asks("1", "Who pays?", "AND", "the city", "the state")
+    other = asks("1", "Who pays?", *two)
+    kept, said = merged_texts(one, other)
+    assert said == apart
+    assert len(kept) == 1 + len(apart)
+    assert kept[0] == ("AND", ["the city", "the state"])
+    if apart:
+        assert kept[1] == (two[0], list(two[1:]))
+    else:
+        ((aggregator, answers),), _ = merged_texts(other, one)
+        assert (aggregator, {a.lower() for a in answers}) == ("AND", {"the city", "the state"})
+
+
+SAID = st.sampled_from(["a b", "b a", "a", "b c", "c B", "c"])
+ASKED = st.builds(
+    lambda name, text, kind, answers: asks(name, text, kind, *answers),
+    st.sampled_from("12"),
+    st.sampled_from(["who pays", "pays who", "who"]),
+    st.sampled_from(["AND", "OR", "Default", ""]),
+    st.lists(SAID, max_size=3, unique=True),
+)
+CLAIMED = st.builds(claim, st.sampled_from("34"), SAID, st.sampled_from(["d1", "d2"]),
+                    importance=st.sampled_from(["vital", "okay", ""]))  # fmt: skip
+
+
+def a_bank(topic: str, nuggets: list[Nugget]) -> NuggetBank:
+    numbered = {one.id: one for one in nuggets}
+    return NuggetBank(topic, tuple(numbered.values()), title=f"T{len(nuggets)}")
+
+
+BANKS = st.lists(
+    st.builds(a_bank, st.sampled_from("pq"), st.lists(ASKED | CLAIMED, max_size=3)),
+    min_size=2, max_size=4,
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(BANKS, st.data())
+def test_the_order_of_banks_does_not_matter(banks, data):
+    named = [(f"file {n}", bank) for n, bank in enumerate(banks)]
+    order = data.draw(st.permutations(named))
+    merged = [merge_banks(some, Words(), embedder=Same()) for some in (named, order)]
+    assert merged[0] == merged[1]
+    given_ = [one for _, bank in named for one in bank.nuggets]
+    for bank in merged[0].banks:
+        for nugget in bank.nuggets:
+            most = max((len(one.answers) for one in given_ if one.aggregator == "AND"), default=0)
+            assert nugget.aggregator != "AND" or len(nugget.answers) <= max(most, 1)
+    before = {ref.doc_id for one in given_ for part in (one, *one.answers)
+              for ref in part.references}  # fmt: skip
+    after = {ref.doc_id for bank in merged[0].banks for one in bank.nuggets
+             for part in (one, *one.answers) for ref in part.references}  # fmt: skip
+    assert after == before
+
+
+def test_the_command_says_what_stays_apart_in_any_order_of_files(run):
+    for name, kind in (("a", "AND"), ("b", "OR")):
+        answers = [{"answer": one, "references": [name]} for one in ("the city", "the state")]
+        nugget = {"question": "Who pays?", "aggregator_type": kind, "answers": answers}
+        row = {"metadata": {"team_id": "t", "topic_id": "1", "run_id": name},
+               "nugget_bank": [nugget]}  # fmt: skip
+        Path(name).write_text(json.dumps(row) + "\n")
+    for order, out in (("ab", "o"), ("ba", "p")):
+        code, said, err = run("nuggets", "merge", *order, "--out", out, "--json")
+        assert code == 0, err
+        assert (json.loads(said)["left"], json.loads(said)["apart"]) == (2, 1)
+        assert (
+            "1: 'Who pays?' (a) and 'Who pays?' (b) ask the same and stay apart: AND and OR" in err
+        )
+    assert Path("o").read_bytes() == Path("p").read_bytes()
+    assert {one.aggregator for one in banks("o")[0].nuggets} == {"AND", "OR"}
 
 
 # Assigning ---------------------------------------------------------------------------------------

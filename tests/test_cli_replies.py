@@ -175,3 +175,50 @@ def test_more_tokens_than_can_be_kept_are_none():
 
     assert len(read(1000).tokens or ()) == 1000
     assert read(100_000).tokens is None
+
+
+# --- orders of a part of the texts
+
+
+def test_texts_that_an_order_leaves_out_are_unranked_and_said(capsys):
+    documents = ["First.", "Second.", "Third.", "Fourth."]
+    Path("r.jsonl").write_text(json.dumps({"id": "1", "query": "Q?", "documents": documents}))
+    with ChatServer(reply='{"order": [4]}') as server:
+        command = ("judge", "ranking", "r.jsonl", "--llm", server.spec, "--out", "out")
+        status, printed, _ = run(capsys, *command)
+    assert status == 0
+    assert "1 name some of the texts only (the others are unranked)" in printed
+    (row,) = map(json.loads, Path("out", "answers.jsonl").read_text().splitlines())
+    assert (row["value"], row["notes"]) == ([3], {"missing": [0, 1, 2]})
+    assert json.loads(Path("out", "manifest.json").read_text())["counts"]["partly_ranked"] == 1
+    # What was answered so is an answer to look up again.
+    assert run(capsys, "judge", "ranking", "r.jsonl", "--lookup", "out", "--out", "again")[0] == 0
+    (row,) = map(json.loads, Path("again", "answers.jsonl").read_text().splitlines())
+    assert (row["value"], row["notes"]) == ([3], {"missing": [0, 1, 2]})
+
+
+def test_samples_of_a_ranking_are_in_different_orders(capsys):
+    rows = [
+        {"id": str(n), "query": f"Question {n}?", "documents": ["One.", "Two.", "Three."]}
+        for n in range(20)
+    ]
+    Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with ChatServer() as server:
+        command = ("judge", "ranking", "r.jsonl", "--llm", server.spec, "--samples", "6")
+        assert run(capsys, *command, "--out", "out")[0] == 0
+        # 3 texts have 6 orders: of 6 samples none repeats one
+        assert len({json.dumps(one["messages"]) for one in server.asked()}) == 120
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_probability_is_refused_where_no_answer_has_one(task, capsys):
+    Path("items.jsonl").write_text(TASKS[task].example + "\n")
+    has_one = TASKS[task].kind.yes_no or task == "sides"
+    with ChatServer(logprobs="words") as server:
+        command = ("judge", task, "items.jsonl", "--llm", server.spec, "--out", "out")
+        status, _, said = run(capsys, *command, "--probability", "ask")
+        assert (status == 2, bool(server.asked())) == (not has_one, has_one)
+        if not has_one:
+            assert said.startswith("pnyx: --probability goes with questions")
+            assert len(said.splitlines()) == 1
+            assert not Path("out").exists()

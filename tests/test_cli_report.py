@@ -18,8 +18,12 @@ from case_fixture import HOSTILE
 from chat_server import ChatServer
 from pnyx.corpora import ReportRequest, read_responses, track_rules
 from pnyx.corpora.bundled import load_example
+from pnyx.corpora.text.citations import without_notes
 from pnyx.corpora.text.lengths import count_length
 from pnyx.errors import InputError
+from pnyx.judge.base import ask
+from pnyx.judge.questions import Support
+from pnyx.judge.reports.rules import RuleJudge
 from pnyx.records import Document, Sentence
 from pnyx.search.build import build_index
 from pnyx.write.reports.limits import Limits, limits_of
@@ -135,6 +139,9 @@ def test_layout_and_style_without_a_track(layout, style, indexes, asked, tmp_pat
     assert call("validate", run)[0] == 0
 
 
+MISSING = 'No evidence was found in the collection on "{}".'
+
+
 def test_where_there_is_no_evidence_the_report_says_so_and_invents_nothing(
     indexes, asked, tmp_path, call
 ):
@@ -143,11 +150,119 @@ def test_where_there_is_no_evidence_the_report_says_so_and_invents_nothing(
     code, _, err = call(*command, "--markdown", markdown, "--track", "ragtime26")
     assert code == 0
     found = texts_of(run)
-    assert found["nothing"] == []
+    assert found["nothing"] == [MISSING.format("Should xyzzy be plugh?")]
     assert found["voting"]
-    assert "nothing: no evidence was found, nothing is written" in err
-    assert "*No evidence on this request was found, so nothing is written.*" in markdown.read_text()
+    assert not any("No evidence" in text for text in found["voting"])
+    assert "nothing: no evidence was found, the report says so" in err
+    assert "1 of 2 reports from evidence; no evidence was found for 1" in err
+    assert 'evidence was found in the collection on "Should xyzzy be plugh?".' in (
+        markdown.read_text().replace("\\", "")
+    )
     assert call("validate", run, "--track", "ragtime26")[0] == 0
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_a_negative_statement_is_accepted_by_each_track(track, indexes, asked, tmp_path, call):
+    run, requests = tmp_path / "run.jsonl", asked(NOTHING)
+    command = ("report", indexes(TRACKS[track])[0], "--request", requests, "--out", run)
+    assert call(*command, "--track", track, "--team", "t", "--run-id", "r")[0] == 0
+    code, out, err = call("validate", run, "--track", track, "--topics", requests)
+    assert (code, err) == (0, "")
+    assert "1 record" in out
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (500, [MISSING.format("Should xyzzy be plugh?"), MISSING.format("Is glorp plugh?")]),
+        (100, [MISSING.format("Should xyzzy be plugh?")]),
+        (60, ["No evidence on this request was found in the collection."]),
+        (25, ["No evidence was found."]),
+        (12, []),
+    ],
+)
+def test_a_negative_statement_keeps_to_the_limit(limit, said, indexes, asked, tmp_path, call):
+    run = tmp_path / "run.jsonl"
+    request = {**NOTHING, "limit": limit, "problem_statement": "Is glorp plugh?"}
+    code, _, err = call("report", indexes("shard")[0], "--request", asked(request), "--out", run)
+    assert (code, texts_of(run)) == (0, {"nothing": said})
+    assert ("the limit is too short to say so" in err) is (not said)
+    judge = RuleJudge()
+    answers = ask(judge, [Support(one, "R.", one, task="negative") for one in said])
+    assert all(answer.value is True for answer in answers)
+
+
+def test_parts_of_a_request_without_evidence_are_named(indexes, asked, tmp_path, call):
+    run, markdown = tmp_path / "run.jsonl", tmp_path / "report.md"
+    problem = (
+        "How do their animals fare? How many pandas does the zoo in Vienna keep? "
+        "I have lived in Vienna for years."
+    )
+    command = ("report", indexes("shard")[0], "--out", run, "--markdown", markdown, "--json")
+    request = {**ZOOS, "problem_statement": problem}
+    code, out, err = call(*command, "--request", asked(request))
+    assert code == 0
+    vienna = "How many pandas does the zoo in Vienna keep?"
+    (shown,) = json.loads(out)["reports"]
+    assert shown["without_evidence"] == [vienna]
+    assert not shown["no_evidence"]
+    *written, last = texts_of(run)["zoos"]
+    assert last == MISSING.format(vienna)
+    assert len(" ".join([*written, last])) <= 900
+    assert len(written) >= 3
+    assert f"no evidence on 1 parts: {vienna}" in err
+    assert "(cites nothing)" not in markdown.read_text()
+    short = {**request, "limit": 300}  # a quarter is for what is missing: it does not fit
+    assert call(*command, "--request", asked(short))[0] == 0
+    assert not any("No evidence" in text for text in texts_of(run)["zoos"])
+
+
+def test_footnote_marks_of_sources_are_left_out(tmp_path, asked, call):
+    text = (
+        "Zoos keep many endangered animals alive today.[3] Zoos, it is said,[ii] also breed "
+        "endangered animals each year\u00b9. Zoos cost their towns a lot of money every year [4]. "
+        "Zoos in [2019] had some 700 million guests in all."
+    )
+    documents = [Document("d1", text), Document("d2", text.replace("[3]", "[12]"))]
+    documents += [Document(f"x{n}", f"Bread number {n} is baked with flour.") for n in range(9)]
+    build_index(documents, tmp_path / "index")
+    request = {"request_id": "1", "title": "What do zoos do for endangered animals?", "limit": 900}
+    run = tmp_path / "run.jsonl"
+    command = ("report", tmp_path / "index", "--request", asked(request), "--out", run, "--json")
+    code, out, _ = call(*command)
+    assert code == 0
+    (response,) = read_responses(str(run))
+    found = {one.text: [c.doc_id for c in one.citations] for one in response.sentences}
+    assert {*found["Zoos keep many endangered animals alive today."]} == {"d1", "d2"}
+    assert not any(re.search(r"\[(?!2019)|\u00b9", text) for text in found)
+    assert all(c.score == 1.0 for one in response.sentences for c in one.citations)
+    assert json.loads(out)["reports"][0]["measures"] == {}  # quoted, as before
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("It grew.[4][5]", "It grew."),
+        ("It grew. [12]", "It grew."),
+        ("It grew [3, 4].", "It grew."),
+        ("It grew.[1\u20133]", "It grew."),
+        ("It grew by half.12", "It grew by half."),
+        ("They grew\u00b2.", "They grew."),
+        ("It grew[note 2], he said.[citation needed]", "It grew, he said."),
+        ("As [3] shows, 10 km\u00b2 of CO\u00b2 in [2019].", None),
+        ("[i]t was [a] man, as shown in [3].", None),
+        ("No.5 cost 3.12 in 2012.", None),
+    ],
+)
+def test_footnote_marks(text, clean):
+    assert without_notes(text) == (clean or text)
+
+
+@given(st.text("ab .[]1i,\u00b9\u2020\n%"))
+def test_what_has_no_marks_stays_and_words_are_never_lost(text):
+    clean = without_notes(text)
+    assert without_notes(clean).strip() == without_notes(clean)
+    assert text.count("b") == clean.count("b")
 
 
 def test_a_limit_smaller_than_a_sentence_leaves_none(indexes, asked, tmp_path, call):
@@ -269,6 +384,33 @@ def test_a_plan_asks_nothing_and_a_budget_is_kept(indexes, asked, tmp_path, call
     assert (code, "no language model is asked" in out) == (0, True)
 
 
+def test_where_a_model_finds_no_answer_the_report_says_so(indexes, asked, tmp_path, call):
+    run = tmp_path / "run.jsonl"
+    command = ("report", indexes("uuid")[0], "--request", asked(VOTING), "--out", run, "--json")
+    with ChatServer(reply=told()) as server:
+        code, out, _ = call(*command, "--llm", server.spec)
+    assert code == 0
+    assert texts_of(run) == {"voting": [MISSING.format("Should voting be compulsory?")]}
+    (shown,) = json.loads(out)["reports"]
+    assert (shown["failed"], shown["measures"]) == (False, {})
+
+
+def test_negative_statements_do_not_count_in_precision(indexes, asked, tmp_path, call):
+    problem = "How do their animals fare? How many pandas does the zoo in Vienna keep?"
+    request = asked({**ZOOS, "problem_statement": problem})
+    run = tmp_path / "run.jsonl"
+    command = ("report", indexes("uuid")[0], "--request", request, "--out", run, "--json")
+    with ChatServer(reply=told(("Zoos keep animals.", [1]))) as server:
+        code, out, _ = call(*command, "--llm", server.spec)
+        prompts = [m["content"] for body in server.asked() for m in body["messages"]]
+    assert code == 0
+    assert len(texts_of(run)["zoos"]) == 2
+    (shown,) = json.loads(out)["reports"]
+    assert shown["measures"]["sentence_precision"]["asked"] == 1
+    room = 900 - len(MISSING.format("How many pandas does the zoo in Vienna keep?")) - 1
+    assert any(f"at most {room} characters" in prompt for prompt in prompts)
+
+
 @pytest.mark.parametrize("behaviour", ["prose", "refusal", "length"])
 def test_an_unusable_model_leaves_reports_unwritten(behaviour, indexes, asked, tmp_path, call):
     run = tmp_path / "run.jsonl"
@@ -368,9 +510,9 @@ def test_the_page_of_the_documentation_works_as_printed(tmp_path):
         env={**os.environ, "PATH": place}, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "moon: no evidence was found, nothing is written" in done.stderr
+    assert "moon: no evidence was found, the report says so" in done.stderr
     assert "submission.jsonl: ok (neuclir by the rules of pnyx, 2 records" in done.stdout
     texts = texts_of(tmp_path / "run.jsonl")
     assert texts["zoos"]
-    assert texts["moon"] == []
+    assert texts["moon"] == [MISSING.format("How are craters on the far side of the moon named?")]
     assert len(" ".join(texts["zoos"])) <= 900

@@ -75,6 +75,17 @@ def test_questions_without_known_words_are_empty_with_one_warning(index, capsys,
     assert shown.err == "pnyx: warning: no word of the question is in the index\n"
 
 
+def test_gibberish_is_said_to_match_nothing_where_vectors_find_something(tmp_path, capsys):
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"id": "a", "text": "Fares fell."}\n{"id": "b", "text": "Tea is brewed."}\n')
+    pnyx("index", path, "--out", tmp_path / "i", capsys=capsys)
+    shown = pnyx("search", tmp_path / "i", "qwxz vbnm", "--json", capsys=capsys)
+    assert len(json.loads(shown.out)) == 2
+    assert shown.err.startswith("pnyx: warning: no word of the question is in the index, so ")
+    for more in ([], ["--model", "dense", "--feedback", "0"]):
+        assert pnyx("search", tmp_path / "i", "brewed", *more, capsys=capsys).err == ""
+
+
 def test_topics_become_a_trec_run(index, tmp_path, capsys):
     topics = tmp_path / "topics.jsonl"
     rows = [

@@ -153,8 +153,9 @@ def test_the_output_of_trec_eval(write):
     assert [cell.value for cell in board.stated] == [0.375]
 
 
-def test_the_output_of_ir_measures_itself_is_read_and_named_by_its_file(write):
-    ir_measures = pytest.importorskip("ir_measures")
+def test_the_output_of_ir_measures_itself_is_read_and_named_by_its_file(
+    write, names_of_ir_measures
+):
     from ir_measures.__main__ import main_cli
 
     qrels, run = (
@@ -166,7 +167,6 @@ def test_the_output_of_ir_measures_itself_is_read_and_named_by_its_file(write):
         patch.setattr("sys.argv", ["ir_measures", qrels, run, "AP", "nDCG@10", "-q"])
         patch.setattr("sys.stdout", out)
         main_cli()
-    assert ir_measures
     path = write(out.getvalue(), "bm25.v1.txt")
     board = read_leaderboard(path)
     assert (sniff(path), board.runs, board.topics) == ("ir_measures", ["bm25.v1"], ["q1", "q2"])

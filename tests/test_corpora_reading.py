@@ -183,6 +183,15 @@ def test_csv_columns_quotes_and_lines(write):
         list(read_evidence(path, format="csv", columns={"id": "nope"}))
 
 
+def test_rows_of_a_table_without_ids_are_numbered(write):
+    path = write('text,lang\n"two\nlines",en\n\nb,\n', "f.csv")
+    first, second = read_evidence(path)
+    assert first == Document("1", "two\nlines", extra={"lang": "en"})
+    assert second == Document("2", "b")
+    path = write("text,id\na,x\nb,\n", "g.csv")  # there are ids, and one is missing
+    assert problems(path) == [":3: no id or _id or docid (fields found: text)"]
+
+
 def test_csv_faults_name_the_line_on_which_the_row_starts(write):
     path = write('id,text\n1,"a\nb"\n2,x,y\n1,again\n3,"never closed\n', "f.csv")
     assert problems(path) == [

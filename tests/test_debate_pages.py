@@ -61,6 +61,41 @@ def test_columns_with_a_table_of_sources():
     assert found.sources[0].title == "Ann Vet, “Pulse and Paws,” vet.example, Mar. 1, 2021"
 
 
+_ARGUED = (
+    "<h2>Pro 1</h2><p>It helps.</p><h2>Con 1</h2><p>It harms.</p>"
+    "<h2>Pro and Con Quotes</h2><p>Somebody said so.</p>"
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "title"),
+    [
+        # The heading of the whole page names both sides.
+        ("Tea - Top 2 Pros and Cons | Site", "<h1>Is Tea Good? - Top 2 Pros and Cons</h1><p>I</p>",
+         "Is Tea Good?"),
+        ("Tea", "<h1>Tea - for or against?</h1><p>I</p>", "Tea - for or against?"),
+        ("Tea | Site", "<h1>The case for and against tea</h1><p>I</p>",
+         "The case for and against tea"),
+        # The heading is not of the first level.
+        ("Is Tea Good? - Top 2 Pros and Cons | Site", "<h2>Is Tea Good?</h2><p>I</p>",
+         "Is Tea Good?"),
+        ("- Top 2 Pros and Cons | Site", "<h2>Is Tea Good?</h2><p>I</p>", "Is Tea Good?"),
+        # A site's name is a heading, too; a heading above the arguments names both sides.
+        ("Tea - Top 2 Pros and Cons | Site",
+         "<h1>Site</h1><h1>Is Tea Good?</h1><h2>Top 2 Pros and Cons</h2><p>I</p>", "Is Tea Good?"),
+        ("Site | Is Tea Good?", "<h1>Is Tea Good?</h1><p>I</p>", "Is Tea Good?"),
+        # No heading.
+        ("Tea - Top 2 Pros and Cons | Site", "<p>I</p>", "Tea"),
+    ],
+)  # fmt: skip
+def test_the_heading_is_the_title_and_what_follows_it_the_introduction(head, body, title):
+    found = parse_debate_page(f"<title>{head}</title><body>{body}{_ARGUED}</body>".encode())
+    assert (found.title, found.introduction) == (title, ("I",))
+    assert [told(found, side) for side in ("pro", "con")] == [
+        [("", ["It helps."], [()])], [("", ["It harms."], [()])],
+    ]  # fmt: skip
+
+
 def test_headings_with_footnotes_in_a_list():
     found = read_debate_page(PAGES / "headings.html")
     assert (found.title, found.question) == ("Night Buses", "Should Cities Run Buses All Night?")

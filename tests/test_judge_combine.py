@@ -178,6 +178,11 @@ def test_rankings_by_mean_rank_and_ties_as_the_first_has_them():
     assert of(RANKING, *tied).value == [3, 2, 1, 0]
     assert of(RANKING, *tied[::-1]).value == [0, 1, 2, 3]
     assert of(RANKING, *tied).notes["agreement"] == 0.5
+    # In part, by hand: [0] gives 0, 2, 2, 2 and the other order 3, 0, 1, 2.
+    part = of(RANKING, said([0]), said([1, 2, 3, 0]))
+    assert (part.value, part.notes.get("missing")) == ([1, 0, 2, 3], None)
+    part = of(RANKING, said([0]), said([1, 0]), said([0]))
+    assert (part.value, part.notes["missing"]) == ([0, 1], [2, 3])
 
 
 # --- whose words
@@ -212,7 +217,8 @@ def votes_on(question) -> st.SearchStrategy[Answer]:
     elif isinstance(question, Preference):
         judged = st.sampled_from(["a", "b", "tie"]).map(said)
     elif isinstance(question, Ranking):
-        judged = st.permutations(range(len(question.texts))).map(said)
+        orders = st.permutations(range(len(question.texts)))
+        judged = st.tuples(orders, st.integers(1, 4)).map(lambda drawn: said(drawn[0][: drawn[1]]))
     else:
         number = st.integers(1, 3) | st.floats(1, 3)
         several = len(question.dimensions) > 1
@@ -236,8 +242,10 @@ def test_order_does_not_matter(case, how, draw):
     if isinstance(question, Ranking) and isinstance(one, Judged):
         ranks = Counter()
         for answer in answers:
-            for rank, text in enumerate(outcome(answer) if isinstance(answer, Judged) else ()):
-                ranks[text] += rank
+            named = outcome(answer) if isinstance(answer, Judged) else ()
+            for text in range(4):
+                behind = (len(named) + 3) / 2  # the mean of the ranks that are left
+                ranks[text] += named.index(text) if text in named else behind
         assert [ranks[text] for text in one.value] == [ranks[text] for text in other.value]
     else:
         assert outcome(one) == outcome(other)
@@ -281,7 +289,8 @@ def test_every_outcome_is_a_fitting_answer_or_a_reason(case, how):
         values = answer.value if isinstance(answer.value, list) else [answer.value]
         assert all(1 <= value <= 3 for value in values if value is not None)
     elif isinstance(question, Ranking):
-        assert sorted(answer.value) == [0, 1, 2, 3]
+        unranked = answer.notes.get("missing", [])
+        assert sorted([*answer.value, *unranked]) == [0, 1, 2, 3]
     elif isinstance(question, Support):
         assert type(answer.value) is bool
         assert 0 <= answer.probability <= 1

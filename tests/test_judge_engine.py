@@ -315,7 +315,7 @@ def test_a_preference_that_follows_the_position_is_a_tie(store):
 @pytest.mark.parametrize(
     ("trouble", "note"), [("missing", "missing"), ("repeated", "repeated"), ("extra", "invented")]
 )
-def test_a_ranking_is_a_permutation_whatever_the_reply_lacks(store, trouble, note):
+def test_a_ranking_names_each_text_at_most_once_whatever_the_reply_lacks(store, trouble, note):
     texts = tuple(f"Text {n}." for n in range(6))
     questions = [
         Ranking("1", f"[[{trouble}]] Which?", texts),
@@ -325,7 +325,9 @@ def test_a_ranking_is_a_permutation_whatever_the_reply_lacks(store, trouble, not
         for sample in (0, 1):
             answers = ask(judge_on(server, store, sample=sample), questions)
             for answer in answers:
-                assert sorted(answer.value) == list(range(6))
+                left_out = answer.notes.get("missing", [])
+                assert bool(left_out) == (trouble == "missing")
+                assert sorted([*answer.value, *left_out]) == list(range(6))
                 assert list(answer.notes) == [note]
         assert len(server.asked()) == 2
 

@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import pytest
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from pnyx.files import json_line
 from pnyx.judge.answers import Judged, Provenance, answer_rows
 from pnyx.judge.forms import FORMS, Reading, form_of
+from pnyx.judge.forms.base import reordered
 from pnyx.judge.llm.prompting import Prompt, load_prompt
 from pnyx.judge.llm.reading import UnreadableReply, one_object, probability_of_yes, word_spans
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
@@ -447,3 +449,13 @@ def test_no_text_is_more_than_one_object_or_nothing(text):
     except UnreadableReply:
         return
     assert found == strict_object(text)
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=4), st.integers(1, 30), st.text(max_size=3))
+def test_no_order_comes_again_before_each_was_there(items, samples, salt):
+    shown = [[items[p] for p, _ in reordered(items, n, salt)] for n in range(samples)]
+    different = len(set(permutations(items)))
+    for start in range(0, samples, different):
+        some = list(map(tuple, shown[start : start + different]))
+        assert len(set(some)) == len(some)
+    assert all(sorted(one) == sorted(items) for one in shown)

@@ -11,6 +11,10 @@ from pnyx.judge.answers import Judged, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
+from pnyx.judge.verdicts import Verdict
+from pnyx.measure.answers.raters import measure_raters
+from pnyx.measure.core.ground_truth import read_labels, truth_of_labels
+from pnyx.measure.perspectives.verdicts import read_verdicts as read_pair_verdicts
 
 
 def labels(tmp_path, *rows) -> HumanLabels:
@@ -132,3 +136,28 @@ def test_bad_labels_name_the_line(tmp_path, content, line):
     path.write_text(content)
     with pytest.raises(InputError, match=line):
         HumanLabels(path)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_an_adjudicated_label_alone_counts_for_every_reader(tmp_path, place):
+    """Two people say yes, the third who decides says no: wherever the line stands, it is a no."""
+    pair = {"id": "a", "question_id": "q", "doc_id": "d", "perspective_id": "1"}
+    rows = [
+        {**pair, "value": True, "annotator": "x"},
+        {**pair, "value": True, "annotator": "y"},
+    ]
+    rows.insert(place, {**pair, "value": False, "annotator": "adjudicated"})
+    rows.append({**pair, "id": "b", "doc_id": "e", "value": True, "annotator": "x"})
+    judge = labels(tmp_path, *rows)
+    path = tmp_path / "gold.jsonl"
+    (answer,) = ask(judge, [support("a")])
+    assert answer.value is False
+    assert judge.card == "people's labels: 2 labels of 2 items by 2 annotators"
+    assert read_labels(path, "support").gold["a", ""].yes is False
+    assert truth_of_labels(path)(Verdict("a")) is False
+    assert read_pair_verdicts(path).of("q", "d", "1").value is False
+    said = [
+        {"id": name, "task": "support", "value": value, "unscored": None, "judge": "j"}
+        for name, value in (("a", False), ("b", True))
+    ]
+    assert measure_raters(said, [path]).compared[0].mean["exact"].value == 1

@@ -189,7 +189,7 @@ def test_each_task_is_answered_by_the_model_that_is_best_at_it():
     nuggets = PackagedJudge("nugget")
     assert given.provenance.judge == nuggets.name == "nuggets@1"
     assert "key points" in nuggets.card
-    names = f"{encoder.name}, {nuggets.name}, {side.provenance.judge}, {quality}, rules@1"
+    names = f"{encoder.name}, {nuggets.name}, {side.provenance.judge}, {quality}, rules@2"
     assert judge.name == f"packaged({names})"
     for task in ("support", "relevance"):
         assert PackagedJudge(task).card == f"{encoder.cards[task]}; weak: hints only"

@@ -122,13 +122,16 @@ def test_a_judge_that_knows_the_better_one_is_heard(name: str, tmp_path: Path) -
     assert found["2", "preference"]["normalised"] == 0
 
 
-def test_scores_of_two_arguments_are_the_mean_of_both_orders(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["rag-direct", "rag-rubric"])
+def test_scores_of_two_arguments_are_the_mean_of_both_orders(name: str, tmp_path: Path) -> None:
     """5 for what comes first and 1 for what comes second is 3 for both."""
     with ChatServer(default="first") as server:
         path = write(tmp_path / "i.jsonl", ITEM)
-        assert run(path, "--llm", server.spec, "--out", str(tmp_path / "r")) == 0
-    row = answers(tmp_path / "r")["1", "groundedness"]
-    assert (row["value"], row["notes"]["orders"]) == (3, [5, 1])
+        assert run(path, "--format", name, "--llm", server.spec, "--out", str(tmp_path / "r")) == 0
+    for dimension in ("answer_relevance", "groundedness"):
+        row = answers(tmp_path / "r")["1", dimension]
+        assert (row["value"], row["notes"]["orders"]) == (3, [5, 1])
+        assert row["notes"]["other"] == 3
 
 
 @pytest.mark.parametrize("name", TABLE_3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shutil
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
 
 import pnyx.models
 from pnyx import Support, ask
@@ -31,7 +33,15 @@ from pnyx.students.judge import (
     open_student,
 )
 from pnyx.students.network import read_tokenizer
-from pnyx.students.reader import Ids, ReaderScorer, closest_sentences, load
+from pnyx.students.reader import (
+    MATRICES,
+    Ids,
+    ReaderScorer,
+    closest_sentences,
+    load,
+    open_reader,
+    read_matrices,
+)
 
 WEIGHTS = Path(pnyx.models.__file__).parent / "weights" / "perspectives"
 START, END = 0, 2
@@ -151,6 +161,51 @@ def test_one_passage_without_a_score_leaves_the_text_without():
     assert reader._better(0.7, 0.5) == 0.7
 
 
+def test_the_network_scores_as_it_did_when_onnx_runtime_unpacked_its_matrices():
+    # Float32 log-odds of the weights as they were first packaged, in ONNX Runtime 1.31.
+    first = [
+        *(2.4664855, -3.9878595, -3.9794273, -2.8386159, -5.9762325, -5.9515891, -5.2182350),
+        *(-1.6395879, 0.1047451, -0.1096036, -0.6657151, -1.4978650),
+    ]
+    texts = (
+        "Testing on animals causes needless pain, and its results rarely carry over to people.",
+        "The emissions of scope 3 are estimated from supplier data. " * 20,
+        "x",
+    )
+    statements = (
+        *("Animal testing should be banned.", "Animal testing should not be banned."),
+        *("Bananas are healthy.", "Firms must report scope 3."),
+    )
+    asked = [Support("", text, statement) for text in texts for statement in statements]
+    assert open_reader(WEIGHTS)(asked) == pytest.approx(first, abs=0.04)  # of other releases
+
+
+def test_its_matrices_are_bit_for_bit_what_onnx_runtime_made_of_them():
+    found = read_matrices(WEIGHTS)
+    digest = hashlib.sha256()
+    for name in sorted(found):
+        digest.update(found[name])
+    # Of the graph that ONNX Runtime 1.31 folded and wrote (`optimized_model_filepath`).
+    assert len(found) == 2 * 48
+    assert digest.hexdigest() == "cc447ae8a81fb06533b6bb61421f11ddb207bda37c15dfa5df9df28a3ba6616d"
+
+
+def test_matrices_that_do_not_fit_the_graph_are_said_in_one_line(tmp_path):
+    shutil.copytree(WEIGHTS, tmp_path, dirs_exist_ok=True)
+    parts = load_file(tmp_path / MATRICES)
+    name = "body.layers.0.query"
+    larger = {key.replace(".up.", ".query."): parts[key] for key in parts if "layers.0.up" in key}
+    for wrong in (
+        {},
+        parts | {f"{name}.scales": parts[f"{name}.scales"][:, :3].copy()},
+        parts | {f"{name}.zeros": np.zeros((768, 3))},
+        parts | larger,
+    ):
+        save_file(wrong, tmp_path / MATRICES)
+        with pytest.raises(InputError, match="the model cannot be loaded"):
+            open_reader(tmp_path)
+
+
 # --- the judge
 
 
@@ -216,7 +271,9 @@ def test_hostile_texts_are_judged_as_any_other():
 
 
 def test_it_is_small_enough_and_has_its_card():
-    size = sum(file.stat().st_size for file in WEIGHTS.iterdir() if file.suffix == ".onnx")
+    size = sum(
+        file.stat().st_size for file in WEIGHTS.iterdir() if file.stem in ("model", "matrices")
+    )
     assert size < 40e6
     card = (WEIGHTS / "card.md").read_text(encoding="utf-8")
     assert "Where it fails" in card

@@ -243,20 +243,118 @@ def test_an_empty_report_and_sentences_without_words():
     of = Response(TOPIC, RUN, (Sentence("..."), Sentence("—", (Citation("d1"),)), Sentence("")))
     report = judged(judge, of=of)
     assert judge.asked == []
-    assert [s.outcome for one in report.sentences for s in one.steps] == ["unscored"] * 3
+    outcomes = [s.outcome for one in report.sentences for s in one.steps]
+    assert outcomes == ["neutral", "penalty", "neutral"]  # no way to leave a sum without a value
     assert report.notes[0] == "3 of 3 sentences have no words"
+    assert not report.empty  # it cites
+    assert judged(of=Response(TOPIC, RUN, (Sentence("..."), Sentence("")))).empty
 
 
-def test_a_document_that_the_collection_lacks_is_unscored_with_the_reason():
-    report = judged(documents={}.get)
+# A collection has the last word ------------------------------------------------------------------
+
+COLLECTION = dict(response().documents)
+
+
+def of_sentences(*cited, documents=()):
+    sentences = tuple(Sentence(f"It is so {n}.", (Citation(one),)) for n, one in enumerate(cited))
+    return Response(TOPIC, RUN, sentences, documents={one.id: one for one in documents})
+
+
+class Yes(PlannedJudge):
+    """Says yes to everything: what it is not asked alone can be a no."""
+
+    async def answer(self, asked, emit):
+        self.yes = {one.id for one in asked}
+        await super().answer(asked, emit)
+
+
+def test_a_document_that_the_collection_lacks_is_a_no_and_is_named():
+    report = judged(documents=COLLECTION.get)
     citation = report.sentences[6].citations[0]
-    assert citation.relevant.value is citation.attests.value is None
-    assert citation.attests.why == "no text: the document is not in the collection"
-    assert report.notes == (
-        "1 cited documents: no text: the document is not in the collection (d7)",
+    assert (citation.relevant.value, citation.attests.value, citation.unknown) == (
+        False,
+        False,
+        True,
     )
-    found = judged(documents={"d7": Document("d7", "Shops sold more.")}.get)
+    assert citation.attests.why == "unknown: the collection holds no document of this id"
+    assert [s.outcome for s in report.sentences[6].steps] == ["penalty"]
+    assert report.notes == (
+        "1 cited documents: unknown: the collection holds no document of this id (d7)",
+    )
+    open_ = judged(documents=COLLECTION.get, plan=ReportPlan(unknown_documents="unscored"))
+    citation = open_.sentences[6].citations[0]
+    assert (citation.relevant.value, citation.attests.value, citation.unknown) == (None, None, True)
+    found = judged(documents={**COLLECTION, "d7": Document("d7", "Shops sold more.")}.get)
     assert found.sentences[6].citations[0].relevant.value is False
+    assert not found.sentences[6].citations[0].unknown
+
+
+def test_what_the_bank_or_the_qrels_name_is_not_made_up():
+    report = judged(of=of_sentences("d9", "d5"), documents={}.get, qrels={TOPIC: {"d5": 1}})
+    first, second = (one.citations[0] for one in report.sentences)
+    assert first.relevant.value is second.relevant.value is True
+    assert first.attests.value is second.attests.value is None
+    assert not first.unknown
+
+
+@pytest.mark.parametrize("credit", CREDITS)
+@pytest.mark.parametrize(
+    "made_up",
+    ["ghost", "D1", " d1", "d1 ", "d1\u200b"],
+    ids=["no id", "case", "before", "after", "0"],
+)
+def test_a_made_up_citation_gives_no_credit_whatever_text_comes_with_it(made_up, credit):
+    own = Document(made_up, "It is so 0. It is so 1.")
+    of = of_sentences(made_up, made_up, documents=[own])
+    judge = Yes()
+    report = judged(judge, of=of, documents=COLLECTION.get, plan=ReportPlan(credit=credit))
+    assert [one.attested for one in report.sentences] == [False, False]
+    given = [a.given for n in report.nuggets for a in n.answers]
+    assert any(given) == (credit == "any")  # where answers are counted over the whole text
+    asked = [one.extra["node"] for one in judge.asked]
+    assert "attests" not in asked
+    assert "relevant" not in asked
+
+
+def test_what_was_said_with_a_made_up_citation_was_not_cited_before():
+    said = Sentence("Taxi drivers lost a tenth.")
+    of = Response(TOPIC, RUN, (replace(said, citations=(Citation("ghost"),)), said))
+    judge = PlannedJudge({f"{RUN}/{TOPIC}/2/needs_citation"})
+    assert judged(judge, of=of).sentences[1].steps[0].outcome == "neutral"
+    report = judged(judge, of=of, documents=COLLECTION.get)
+    assert report.sentences[1].steps[0].outcome == "penalty"
+
+
+def test_a_text_of_the_submission_is_never_judged_once_there_is_a_collection():
+    lie = Document("d1", "Taxi drivers lost a tenth, and fares were halved in MAY!")
+    part = Document("d2", "night  buses in Halden")
+    of = of_sentences("d1", "d1", "d2", documents=[lie, part])
+    judge = Yes()
+    report = judged(judge, of=of, documents=COLLECTION.get)
+    assert {one.text for one in judge.asked if one.extra["node"] == "attests"} == {
+        COLLECTION["d1"].text,
+        COLLECTION["d2"].text,
+    }
+    # "a", "and", "fares", "halved", "in", "may" of its 11 words are also the collection's; a part
+    # of the document is no other text.
+    assert report.differing == (("d1", round(5 / 11, 4)),)
+    assert "words in common: d1: 45%" in report.notes[0]
+    assert judged(Yes(), of=of).differing == ()
+
+
+def test_runs_that_embed_different_texts_of_a_document_are_named_without_a_collection():
+    of = of_sentences("d1", documents=[Document("d1", "It is so 0.")])
+    other = replace(of, run_id="run-b", documents=COLLECTION)
+    for report in judge_reports([of, other], [BANK], Yes()):
+        assert "runs embed different texts of the document" in report.notes[0]
+
+
+def test_a_citation_given_twice_counts_once_and_padding_by_repetition_is_named():
+    of = Response(TOPIC, RUN, (Sentence("It is so.", (Citation("d1"),) * 3),) * 4,
+                  documents=COLLECTION)  # fmt: skip
+    report = judged(Yes(), of=of)
+    assert [len(one.citations) for one in report.sentences] == [1] * 4
+    assert "3 sentences have the same words as an earlier one" in report.notes
 
 
 def test_two_reports_on_a_topic_and_two_banks_are_refused():

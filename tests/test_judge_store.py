@@ -5,11 +5,12 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pytest
 
 from pnyx.errors import InputError, PnyxError
-from pnyx.judge.store.store import Store, default_store_path, request_key
+from pnyx.judge.store.store import CLAIM_SECONDS, Store, claimant, default_store_path, request_key
 from pnyx.models.chat.endpoint import ChatRequest, Message, Reply
 
 REQUEST = ChatRequest((Message("user", "höflich \U0001f600"),), {"type": "object"}, max_tokens=9)
@@ -111,6 +112,7 @@ def test_where_the_store_is(monkeypatch, tmp_path):
 
 WRITER = """
 import sys
+import time
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.endpoint import ChatRequest, Message, Reply
 with Store(sys.argv[1]) as store:
@@ -129,3 +131,33 @@ def test_several_processes_write_at_once(tmp_path):
     assert [w.wait(60) for w in writers] == [0, 0, 0]
     with Store(path) as store:
         assert len(store) == 400
+
+
+# --- claims on questions that are being asked
+
+
+def test_a_claim_keeps_others_away_until_it_is_released(tmp_path):
+    with Store(tmp_path / "s") as store, Store(tmp_path / "s") as other:
+        mine, theirs = claimant(), claimant()
+        assert store.claim("k", mine)
+        assert not other.claim("k", theirs)
+        assert other.claim("another", theirs)
+        assert store.claim("k", mine)  # made again: it holds longer
+        other.release("k", theirs)
+        assert not other.claim("k", theirs)
+        store.release("k", mine)
+        assert other.claim("k", theirs)
+
+
+def test_a_claim_ends_with_its_process_and_elsewhere_with_its_time(tmp_path, monkeypatch):
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    process.wait()
+    machine, _, _ = claimant().split("/")
+    with Store(tmp_path / "s") as store:
+        assert store.claim("dead", f"{machine}/{process.pid}/0")
+        assert store.claim("dead", claimant())
+        assert store.claim("elsewhere", f"not-{machine}/{process.pid}/0")
+        assert not store.claim("elsewhere", claimant())
+        begun = time.time()
+        monkeypatch.setattr(time, "time", lambda: begun + CLAIM_SECONDS + 1)
+        assert store.claim("elsewhere", claimant())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sqlite3
@@ -142,7 +143,7 @@ def test_a_missing_damaged_or_false_entry_is_said(call):
         assert replies_of({"asked": "nonsense"}, store) == []
         assert replies_of({"asked": [1, key]}, store) == replies_of(row, store)
     shutil.copy("s.sqlite", "t.sqlite")
-    with sqlite3.connect("t.sqlite") as connection:
+    with contextlib.closing(sqlite3.connect("t.sqlite", isolation_level=None)) as connection:
         connection.execute("UPDATE replies SET reply_text = 'another'")
     with Store("t.sqlite", read_only=True) as store:
         assert "damaged" in exchange_at(key, store).problem

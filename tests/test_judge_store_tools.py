@@ -44,7 +44,7 @@ def path(tmp_path):
 
 def test_stats(path):
     stats = store_stats(path)
-    assert (stats.replies, stats.version, stats.path) == (4, 4, str(path))
+    assert (stats.replies, stats.version, stats.path) == (4, 5, str(path))
     assert stats.bytes >= path.stat().st_size > 0
     mine, other = stats.models
     assert (mine.model, mine.replies, mine.with_alternatives) == ("m", 3, 1)
@@ -123,7 +123,8 @@ from pathlib import Path
 from pnyx.errors import PnyxError
 from pnyx.judge.store.rows import _adapters
 from pnyx.judge.store.maintenance import export_store, store_stats
-_adapters()  # imports all it needs
+_adapters()  # imports all it needs, as does the next line
+Path("/").as_uri()
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)

@@ -269,7 +269,7 @@ def test_values_over_all_topics_are_compared_where_there_are_no_others():
     found = only(compare_leaderboards([one], one, bootstrap=FEW))
     assert found.coefficients["kendall_tau_b"].value == 1.0
     assert found.coefficients["kendall_tau_b"].over_topics is None
-    assert found.coefficients["kendall_tau_b"].over_runs == (1.0, 1.0)
+    assert found.coefficients["kendall_tau_b"].over_runs is None  # every draw says 1
     assert found.conclusions.accuracy.value is None
     assert "no values of topics" in found.conclusions.why
     mixed = Leaderboard("y", board({"a": [1, 2], "b": [3, 4], "c": [5, 6]}).cells, tuple(stated))

@@ -184,10 +184,10 @@ def test_the_four_dimensions_are_the_measures_and_their_mean():
 
 
 def test_intervals_draw_whole_questions():
-    """With two questions, of which one is perfect: both ends can be drawn."""
+    """With two questions, of which one is perfect: nearly anything can be true of others."""
     found = measure_agreement(EXAMPLE, bootstrap=Bootstrap(400))
     values = [m["map"].value for m in found.per_group.values() if m["map"].value is not None]
-    assert (found.measures["map"].low, found.measures["map"].high) == (min(values), max(values))
+    assert 0 < found.measures["map"].low < min(values) < 0.99 < found.measures["map"].high <= 1
     # All three draws the question without relevant pairs: 1 of 27.
     assert found.undefined_draws["map"] == pytest.approx(400 / 27, abs=12)
 

@@ -183,7 +183,11 @@ def test_f1_needs_both_but_of_a_report_that_gives_nothing():
 def test_an_empty_report_gives_nothing_and_an_empty_bank_asks_nothing():
     empty = measure_report(replace(REPORT, sentences=(), nuggets=()))
     shares = [n for n, m in REPORT_MEASURES.items() if m.is_share and n != "citation_recall"]
-    assert {empty[n] for n in shares} == {Measured(None, 0, 0)}
+    said = {"sentence_precision", "sentence_precision_all", "citation_precision"}
+    said.add("citation_relevance")  # who says nothing gains nothing by it
+    assert {n: empty[n] for n in shares} == {
+        n: Measured(0.0 if n in said else None, 0, 0) for n in shares
+    }
     assert row_of(empty["citation_recall"]) == (0, 4, 4)
     assert [empty[n].value for n in ("sentences", "words", "net_reward")] == [0, 0, 0]
 
@@ -365,7 +369,7 @@ def test_a_measure_is_within_its_range_and_counts_what_it_rests_on(report):
         assert 0 <= m.scored <= m.asked, name
         assert m.value is None or kind.low <= m.value <= kind.high + 1e-12, name
         if m.scored == 0 and kind.is_share:
-            assert m.value is None, name
+            assert m.value == (0 if report.empty and kind.said else None), name
 
 
 @given(reports(TRUTH), st.randoms())
@@ -418,6 +422,9 @@ def test_what_is_unscored_leaves_every_share_as_it_is_without_it(report, place):
     before, after = measure_report(report), measure_report(more)
     nothing_to_attest = before["sentence_precision"].asked == 0
     for name, kind in REPORT_MEASURES.items():
+        if report.empty and kind.said:
+            assert (before[name].value, after[name].value) == (0.0, None)
+            continue
         if nothing_to_attest and name in ("f1", "f1_weighted"):
             assert after[name].value is None  # it was 0 where nothing is answered
         elif kind.is_share:

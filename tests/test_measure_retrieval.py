@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 import pnyx
 from pnyx.errors import InputError, MissingExtra
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.runs.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES
+from pnyx.measure.runs.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES, parse_measures
 from pnyx.measure.runs.rankings import judgements_of, rankings_of, topic_order
 from pnyx.measure.runs.retrieval import measure_retrieval
 from pnyx.records import Qrel, RunEntry
@@ -199,7 +200,7 @@ def test_contradictions_are_refused():
     ("measure", "problem"),
     [
         ("P@0", "cutoff 0, expected 1 to 1000000"),  # would kill the process
-        ("nDCG@-3", "must be in format"),
+        ("nDCG@-3", "cutoff -3, expected 1 to 1000000"),
         ("P@True", "cutoff True"),
         ("P@99999999999999999999", "expected 1 to 1000000"),
         ("alpha_nDCG@21", "cutoff 21, expected 1 to 20"),
@@ -211,6 +212,12 @@ def test_contradictions_are_refused():
         ("nDCG@'x'", "cutoff 'x'"),
         ("nDGC@10", "is not a measure of ir-measures"),
         ("import os", "must be in format"),
+        ("nDCG(10)", "must be in format"),
+        ("AP(rel=2, **{})", "AP has no parameter '**'"),
+        ("P@open('x')", "must be in format"),
+        ("P@[1]", "cutoff [1]"),
+        ("nDCG@10@10", "must be in format"),
+        ("nDCG(cutoff=5)@10", "multiple values"),
         ("(" * 500, "--measure"),
         ("", "--measure"),
         ("RBP", "ir-measures cannot compute it"),
@@ -222,6 +229,26 @@ def test_measures_that_cannot_be_are_refused_in_one_line(measure, problem):
         measure_retrieval({"r": run_of({"1": "a"})}, qrels_of({"1": "Ab"}), [measure])
     assert problem in str(caught.value)
     assert str(caught.value).isprintable()
+
+
+def test_every_name_that_the_documentation_holds_is_read_as_by_ir_measures(names_of_ir_measures):
+    root = Path(__file__).parents[1]
+    text = "\n".join(p.read_text("utf-8") for p in [root / "README.md", *root.glob("docs/*.md")])
+    found = set(
+        re.findall(r"(?<![\w.])([A-Za-z_]+(?:\([a-z_]+=[^()\s]+\))?(?:@\d+)?)(?![\w(@])", text)
+    )
+    known = {
+        name
+        for name in found
+        if re.match(r"\w+", name)[0] in names_of_ir_measures.measures.registry
+    }
+    documented = {name for name in known if set("@(") & set(name)}
+    assert {"nDCG@10", "AP(rel=2)", "MRecall@5", "alpha_nDCG@10"} <= documented
+    others = ["AP", "nDCG(dcg='exp-log2')@10", "nDCG(gains={0:1,1:3})@5", "RBP(p=0.8, rel=1)"]
+    others += ["SetF(beta=2.0)", "IPrec@0.1", "IPrec(recall=.1)", "P(judged_only=True)@5"]
+    for name in [*documented, *others]:
+        measure = names_of_ir_measures.parse_measure(name)
+        assert parse_measures([name]) == {repr(measure): measure}
 
 
 @pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval needs Perl")
@@ -261,9 +288,10 @@ def test_values_intervals_and_tests_hang_together(first, second, judged, test):
             topics = [v[name] for v in run.per_topic.values()]
             assert m.value == pytest.approx(np.mean(topics))
             assert (m.scored, m.asked) == (5, 5)
-            assert 0 <= m.low <= m.high <= 1
-            assert min(topics) <= m.low + 1e-12
-            assert m.high <= max(topics) + 1e-12
+            constant = np.ptp(topics) == 0 and topics[0] not in (0, 1)
+            assert (m.low is None) == (m.high is None) == constant
+            assert constant or 0 <= m.low <= m.value <= m.high <= 1
+            assert constant or m.low < m.high
     x, y = (values(found)[name] for name in "xy")
     for c in found.comparisons:
         assert c.test.difference == pytest.approx(y[c.measure] - x[c.measure], abs=1e-12)

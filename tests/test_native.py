@@ -1,13 +1,18 @@
-"""Compiled libraries that crash each other, in every order that a user can import them."""
+"""Compiled libraries: those that crash each other, in every order, and those that call home."""
 
+import importlib.util
+import os
+import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from index_fixture import HAS_GRAPHS
 
-pytestmark = pytest.mark.skipif(
+clash = pytest.mark.skipif(
     not HAS_GRAPHS or sys.platform != "linux", reason="the clash is one of usearch's Linux wheels"
 )
 
@@ -21,6 +26,7 @@ def python(*lines):
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
+@clash
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "lines",
@@ -37,6 +43,7 @@ def test_the_graph_and_the_encoder_go_together_in_either_order(lines):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@clash
 @pytest.mark.slow
 @pytest.mark.parametrize("between", ["pass", "import sklearn.cluster"])
 def test_usearch_imported_first_by_others_is_one_line_and_no_crash(between):
@@ -55,3 +62,34 @@ def test_usearch_imported_first_by_others_is_one_line_and_no_crash(between):
         "usearch was imported before onnxruntime, which crashes the process: "
         "import onnxruntime first\n"
     )
+
+
+PNYX_JUDGES = """
+from pnyx import Support, ask
+from pnyx.students.judge import load_perspective_student
+
+ask(load_perspective_student(), [Support("1", "Voting is a duty.", "Everyone should vote.")])
+"""
+OTHERS = ("ir_datasets", "ir_measures", "mcp", "pyarrow", "sklearn", "trafilatura", "xllamacpp")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("strace"), reason="counts connections by strace")
+def test_nothing_that_it_loads_connects_to_anybody_or_writes_to_the_home(tmp_path):
+    home, calls = tmp_path / "home", tmp_path / "calls"
+    home.mkdir()
+    # ONNX Runtime calls nobody where CI is set, and elsewhere some seconds after its first run.
+    env = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    trace = ["strace", "-f", "-qq", "-e", "trace=connect,sendto,sendmsg,sendmmsg", "-o", calls]
+    others = [name for name in OTHERS if importlib.util.find_spec(name)]
+    if (Path(sys.prefix) / "nltk_data" / "tokenizers" / "punkt").is_dir():  # tools/nltk_data.py
+        others.append("autojudge_base")
+    lines = [PNYX_JUDGES, *(f"import {name}" for name in others), "import time; time.sleep(10)"]
+    done = subprocess.run(
+        [*trace, sys.executable, "-c", "\n".join(lines)], env=env, capture_output=True, text=True
+    )
+    if done.returncode and "ptrace" in done.stderr:
+        pytest.skip("strace may not trace here")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.findall(r".*sa_family=AF_INET.*", calls.read_text()) == []
+    assert [path for path in home.rglob("*") if path.is_file()] == []

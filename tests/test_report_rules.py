@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +71,37 @@ def test_what_the_rules_say(task, value):
     answers = ask(RuleJudge(), [Support(t, "The report.", t, task=task) for t in texts])
     assert [a.question.statement for a in answers if a.value is not value] == []
     assert all(a.explanation for a in answers)
+
+
+WRITTEN = Path(__file__).parents[1] / "benchmarks" / "reports" / "negatives.tsv"
+
+
+@pytest.mark.skipif(not WRITTEN.is_file(), reason="the benchmarks are not in this copy")
+def test_the_card_says_what_is_measured_on_the_sentences_held_out():
+    with WRITTEN.open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    assert len({row["sentence"] for row in rows}) == len(rows) == 256
+    held = [(row["sentence"], row["label"] == "negative") for row in rows if row["part"] == "test"]
+    answers = ask(RuleJudge(), [Support(t, "R.", t, task="negative") for t, _ in held])
+    found = [answer.value for answer in answers]
+    right = sum(said and true for said, (_, true) in zip(found, held, strict=True))
+    precision, recall = right / sum(found), right / sum(true for _, true in held)
+    shown = f"precision {precision:.2f}, recall {recall:.2f} on {len(held)}".replace("0.", ".")
+    assert shown in RuleJudge.card
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Prices fell in May, although it is not known whether this will last.",
+        "The file was kept secret until the archive opened.",
+        "No documents are needed to cross the border.",
+    ],
+)
+def test_what_states_a_fact_beside_is_no_negative_statement(text):
+    (answer,) = ask(RuleJudge(), [Support("1", "R.", text, task="negative")])
+    assert answer.value is False
+    assert answer.explanation.startswith("by the rule")
 
 
 @given(st.sampled_from(sorted(RULE_TASKS)), st.text())

@@ -209,7 +209,7 @@ def test_quality_with_a_new_a_grown_and_an_existing_index(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--update", "i"], "--update goes with --quality"),
+        (["d.jsonl", "--update", "i"], "--update goes without a CORPUS"),
         (["a.jsonl", "--update", "i", "--quality"], "without a CORPUS"),
         (["--update", "i", "--out", "j", "--quality"], "give one of --out"),
         (["--update", "i", "--quality", "--force"], "belong to --out"),

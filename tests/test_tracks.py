@@ -111,6 +111,13 @@ def metadata(row: dict, **changes: object) -> None:
     row.get("metadata", row).update(changes)
 
 
+def renamed(row: dict, name: str, value: object) -> None:
+    """Give the topic's id under one name only."""
+    for other in ("topic_id", "narrative_id"):
+        drop(row, other)
+    metadata(row, **{name: value})
+
+
 def drop(row: dict, name: str) -> None:
     row.get("metadata", row).pop(name, None)
 
@@ -120,6 +127,39 @@ BREAKS = {
     "no team": lambda row: metadata(row, team_id=" "),
     "no topic": lambda row: [drop(row, name) for name in ("topic_id", "narrative_id")],
     "two topics": lambda row: metadata(row, topic_id="1", narrative_id="2"),
+    "a number as topic_id": lambda row: renamed(row, "topic_id", 1),
+    "a number as narrative_id": lambda row: renamed(row, "narrative_id", 1),
+    "a number as request_id": lambda row: metadata(row, request_id=1),
+    "null as topic_id": lambda row: metadata(row, topic_id=None),
+    **{
+        f"{value!r} as {name}": lambda row, name=name, value=value: metadata(row, **{name: value})
+        for name, value in [
+            ("team_id", 5),
+            ("run_id", ["x"]),
+            ("run_desc", 5),
+            ("type", {"x": 1}),
+            ("task", "x"),
+            ("task", "english"),
+            ("task", 5),
+            ("narrative", 5),
+            ("description", 2.5),
+            ("limit", "x"),
+            ("limit", "7"),
+            ("limit", 2.5),
+            ("limit", None),
+            ("limit", True),
+            ("use_starter_kit", "yes"),
+            ("use_starter_kit", 1.0),
+            ("collection_ids", "x"),
+            ("collection_ids", [5]),
+            ("collection_ids", None),
+            ("creator", "x"),
+            ("creator", None),
+            ("extra", ["x"]),
+            ("evaldata", 5),
+            ("evaldata", None),
+        ]
+    },
     "unknown topic": lambda row: [
         metadata(row, **{name: "9"})
         for name in ("topic_id", "narrative_id")
@@ -189,7 +229,7 @@ def test_our_rules_are_those_of_autojudge_base():
     ours = packaged_rules()
     names = {field.name for field in dataclasses.fields(home.TrackRules)} - {
         "source", "run_id_pattern", "flat", "one_run", "response_length",
-        "check_duplicate_citations", "references_required", "nuggets",
+        "check_duplicate_citations", "references_required", "nuggets", "typed_metadata",
     }  # fmt: skip
     known = dict(theirs.specs())
     assert set(known) == set(ours) - {"rag24", "neuclir"}

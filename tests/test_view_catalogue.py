@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
 import shutil
+import sqlite3
 import time
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.serve.inspecting import opening
 from pnyx.serve.inspecting.catalogue import ON_A_PAGE, NotThereError
@@ -20,7 +23,7 @@ from pnyx.serve.inspecting.opening import Current, open_catalogue
 from pnyx.serve.inspecting.pages import addresses, all_pages, resolve
 from pnyx.serve.inspecting.records import Filter
 from pnyx.serve.rendering import Links, Site, render, slug
-from view_results import make_results, write
+from view_results import make_results, run, write
 
 pytestmark = pytest.mark.usefixtures("run_once")
 
@@ -120,9 +123,9 @@ def test_the_leaderboard_is_that_of_the_measures(made, catalogue):
     told = json.loads((made / "retrieval.json").read_text())
     board = catalogue.leaderboard("retrieval", by="nDCG@10")
     assert [row.run for row in board.rows.items] == ["forward", "backward"]
-    for run in told["runs"]:
-        (row,) = (one for one in board.rows.items if one.run == run["run"])
-        for name, figures in run["measures"].items():
+    for own in told["runs"]:
+        (row,) = (one for one in board.rows.items if one.run == own["run"])
+        for name, figures in own["measures"].items():
             found = row.values[name]
             assert [found.value, found.low, found.high, found.scored, found.asked] == [
                 figures[x] for x in ("value", "low", "high", "scored", "asked")
@@ -141,6 +144,22 @@ def test_judged_reports_are_measured_as_pnyx_measure_does(made, catalogue):
     for one in catalogue.values(source="judged", run=told["run"]):
         for key in ("value", "low", "high", "scored", "asked"):
             assert getattr(one, key) == told["measures"][one.measure][key], (one.measure, key)
+
+
+def test_reports_in_any_order_have_the_intervals_of_pnyx_measure(made, tmp_path):
+    (row,) = map(json.loads, (made / "judged/reports.jsonl").read_text().splitlines())
+    topics = [f"t{n}" for n in random.Random(4).sample(range(12), 12)]
+    rows = [
+        {**row, "topic_id": topic, "sentences": row["sentences"][: 1 + int(topic[1:]) % 10]}
+        for topic in topics
+    ]
+    path = write(tmp_path / "reports.jsonl", rows)
+    told = json.loads(run("measure", "report", path, "--json")[1])["runs"][0]["measures"]
+    found = open_catalogue([str(path)]).values(run=row["run_id"])
+    assert len(found) > 5
+    for one in found:
+        for key in ("value", "low", "high", "scored", "asked"):
+            assert getattr(one, key) == told[one.measure][key], (one.measure, key)
 
 
 def test_a_reports_sentences_lead_to_what_was_judged_and_back(made, catalogue):
@@ -232,6 +251,56 @@ def test_a_second_start_reads_nothing_and_a_change_is_noticed(tmp_path, monkeypa
     write(folder / "answers.jsonl", [answer(1)])
     assert current.get().judgements().total == 1
     assert open_catalogue([str(folder)], fresh=True).judgements().total == 1
+
+
+def test_a_damaged_catalogue_is_built_anew(tmp_path, cache):
+    write(tmp_path / "a.jsonl", [answer(n) for n in range(40)])
+    first = list(open_catalogue([str(tmp_path / "a.jsonl")]).all_judgements(Filter("a")))
+    (place,) = (cache / "view").glob("*.sqlite")
+    whole = place.read_bytes()
+    for at in random.Random(5).sample(range(0, len(whole) - 64, 64), 25):
+        place.write_bytes(whole[:at] + random.Random(at).randbytes(64) + whole[at + 64 :])
+        found = open_catalogue([str(tmp_path / "a.jsonl")])
+        assert list(found.all_judgements(Filter("a"))) == first
+        assert len(list(found.rows("a"))) == 40
+
+
+def test_where_a_catalogue_cannot_be_written_the_one_before_stays(
+    tmp_path, cache, monkeypatch, capsys
+):
+    path = write(tmp_path / "a.jsonl", [answer(1)])
+    monkeypatch.setattr(opening, "_LOOK_AGAIN_SECONDS", 0)
+    said = []
+    current = Current([str(path)], say=said.append)
+
+    def full(*_):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(opening.Builder, "finish", full)
+        write(path, [answer(1), answer(2)])
+        assert current.get().judgements().total == 1
+        assert "the catalogue cannot be written: database or disk is full" in said[0]
+        with pytest.raises(SystemExit) as ended:
+            main(["view", str(path), "--json"])
+        assert ended.value.code == 2
+        printed = capsys.readouterr().err
+        assert printed.count("\n") == 1
+        assert "cannot be written: database or disk is full" in printed
+    assert current.get().judgements().total == 2
+
+
+def test_a_manifest_is_not_read_through_a_link(made, tmp_path):
+    private = tmp_path / "private.json"
+    private.write_text('{"judge": "OUTSIDE", "task": "OUTSIDE", "created": "OUTSIDE"}')
+    folder = tmp_path / "results"
+    shutil.copytree(made / "packaged", folder)
+    (folder / "manifest.json").unlink()
+    (folder / "manifest.json").symlink_to(private)
+    shutil.copy(folder / "answers.jsonl", folder / "more.jsonl")
+    (folder / "more.jsonl.manifest.json").symlink_to(private)
+    for path in (folder, folder / "more.jsonl"):
+        assert "OUTSIDE" not in repr(open_catalogue([str(path)]).sources())
 
 
 def test_catalogues_that_nobody_wants_are_forgotten(tmp_path, cache):

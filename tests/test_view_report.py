@@ -16,16 +16,19 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from case_fixture import DOCUMENTS, argued, build_case, no, one_sided_case, unscored, yes
-from pnyx.judge.answers import Judged, Provenance
+from pnyx.judge.answers import QUOTED, Judged, Provenance
+from pnyx.judge.reports.records import Finding
 from pnyx.measure.core.base import Measured
-from pnyx.measure.reports.responses import judged_response
-from pnyx.records import Document, Question
+from pnyx.measure.reports.responses import judged_response, precisions
+from pnyx.records import Citation, Document, Question, Response, Sentence
+from pnyx.serve.inspecting.wording import of_finding, of_value
 from pnyx.view.build import view_case
 from pnyx.view.markdown import render_markdown
-from pnyx.view.model import probability
+from pnyx.view.model import probability, state_of
+from pnyx.view.notes import said_of_precision
 from pnyx.view.report import render_html
 from pnyx.view.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
-from pnyx.write.case import QUOTED, Case, Undecided
+from pnyx.write.case import Case, Undecided
 
 ATTACKS = st.one_of(
     st.text(max_size=60),
@@ -225,6 +228,44 @@ def test_what_is_quoted_is_called_so_and_gets_no_precision():
     assert "On this side" in html
     assert "0.75" in html
     assert "Sentence precision" not in html
+
+
+def test_quoted_sentences_are_apart_in_a_mixed_argument():
+    sentences = tuple(Sentence(f"It is {n}.", (Citation("d1"),)) for n in range(3))
+    response = Response("1", "r", sentences)
+    by = Provenance("some judge")
+    support = {
+        (0, "d1"): Judged(True, QUOTED),
+        (1, "d1"): Judged(True, by),
+        (2, "d1"): Judged(False, by),
+    }
+    found = precisions(response, support)  # of the two that are not quoted, one is supported
+    for name in ("sentence_precision", "citation_precision"):
+        assert (found[name].value, found[name].scored, found[name].asked) == (0.5, 2, 2)
+    said = said_of_precision(response, support, found)
+    assert said == (
+        "; sentence precision 0.50 (2 of 2 scored; 1 of 3 sentences quoted verbatim, apart)"
+    )
+    every = dict.fromkeys(support, Judged(True, QUOTED))
+    assert precisions(response, every) == {}
+    assert said_of_precision(response, every, {}) == "; quoted verbatim"
+
+
+def test_a_yes_that_is_likelier_a_no_has_no_tick():
+    case = build_case()
+    side = case.sides[0]
+    by = Provenance("some judge", details={"threshold": 0.37})
+    support = dict.fromkeys(side.support, Judged(True, by, probability=0.37))
+    html = render_html(replace(case, sides=(replace(side, support=support), *case.sides[1:])))
+    own = html[html.index("The case for") : html.index("The case against")]
+    assert "perhaps supported" in own
+    assert "g-yes" not in own
+    assert "(yes from 0.37)" in own
+    assert [state_of(one) for one in (("weak", "yes"), ("weak", "no"), ("weak", "unscored"))] == [
+        "weak", "mixed", "unscored",
+    ]  # fmt: skip
+    assert of_finding(Finding(True, probability=0.37)).state == "weak"
+    assert of_value(True, 0.5, "").state == of_value(True, None, "").state == "yes"
 
 
 def test_quality_is_shown_as_a_share_of_all_passages():

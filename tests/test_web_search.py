@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from pathlib import Path
@@ -273,7 +274,7 @@ def test_an_archive_is_one_processs_own_and_nothing_else(tmp_path):
         Archive(tmp_path / "b")
     import sqlite3
 
-    with sqlite3.connect(tmp_path / "c") as other:
+    with contextlib.closing(sqlite3.connect(tmp_path / "c")) as other:
         other.execute("CREATE TABLE x (y)")
     with pytest.raises(InputError, match="is not an archive of pnyx corpus web"):
         Archive(tmp_path / "c")

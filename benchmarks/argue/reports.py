@@ -87,7 +87,7 @@ def written(
         writer=ExtractiveReporter(**variant.writer),
         plan=replace(WritingPlan(), **variant.plan),
     )
-    return made.response.sentences
+    return made.response.sentences[: len(made.response.sentences) - made.negative]
 
 
 def figures(

@@ -23,8 +23,9 @@ from mpnet import END, WIDTH, Mpnet
 from rounding import BLOCK
 from torch import nn
 
+from pnyx.native import load_onnxruntime
 from pnyx.students.network import read_tokenizer
-from pnyx.students.reader import MOST_PASSAGE, MOST_STATEMENT, Ids
+from pnyx.students.reader import MATRICES, MOST_PASSAGE, MOST_STATEMENT, Ids
 
 SUPPORTS, OPPOSES, NEITHER = 0, 1, 2
 _PADDING = -1
@@ -187,14 +188,20 @@ def predict(
 
 
 def export(reader: Reader, path: Path) -> None:
-    """Write `OnePassage` as ONNX, its matrices and words in four bits, its products in eight."""
+    """Write `OnePassage` as ONNX, its matrices and words in four bits, its products in eight.
+
+    The matrices are written beside it.
+    """
     import onnx
+
+    load_onnxruntime()
     from onnxruntime.quantization import QuantFormat
     from onnxruntime.quantization.matmul_nbits_quantizer import (
         DefaultWeightOnlyQuantConfig,
         MatMulNBitsQuantizer,
     )
     from onnxruntime.quantization.shape_inference import quant_pre_process
+    from safetensors.numpy import save_file
 
     texts = torch.tensor([[0] * 8 + [1] * 4 + [2] * 4])
     places = torch.tensor([[*range(8), *range(4), *range(4)]])
@@ -234,5 +241,5 @@ def export(reader: Reader, path: Path) -> None:
         ]  # fmt: skip
         quantizer = MatMulNBitsQuantizer(graph, nodes_to_exclude=whole, algo_config=config)
         quantizer.process()
-        multiply_in_eight_bits(quantizer.model.model)
+        save_file(multiply_in_eight_bits(quantizer.model.model), path.with_name(MATRICES))
         quantizer.model.save_model_to_file(str(path), use_external_data_format=False)

@@ -95,15 +95,23 @@ def retrieval(report: Report, folder: Path) -> None:
 
 def judging(report: Report, folder: Path) -> None:
     report.head("packaged judge asked", "pairs", "relevant", "AUROC", "AP")
-    for stance, asked in (("none", "about the topic"), ("both", "for each stance")):
-        items, labels = folder / f"{stance}.items", folder / f"{stance}.labels"
+    asked_of = (
+        ("about the topic", "none", "all"),
+        ("for each stance, the negatives of other topics", "both", "irrelevant"),
+        ("for each stance, the negatives of the other side", "both", "other-side"),
+        ("for each stance, both", "both", "all"),
+    )
+    for asked, stance, negatives in asked_of:
+        name = f"{stance}-{negatives}"
+        items, labels = folder / f"{name}.items", folder / f"{name}.labels"
         made = pnyx(
             "build", "pairs", DATA / "train_qrels.csv", "--topics", DATA / "train_queries.csv",
             "--documents", folder / "documents.jsonl", "--stance", stance,
+            *(("--negatives", negatives) if stance != "none" else ()),
             "--out", items, "--labels", labels,
         )  # fmt: skip
-        pnyx("judge", "relevance", items, "--out", folder / stance)
-        found = pnyx("measure", "relevance", folder / stance, "--labels", labels)["measures"]
+        pnyx("judge", "relevance", items, "--out", folder / name)
+        found = pnyx("measure", "relevance", folder / name, "--labels", labels)["measures"]
         report.row(asked, f"{made['pairs']:,}", f"{made['relevant']:,}",
                    figure(found["auroc"]), figure(found["average_precision"]))  # fmt: skip
 

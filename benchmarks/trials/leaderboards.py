@@ -21,6 +21,7 @@ sys.path.append(str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
+from pnyx.measure.core.intervals import interval_of
 from pnyx.measure.core.ppi import prediction_powered
 from pnyx.measure.core.weighted import Floats
 from pnyx.measure.leaderboards.coefficients import coefficients
@@ -54,9 +55,11 @@ def taus(report: Report) -> None:
                 drawn = rng.multinomial(size, [1 / size] * size, size=DRAWS) / size
                 found = coefficients(*(drawn @ side[0].T for side in sides), ones)
                 for name in SHOWN:
-                    low, high = np.quantile(found[name], [0.025, 0.975])
-                    held[name] += bool(low <= truth[name].mean() <= high)
-                    wide[name] += high - low
+                    own = coefficients(*(side[0].mean(axis=1)[None] for side in sides), ones)
+                    low, high = interval_of(float(own[name][0]), found[name], size)
+                    if low is not None and high is not None:
+                        held[name] += bool(low <= truth[name].mean() <= high)
+                        wide[name] += high - low
             cells = (f"{held[n] / REPEATS:.3f}, {wide[n] / REPEATS:.2f}" for n in SHOWN)
             report.row(str(size), f"{noise}", *cells)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from pnyx.errors import InputError, PnyxError, escaped, shorten
-from pnyx.placing import place_folder, recover_folder
+from pnyx.placing import place_folder, recover_folder, temporary_of
 from pnyx.placing import temporary as temporary_neighbour
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "make_folder",
     "open_binary",
     "own_folder",
+    "parse_json",
     "parse_json_object",
     "read_head",
     "read_json",
@@ -324,7 +325,7 @@ def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
     folder = Path(out)
     try:
         make_folder(folder)
-        names = {entry.name for entry in folder.iterdir()}
+        names = {entry.name for entry in folder.iterdir() if not temporary_of(entry.name)}
     except FileExistsError as error:
         raise InputError("found a file, expected a folder to write", path=out) from error
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Libraries of compiled code that crash each other, loaded so that they do not.
+"""Libraries of compiled code, loaded so that they do not crash each other or call home.
 
 usearch's Linux wheels hold a copy of libstdc++ that shares locale numbers with the system's copy.
 If usearch's copy starts first, onnxruntime, which reads patterns by locale when imported, ends the
@@ -8,12 +8,13 @@ a process in which somebody else imported usearch first is refused before it cra
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 from pnyx.errors import MissingExtra, PnyxError
 
-__all__ = ["load_onnxruntime", "load_usearch"]
+__all__ = ["free_memory", "load_onnxruntime", "load_usearch"]
 
 _OWN_ID = "_ZNSt7codecvtIDsc11__mbstate_tE2idE"
 """std::codecvt<char16_t, char>::id, which each copy of libstdc++ has for itself. It comes late."""
@@ -39,10 +40,22 @@ def load_onnxruntime() -> Any:
             "usearch was imported before onnxruntime, which crashes the process: "
             "import onnxruntime first"
         )
+    # Its import looks up a host and leaves a device id and a database in the user's cache.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
-    onnxruntime.disable_telemetry_events()
+    onnxruntime.disable_telemetry_events()  # where somebody else imported it first
     return onnxruntime
+
+
+def free_memory() -> None:
+    """Give memory that was freed back to the system; glibc keeps it otherwise."""
+    if sys.platform == "linux":
+        import ctypes
+
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:  # musl has none
+            trim(0)
 
 
 def _start_locales() -> None:

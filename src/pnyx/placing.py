@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 
-__all__ = ["place_folder", "recover_folder", "temporary", "try_lock"]
+__all__ = ["place_folder", "recover_folder", "temporary", "temporary_of", "try_lock"]
 
 _ENDING = ".pnyx"
 _MOVED = "-old"
@@ -87,6 +87,12 @@ def recover_folder(target: Path) -> bool:
                     return True
         time.sleep(_WAIT_SECONDS)
     return False
+
+
+def temporary_of(name: str) -> str:
+    """Return the name of the target that a file's name says it is a temporary of; "" of none."""
+    found = re.fullmatch(rf"\.(.+)\.{_HEX}{re.escape(_ENDING)}", name, re.DOTALL)
+    return found.group(1) if found else ""
 
 
 def _stem(target: Path) -> str:

@@ -33,7 +33,7 @@ class BankSpec(Spec, heading="Output", rare="format"):
             raise InputError("exists, and may have been edited; --force replaces it", path=self.out)
 
 
-class CreateSpec(Spec, heading="Nuggets", rare="level window words"):
+class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in_banks"):
     """What nuggets are made of, and which."""
 
     run: str | None = file_opt(
@@ -62,6 +62,11 @@ class CreateSpec(Spec, heading="Nuggets", rare="level window words"):
     window: int = opt(10, "Passages in one call.", within="[1, 100]", needs=_LLM)
     words: int = opt(400, "Words of a document that a model is shown.", low=20, needs=_LLM)
     rate: bool = opt(True, "Ask the model which nuggets are vital and which okay.")
+    allow_text_in_banks: bool = opt(
+        False,
+        "With --no-text: write nuggets that are or quote sentences of documents all the same; "
+        "otherwise those of a model that quote are left out, and without --llm there are none.",
+    )
 
     def check(self) -> None:
         """Refuse choices that exclude each other, and too few."""

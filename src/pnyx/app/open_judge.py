@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Opened",
     "check_batch",
+    "check_probability",
     "deciding_settings",
     "default_judge",
     "manifest_facts",
@@ -227,6 +228,8 @@ class _Maker:
     def combined(self, models: Sequence[StoredModel]) -> Judge:
         """Return one judge of one or several models, each asked once or several times."""
         if models:
+            if self.spec.given("probability"):
+                check_probability(self.task, self.prompts())
             from pnyx.judge.combining.panel import Panel
 
             judges = [self._repeated(model) for model in models]
@@ -375,6 +378,18 @@ class _Maker:
             return [own or load_prompt(self.task.prompts[0])]
         check_batch(self.task, own)
         return [own] if own else [load_prompt(self.task.many), load_prompt(self.task.prompts[0])]
+
+
+def check_probability(task: Task, prompts: Sequence[Prompt]) -> None:
+    """Check that an answer to some of a task's prompts has a probability."""
+    from pnyx.judge.forms import form_of
+
+    if not any(
+        getattr(form.kind, "yes_no", False) or form.by_token for form in map(form_of, prompts)
+    ):
+        raise OptionError(
+            f"--probability goes with questions that are answered by one word, not {task.name}"
+        )
 
 
 def check_batch(task: Task, own: Prompt | None) -> None:

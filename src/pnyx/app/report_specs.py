@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ReportJudgeSpec", "ReportSpec", "WeightSpec", "plan_of"]
 
 
-class ReportSpec(Spec, heading="Reports", rare="min_grade attest"):
+class ReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_documents"):
     """What reports are judged by."""
 
     nuggets: str = file_opt(
@@ -24,10 +24,18 @@ class ReportSpec(Spec, heading="Reports", rare="min_grade attest"):
     )
     topics: str | None = file_opt(None, "Judge these topics only: report requests or questions.")
     index: str | None = file_opt(
-        None, "Index that holds the documents which the reports do not embed.", metavar="INDEX"
+        None,
+        "Index of the collection. Its texts are judged, whatever the reports embed.",
+        metavar="INDEX",
+        shown="the texts that reports embed, unchecked",
     )
     documents: str | None = file_opt(
-        None, "Corpus that holds them, in any format.", metavar="CORPUS"
+        None, "The collection as a corpus, in any format.", metavar="CORPUS"
+    )
+    unknown_documents: Literal["no", "unscored"] = opt(
+        "no",
+        "What a citation counts as whose document neither the collection nor the bank or --qrels "
+        "hold: not relevant and not attesting, or unscored.",
     )
     qrels: str | None = file_opt(
         None, "Which documents are relevant, where the bank does not name them."
@@ -113,5 +121,11 @@ def plan_of(spec: ReportSpec, weights: WeightSpec, *, every: bool = False) -> Re
     from pnyx.judge.reports.plan import ReportPlan
 
     return ReportPlan(
-        spec.answers, spec.credit, spec.attest, spec.min_grade, weights.weights(), every
+        spec.answers,
+        spec.credit,
+        spec.attest,
+        spec.min_grade,
+        spec.unknown_documents,
+        weights.weights(),
+        every,
     )

@@ -54,7 +54,7 @@ class ScoringSpec(
         "Move the question's vector towards this many of the best documents; 0 for none.",
         low=0,
         shown=f"{Scoring().feedback}",
-        needs="model=hybrid",
+        needs=("--model hybrid", lambda spec: spec.model == "hybrid" or not spec.feedback),
     )
     embedder: str | None = opt(
         None,

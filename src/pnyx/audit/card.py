@@ -18,7 +18,7 @@ from pnyx.files import read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.raters import measure_raters
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, told_apart
 
 __all__ = ["LEAST_ALPHA", "MOST_ECE", "MOST_UNSCORED", "make_card"]
 
@@ -184,20 +184,25 @@ def _by_results(one: Mapping[str, Any]) -> Iterator[dict[str, str]]:
         name = _alpha_of(task)
         alpha = own["mean"].get(name, {}).get("value")
         if alpha is not None and alpha < LEAST_ALPHA:
-            why = f"{name} with {own['between'][1]} is {alpha:.3f}, below {LEAST_ALPHA} ({task})"
+            shown = told_apart(alpha, LEAST_ALPHA)
+            why = f"{name} with {own['between'][1]} is {shown}, below {LEAST_ALPHA} ({task})"
             yield {"advice": "Do not put its verdicts in the place of people's", "why": why}
         for other in people:
             high, low = own["mean"][name]["high"], other["mean"][name]["low"]
             if high is not None and low is not None and high < low:
-                why = f"{name} at most {high:.3f} with people, who have at least {low:.3f} ({task})"
+                most, least = told_apart(high, low), told_apart(low, high)
+                why = f"{name} at most {most} with people, who have at least {least} ({task})"
                 yield {"advice": "People agree with each other better than it does", "why": why}
     calibration = one.get("calibration") or {"measures": {}}
     ece, auroc = (calibration["measures"].get(name) for name in ("ece", "auroc"))
     if ece and ece["value"] is not None and ece["value"] > MOST_ECE:
-        why = f"ECE {ece['value']:.3f}, above {MOST_ECE} ({task})"
+        why = f"ECE {told_apart(ece['value'], MOST_ECE)}, above {MOST_ECE} ({task})"
         yield {"advice": "Do not read its probabilities as chances: recalibrate them", "why": why}
-    if auroc and auroc["low"] is not None and auroc["low"] <= 0.5:
-        why = f"AUROC {auroc['value']:.3f}, from {auroc['low']:.3f} ({task})"
+    lowest = None
+    if auroc and auroc["value"] is not None:
+        lowest = auroc["value"] if auroc["low"] is None else auroc["low"]
+    if auroc and lowest is not None and lowest <= 0.5:
+        why = f"AUROC {auroc['value']:.3f}, from {lowest:.3f} ({task})"
         yield {"advice": "Do not rank by its probabilities: not shown better than chance",
                "why": why}  # fmt: skip
 

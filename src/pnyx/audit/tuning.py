@@ -18,7 +18,7 @@ import numpy as np
 
 from pnyx.errors import InputError, shorten
 from pnyx.measure.core.base import Bootstrap, Measured, row_of
-from pnyx.measure.core.intervals import column_means
+from pnyx.measure.core.intervals import UNIT, column_means
 from pnyx.measure.core.significance import PairedTest, Test, differ
 from pnyx.measure.core.weighted import Floats, numbers
 from pnyx.measure.runs.irmeasures import Scorer, parse_measures
@@ -256,7 +256,7 @@ class Tuned:
             },
             **row_of(self, "settings"),
             "test": {"method": f"paired {tuning.test}", "comparisons": 1},
-            "interval": tuning.bootstrap.row("percentile bootstrap over topics"),
+            "interval": tuning.bootstrap.row("bootstrap over topics"),
         }
 
 
@@ -391,7 +391,7 @@ def _judge(
         own[part] = table[part, chosen]
         names = tuple(topics[n] for n in part)
         folds.append(Fold(names, settings[chosen], float(own[part].mean())))
-    means = column_means(np.column_stack([table, own]), tuning.bootstrap)
+    means = column_means(np.column_stack([table, own]), tuning.bootstrap, UNIT)
     (tested,) = differ((own - table[:, 0])[:, None], tuning.test, tuning.bootstrap)
     found = tuple(map(Setting, settings, means[:-1]))
     return Tuned(

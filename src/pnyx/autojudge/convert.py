@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pnyx.corpora.benchmarks.questions import parse_question
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
 
     from pnyx.measure.reports.measuring import Reports
-    from pnyx.records import NuggetBank
+    from pnyx.records import LeaderboardCell, NuggetBank
 
 __all__ = [
     "banks_of",
@@ -85,22 +85,31 @@ def qrels_of(qrels: Qrels | None) -> dict[str, dict[str, int]]:
     return found
 
 
-def leaderboard_of(measured: Reports, described: Mapping[str, str]) -> Leaderboard:
+def leaderboard_of(
+    measured: Reports, described: Mapping[str, str], cells: Sequence[LeaderboardCell]
+) -> Leaderboard:
     """Return a leaderboard of the measures `described`; what has no value has no cell.
 
-    The rows `all` are the means over the topics that have a value.
+    The rows `all` are the means over the topics that have one.
     """
     from autojudge_base import Leaderboard, LeaderboardEntry, LeaderboardSpec, MeasureSpec
+
+    from pnyx.corpora import averaged
+    from pnyx.corpora.benchmarks.leaderboard_signs import ALL
 
     spec = LeaderboardSpec(
         tuple(MeasureSpec(name, float, text) for name, text in described.items())
     )
-    entries = []
-    for run in measured.runs:
-        for topic, values in {**run.per_topic, spec.all_topic_id: run.measures}.items():
-            found = {name: values[name].value for name in described}
-            cells = {name: value for name, value in found.items() if value is not None}
-            entries.append(LeaderboardEntry(run.name, topic, cells))
+    held: dict[tuple[str, str], dict[str, float]] = {
+        (run.name, topic): {} for run in measured.runs for topic in (*run.per_topic, ALL)
+    }
+    for cell in averaged(cells):
+        if cell.value is not None:
+            held[cell.run_id, cell.topic_id][cell.measure] = cell.value
+    entries = [
+        LeaderboardEntry(run, spec.all_topic_id if topic == ALL else topic, values)
+        for (run, topic), values in held.items()
+    ]
     return Leaderboard(spec.names, spec, tuple(entries), spec.all_topic_id)
 
 

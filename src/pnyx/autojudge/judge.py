@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pnyx.autojudge.asking import Answerer
     from pnyx.judge.reports.records import JudgedReport
     from pnyx.measure.reports.measuring import Missing, Reports
-    from pnyx.records import NuggetBank, Qrel
+    from pnyx.records import LeaderboardCell, NuggetBank, Qrel
 
 __all__ = ["PnyxJudge"]
 
@@ -74,7 +74,7 @@ class PnyxJudge:
             material = material_of(rag_responses, rag_topics, corpus)
 
             def work(answerer: Answerer) -> list[NuggetBank]:
-                return created(material, answerer, chosen.most_nuggets)
+                return created(material, answerer, chosen)
 
             inputs = ["nuggets", *material.rows, repr(chosen)]
             banks = asked(chosen, llm_config, inputs, work)
@@ -124,8 +124,12 @@ class PnyxJudge:
         """
         chosen = _chosen(settings)
         with phase(chosen):
+            from pnyx.drafts.nuggets.extracting import restored_claims
+            from pnyx.measure.reports.exports import leaderboard_cells
+
             material = material_of(rag_responses, rag_topics, corpus)
-            banks = _banks(nugget_banks, chosen) or []
+            given = _banks(nugget_banks, chosen) or []
+            banks = [restored_claims(one, material.cited(one.topic_id)) for one in given]
 
             def work(answerer: Answerer) -> list[JudgedReport]:
                 return _judged(material, banks, qrels, answerer, chosen)
@@ -135,7 +139,10 @@ class PnyxJudge:
             measured = _measured(judged, material, chosen)
             if filebase:
                 _write_counts(f"{filebase}.pnyx.json", measured, chosen)
-            return leaderboard_of(measured, _described(chosen, nuggets=bool(banks)))
+            described = _described(chosen, nuggets=bool(banks))
+            cells = list(leaderboard_cells(measured, tuple(described), chosen.min_scored))
+            _say_thin(cells, measured, chosen.min_scored)
+            return leaderboard_of(measured, described, cells)
 
 
 def _chosen(settings: dict[str, Any]) -> Settings:
@@ -205,14 +212,14 @@ def _judged(
     from pnyx.judge.reports.judging import judge_reports
     from pnyx.judge.reports.plan import ReportPlan
 
-    names = ("answers", "credit", "attest", "min_grade")
+    names = ("answers", "credit", "attest", "min_grade", "unknown_documents")
     with open_report_judge(answerer.spec(ReportJudgeSpec), say) as opened:
         return judge_reports(
             material.responses,
             [bank for bank in banks if bank.topic_id in material.questions],
             opened.judge,
             plan=ReportPlan(**{name: getattr(chosen, name) for name in names}),
-            documents=material.documents.get,
+            documents=None if material.documents is None else material.documents.get,
             qrels=qrels_of(qrels),
         )
 
@@ -221,6 +228,7 @@ def _measured(judged: list[JudgedReport], material: Material, chosen: Settings) 
     """Measure reports on every topic, and say what is missing and unscored."""
     from pnyx.measure.reports.measuring import measure_reports
 
+    _say_texts(judged, chosen)
     topics = list(material.questions)
     missing: Missing = "zero" if chosen.on_missing == "zero" else "skip"
     measured = measure_reports(judged, topics=topics, missing=missing)
@@ -244,7 +252,46 @@ def _say_missing(run: str, missing: Sequence[str], topics: int, on_missing: str)
     if on_missing == "error":
         raise InputError(f"{line}; the setting on_missing says what that counts as")
     counts = "as 0" if on_missing == "zero" else "not at all: its means are over the others"
-    say(f"{line}; they count {counts} (on_missing: {on_missing})")
+    say(f"{line}; they count {counts} (on_missing: {on_missing}); an empty report counts as 0")
+
+
+def _say_texts(judged: Sequence[JudgedReport], chosen: Settings) -> None:
+    """Name the runs that cite what the corpus does not hold, or embed other texts than it."""
+    from pnyx.runs.reports import count_reports
+
+    counts = count_reports(judged)
+    for run, one in counts["unknown"].items():
+        named = ", ".join(escaped(doc_id, 40) for doc_id in one["first"])
+        how = "each a no" if chosen.unknown_documents == "no" else "unscored"
+        lacking = f"{one['citations']} citations to {one['documents']} documents"
+        say(
+            f"warning: {escaped(run, 60)}: {lacking} that the corpus does not hold, {how} "
+            f"(unknown_documents): {named}"
+        )
+    for run, texts in counts["differing"].items():
+        first = list(texts.items())[:_SHOWN]
+        named = ", ".join(f"{escaped(one, 40)} {share:.0%}" for one, share in first)
+        say(
+            f"warning: {escaped(run, 60)} embeds other texts of {len(texts)} documents than the "
+            f"corpus, which is judged (words in common: {named})"
+        )
+    several = sum(n for note, n in counts["notes"].items() if "runs embed different" in note)
+    if several:
+        say(f"warning: {several} reports cite documents of which runs embed different texts")
+
+
+def _say_thin(cells: Sequence[LeaderboardCell], measured: Reports, least: float) -> None:
+    """Name the runs that lack cells since too few of their items are scored."""
+    values = {run.name: run.per_topic for run in measured.runs}
+    thin = Counter(
+        cell.run_id
+        for cell in cells
+        if cell.value is None and values[cell.run_id][cell.topic_id][cell.measure].value is not None
+    )
+    of = Counter(cell.run_id for cell in cells)
+    for run, count in thin.items():
+        rest = f"{count} of {of[run]} values rest on less than {least:.0%} of their items"
+        say(f"warning: {escaped(run, 60)}: {rest} and are left out (min_scored)")
 
 
 def _described(chosen: Settings, *, nuggets: bool) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,27 +30,37 @@ class Material:
         responses: on the topics, by run, then topic: the same in whatever order they came.
         questions: topic -> the topic.
         rows: the same as JSON, for what decides the answers.
-        documents: id -> document of the corpus; only what is cited.
+        documents: id -> document of the corpus; only what is cited. None without a corpus.
     """
 
     responses: Sequence[Response]
     questions: Mapping[str, Question]
     rows: Sequence[str]
-    documents: Mapping[str, Evidence]
+    documents: Mapping[str, Evidence] | None
 
     def cited(self, topic_id: str) -> dict[str, Evidence | None]:
-        """Return the cited documents of a topic, by id; None where one has no text."""
-        found: dict[str, Evidence | None] = {}
-        for response in self.responses:
-            if response.topic_id != topic_id:
-                continue
-            for doc_id in _cited(response):
-                found[doc_id] = found.get(doc_id) or self._document(response, doc_id)
-        return dict(sorted(found.items()))
+        """Return the cited documents of a topic, by id; None where one has no text.
 
-    def _document(self, response: Response, doc_id: str) -> Evidence | None:
-        document = response.documents.get(doc_id) or self.documents.get(doc_id)
-        return document if document is not None and document.text.strip() else None
+        Texts are the corpus's alone, if there is one: what a run embeds may be of its own making.
+        Without one, a text is that of most runs; of the first, where as many embed another.
+        """
+        texts: dict[str, list[Evidence]] = {}
+        for response in self.responses:
+            if response.topic_id == topic_id:
+                documents: Mapping[str, Evidence] = (
+                    response.documents if self.documents is None else self.documents
+                )
+                for doc_id in _cited(response):
+                    own = texts.setdefault(doc_id, [])
+                    document = documents.get(doc_id)
+                    if document is not None and document.text.strip():
+                        own.append(document)
+        return {doc_id: _most_given(own) for doc_id, own in sorted(texts.items())}
+
+
+def _most_given(documents: Sequence[Evidence]) -> Evidence | None:
+    counts = Counter(one.text for one in documents)
+    return max(documents, key=lambda one: counts[one.text], default=None)
 
 
 def _cited(response: Response) -> set[str]:
@@ -73,14 +84,14 @@ def material_of(
     responses = [response for response, _ in kept]
     rows = [row for _, row in kept]
     rows += sorted(one.model_dump_json(exclude_none=True) for one in topics)
-    wanted = {doc_id for one in responses for doc_id in _cited(one) if doc_id not in one.documents}
+    wanted = {doc_id for one in responses for doc_id in _cited(one)}
     return Material(responses, questions, rows, _documents(corpus, wanted))
 
 
-def _documents(corpus: str | None, wanted: set[str]) -> dict[str, Evidence]:
+def _documents(corpus: str | None, wanted: set[str]) -> dict[str, Evidence] | None:
     """Return those documents of a corpus that are cited; lines that cannot be read are counted."""
-    if corpus is None or not wanted:
-        return {}
+    if corpus is None:
+        return None
     from pnyx.corpora import check, find_format
 
     source = _source(corpus)
@@ -98,7 +109,8 @@ def _documents(corpus: str | None, wanted: set[str]) -> dict[str, Evidence]:
             f"warning: {len(faults)} documents of the corpus cannot be read; the first: {faults[0]}"
         )
     if len(found) < len(wanted):
-        say(f"warning: {len(wanted) - len(found)} of {len(wanted)} cited documents are not there")
+        lacking = f"{len(wanted) - len(found)} of {len(wanted)} cited documents"
+        say(f"warning: {lacking} are not in the corpus (unknown_documents)")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pnyx.autojudge.asking import say
@@ -11,18 +12,20 @@ from pnyx.errors import escaped, shorten
 if TYPE_CHECKING:
     from pnyx.autojudge.asking import Answerer
     from pnyx.autojudge.material import Material
+    from pnyx.autojudge.settings import Settings
     from pnyx.drafts.nuggets.creating import DraftedBank, NuggetSource
     from pnyx.records import NuggetBank
 
 __all__ = ["created"]
 
 
-def created(material: Material, answerer: Answerer, most: int) -> list[NuggetBank]:
+def created(material: Material, answerer: Answerer, chosen: Settings) -> list[NuggetBank]:
     """Return a bank for each topic with nuggets, by topic; the others are named on stderr.
 
-    A language model makes questions with answers; without one, sentences are quoted as claims.
+    A language model makes questions with answers; without one, sentences are quoted as claims. In
+    restricted mode no bank holds a sentence of a document, unless that is allowed.
     """
-    drafted = _drafted(_sources(material, answerer), answerer, most)
+    drafted = _drafted(_sources(material, answerer), answerer, chosen)
     for one in drafted:
         topic = escaped(one.bank.topic_id, 40)
         if one.failed:
@@ -52,14 +55,21 @@ def _sources(material: Material, answerer: Answerer) -> list[NuggetSource]:
     ]
 
 
-def _drafted(sources: list[NuggetSource], answerer: Answerer, most: int) -> list[DraftedBank]:
+def _drafted(
+    sources: list[NuggetSource], answerer: Answerer, chosen: Settings
+) -> list[DraftedBank]:
     from pnyx.app.judge_specs import JudgeSpec
     from pnyx.app.open_models import open_model
     from pnyx.drafts.nuggets.creating import create_banks
-    from pnyx.drafts.nuggets.extracting import extract_banks
+    from pnyx.drafts.nuggets.extracting import extract_banks, hidden_claims, without_quotations
 
+    hides, most = chosen.no_text and not chosen.allow_text_in_banks, chosen.most_nuggets
     spec = answerer.spec(JudgeSpec)
     with open_model(spec, say, spec) as model:
         if model is None:
-            return extract_banks(sources, most=most)
-        return create_banks(sources, model, most=most)
+            found = extract_banks(sources, most=most)
+            return [replace(d, bank=hidden_claims(d.bank)) for d in found] if hides else found
+        found = create_banks(sources, model, most=most)
+    if not hides:
+        return found
+    return [without_quotations(d, s.documents) for d, s in zip(found, sources, strict=True)]

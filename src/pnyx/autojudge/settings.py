@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pnyx.errors import InputError, escaped
+from pnyx.judge.reports.plan import MIN_SCORED
 
 __all__ = ["Settings", "workflow_path"]
 
@@ -20,6 +21,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "answers": ("judge", "lookup"),
     "credit": ("attested", "cited", "any"),
     "attest": ("all", "relevant"),
+    "unknown_documents": ("no", "unscored"),
 }
 
 
@@ -33,7 +35,10 @@ class Settings:
         on_missing: a run without a report on a topic has no cell there, and its mean is over the
             topics that it has (`skip`); or counts as 0 by every measure (`zero`); or is refused
             (`error`). What could not be scored for another reason is never a number.
-        answers, credit, attest, min_grade: see `pnyx.judge.reports.plan.ReportPlan`.
+        answers, credit, attest, min_grade, unknown_documents: see
+            `pnyx.judge.reports.plan.ReportPlan`; the last needs the runner's `--corpus`.
+        min_scored: a value that rests on less than this share of its items has no cell.
+        allow_text_in_banks: in restricted mode, created banks may hold sentences of documents.
         nuggets: file or folder of nugget banks in any dialect; those of the runner count first.
         most_nuggets: nuggets created for a topic, at most.
         thresholds: rising probabilities; a document's grade in the qrels is how many of them its
@@ -47,6 +52,9 @@ class Settings:
     credit: Literal["attested", "cited", "any"] = "attested"
     attest: Literal["relevant", "all"] = "all"
     min_grade: int = 1
+    unknown_documents: Literal["no", "unscored"] = "no"
+    min_scored: float = MIN_SCORED
+    allow_text_in_banks: bool = False
     nuggets: str | None = None
     most_nuggets: int = 30
     thresholds: tuple[float, ...] = ()
@@ -60,6 +68,8 @@ class Settings:
             expected = ", ".join(sorted(known))
             raise InputError(f"settings: found {escaped(unknown[0], 40)!r}, expected {expected}")
         chosen = {name: value for name, value in given.items() if name in known}
+        if chosen.get("unknown_documents") is False:
+            chosen["unknown_documents"] = "no"  # what YAML makes of a bare no
         for name, value in chosen.items():
             _check(name, value)
         if "thresholds" in chosen:
@@ -77,7 +87,7 @@ def _expected(name: str, value: Any) -> tuple[str, bool]:
     """Return in words what a setting must be, and whether it is."""
     if name in _CHOICES:
         return f"one of {', '.join(_CHOICES[name])}", value in _CHOICES[name]
-    if name in ("uses_llm", "no_text"):
+    if name in ("uses_llm", "no_text", "allow_text_in_banks"):
         return "true or false", isinstance(value, bool)
     if name == "nuggets":
         return "a file or folder of nugget banks", value is None or isinstance(value, str)
@@ -85,6 +95,8 @@ def _expected(name: str, value: Any) -> tuple[str, bool]:
         numbers = isinstance(value, list | tuple) and all(_is_number(one) for one in value)
         rising = numbers and all(a < b for a, b in pairwise(value))
         return "rising numbers in (0, 1]", rising and all(0 < one <= 1 for one in value)
+    if name == "min_scored":
+        return "a number in [0, 1]", _is_number(value) and 0 <= value <= 1
     least = 1 if name == "most_nuggets" else 0
     return f"a whole number from {least}", type(value) is int and value >= least
 

@@ -148,11 +148,10 @@ def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> 
 def _say(case: Case) -> None:
     """Sum up on stderr, so that stdout stays a pipe."""
     from pnyx.view.model import measure_wording
-    from pnyx.view.notes import doubts, label_notes
+    from pnyx.view.notes import doubts, label_notes, said_of_precision
 
     lines, judges = [], case.judges.items()
     for side in case.sides:
-        measured = side.measures.get("sentence_precision")
         count = len(side.response.sentences)
         if not side.considered:
             unsided, none = "is surely on this side", "about the question was found for this side"
@@ -165,10 +164,7 @@ def _say(case: Case) -> None:
             one = side.measures.get(name)
             if one is not None and one.value is not None:
                 said += f"; {measure_wording(name).label.lower()} {one.value:.2f}"
-        if measured is not None:
-            share = "nothing scored" if measured.value is None else f"{measured.value:.2f}"
-            said += f"; sentence precision {share} ({measured.scored} of {measured.asked} scored)"
-        lines.append(said if measured is not None else f"{said}; quoted verbatim")
+        lines.append(said + said_of_precision(side.response, side.support, side.measures))
         lines += [f"  {problem}" for problem in side.problems]
     if case.undecided:
         lines.append(f"undecided: {_many(len(case.undecided), 'passage')} about the question")

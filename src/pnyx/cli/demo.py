@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import sys
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -144,11 +146,9 @@ def _refuse_foreign(out: Path) -> None:
     """Never replace a folder that a demo did not write."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
-    try:
-        ours = json.loads((out / "manifest.json").read_bytes()).get("kind") == "pnyx-demo"
-    except (OSError, ValueError, AttributeError):
-        ours = False
-    if not ours:
+    from pnyx.files import read_json
+
+    if (read_json(out / "manifest.json") or {}).get("kind") != "pnyx-demo":
         raise InputError("exists and was not written by pnyx demo", path=out)
 
 
@@ -257,6 +257,14 @@ def _report(
     return "\n\n".join(parts)
 
 
+def _as_called() -> str:
+    """Return how this command was called, so that what is printed works in the same shell."""
+    called, on_path = Path(sys.argv[0]), shutil.which("pnyx")
+    if called.name != "pnyx" or (on_path and Path(on_path).resolve() == called.resolve()):
+        return "pnyx"
+    return shlex.quote(str(called))
+
+
 def _next(out: Path, report: str) -> str:
     """Return what to do next: the report to open, and the commands that serve pages."""
     from pnyx.cli.installed import installed
@@ -264,8 +272,8 @@ def _next(out: Path, report: str) -> str:
     index, folder = shlex.quote(str(out / "example.index")), shlex.quote(str(out))
     lines = [
         f"report to open:      {out / report}",
-        f"ask in a browser:    pnyx serve {index}",
-        f"look at the results: pnyx view {folder}",
+        f"ask in a browser:    {_as_called()} serve {index}",
+        f"look at the results: {_as_called()} view {folder}",
     ]
     if not installed()["extras"].get("serve", {}).get("installed"):
         lines.append("(pnyx serve and pnyx view need an extra: pip install 'pnyx[serve]')")

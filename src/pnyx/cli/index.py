@@ -34,7 +34,10 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     out: str | None = file_opt(None, "Folder to create.", metavar="FOLDER")
     add: str | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
     update: str | None = file_opt(
-        None, "Existing index to add features to, without a CORPUS.", metavar="FOLDER"
+        None,
+        "Existing index to add features to, without a CORPUS: those that are named, else those "
+        "that it lacks of a new index or has for a part of its documents.",
+        metavar="FOLDER",
     )
     force: bool = opt(False, "Replace the index at --out once the new one's words are indexed.")
     fields: tuple[Literal["topic"], ...] = opt((), "Also search this field.")
@@ -50,11 +53,8 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
                 "give one of --out (a new index), --add (an existing one to add to) and --update "
                 "(an existing one as it is)"
             )
-        if self.update is not None and (corpus or not features.named):
-            raise OptionError(
-                "--update goes with --quality, --clusters, --assign, --vectors or --ann and "
-                "without a CORPUS"
-            )
+        if self.update is not None and corpus:
+            raise OptionError("--update goes without a CORPUS: --add adds documents")
         if self.update is not None and features.lexical:
             raise OptionError("--lexical goes with --out and --add")
         if self.update is None and not corpus:
@@ -171,27 +171,31 @@ def _features(folder: str, spec: CorpusSpec, asked: FeatureSpec) -> FeatureSpec:
     if spec.out is not None:
         made = asked.of_new_index()
         _check_features(made, {})
-        _refuse_unfinished(folder, spec, made)
+        _refuse_existing(folder, spec, made)
         return made
     there = _manifest(folder).get("features", {})
-    made = asked if spec.add is None else asked.of_grown_index(there)
+    # Without a feature that is named, --update goes on with what every index has, and this one.
+    made = asked if asked.named and spec.add is None else asked.of_grown_index(there)
+    made = made if spec.add is not None or asked.named else made.of_new_index()
     _check_features(made, there)
     if spec.add is not None:
         _check_makers(folder, asked, made, there)
     return made
 
 
-def _refuse_unfinished(folder: str, spec: CorpusSpec, features: FeatureSpec) -> None:
-    """Of an index that was stopped when its words were complete, say how it goes on."""
+def _refuse_existing(folder: str, spec: CorpusSpec, features: FeatureSpec) -> None:
+    """Refuse to write over an index, and say how one goes on that was stopped after its words."""
     from pnyx.search.lexical.manifest import is_index
 
     if spec.force or not is_index(Path(folder)):
         return
     lacking = [name for name in features.named if name in _behind(folder, FEATURES)]
+    more = "--add in place of --out adds documents, --force begins anew"
     if lacking:
-        goes_on = _update(folder, features, lacking)
         without = f"without {' and '.join(lacking)} of all its documents"
-        raise InputError(f"exists already, {without}: {goes_on} makes them", path=folder)
+        more = f"{without}: {_update(folder, features, lacking)} makes them; {more}"
+        raise InputError(f"exists already, {more}", path=folder)
+    raise InputError(f"exists already: {more}", path=folder)
 
 
 def _check_makers(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from pnyx.app.open_judge import check_batch
+from pnyx.app.open_judge import check_batch, check_probability
 from pnyx.app.spec import Spec, opt
 from pnyx.cli.common.options import print_result
 from pnyx.cli.common.params import Group, verb
@@ -100,6 +100,8 @@ def show(prompt: str, items: str | None, spec: ShowSpec, as_json: bool) -> None:
     task = TASKS[loaded.task]
     if spec.batch > 1:
         check_batch(task, None if loaded.name == task.prompts[0] else loaded)
+    if spec.given("probability"):
+        check_probability(task, [loaded])
     prompts = {} if loaded.name == task.many and spec.batch > 1 else {task.name: loaded}
     asking = Asking(prompts, probability=spec.probability, batch=spec.batch, sample=spec.sample)
     questions = task.read(items) if items is not None else _example(task.example, task.read)

@@ -81,7 +81,8 @@ def command(
 
     Without --llm sentences are quoted, so that no key and no network are needed. Each citation of
     what a language model writes is judged by the packaged judge. Where the index holds nothing
-    about a request, its report has no sentences. docs/writing-reports.md shows it step by step.
+    about a request, or about a part of it, the report says so. docs/writing-reports.md shows it
+    step by step.
 
     \b
     Example:
@@ -199,17 +200,21 @@ def _write_markdown(path: str, reports: Sequence[Report], index: str) -> None:
 
 def _summary(one: Report) -> str:
     """Return a line on one report."""
+    from pnyx.view.notes import said_of_precision
+
     name, count = escaped(one.request.id, 60), len(one.response.sentences)
     if one.no_evidence:
-        return f"{name}: no evidence was found, nothing is written"
+        said = "the report says so" if count else "the limit is too short to say so"
+        return f"{name}: no evidence was found, {said}"
     if one.failed:
         return f"{name}: nothing usable was written"
+    count -= one.negative
     line = f"{name}: {count} sentence{'' if count == 1 else 's'} from "
     line += f"{len(one.response.references)} of {len(one.gathered.documents)} documents"
-    precision = one.measures.get("sentence_precision")
-    if precision is not None:
-        share = "nothing scored" if precision.value is None else f"{precision.value:.2f}"
-        line += f", sentence precision {share} ({precision.scored} of {precision.asked} scored)"
+    line += said_of_precision(one.response, one.support, one.measures)
+    if one.lacking:
+        parts = "; ".join(shorten(part, 80) for part in one.lacking)
+        line += f"; no evidence on {len(one.lacking)} parts: {parts}"
     return line
 
 
@@ -231,8 +236,10 @@ def _say(
             warn(f"{count - 1} more on {category}")
     for name, card in {n: c for one in reports for n, c in one.judges.items()}.items():
         say(f"judge {escaped(name)}: {shorten(card, 400)}")
-    written = sum(bool(one.response.sentences) for one in reports)
-    say(f"{escaped(out, 200)}: {written} of {len(reports)} reports with sentences")
+    cited = sum(bool(one.response.references) for one in reports)
+    none = sum(one.no_evidence for one in reports)
+    said = f"; no evidence was found for {none}" if none else ""
+    say(f"{escaped(out, 200)}: {cited} of {len(reports)} reports from evidence{said}")
 
 
 def _json(reports: Sequence[Report], rows: Sequence[dict[str, Any]], index: str) -> dict[str, Any]:
@@ -247,6 +254,7 @@ def _json(reports: Sequence[Report], rows: Sequence[dict[str, Any]], index: str)
                 "queries": [query.text for query in one.gathered.queries],
                 "relevance": one.gathered.relevance,
                 "no_evidence": one.no_evidence,
+                "without_evidence": list(one.lacking),
                 "failed": one.failed,
                 "measures": {name: m.row() for name, m in one.measures.items()},
                 "judges": dict(one.judges),

@@ -167,6 +167,9 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
         warn(problem)
     if not found.hits:
         warn(_nothing(found, searcher))
+    elif not _has_words(searcher, question):
+        warn("no word of the question is in the index, so nothing matches it; shown is what is "
+             "nearest to it by vectors alone")  # fmt: skip
     ids = [hit.doc_id for hit in found.hits]
     listed = list_hits(found, found.hits, searcher)
     clustered = has_all(searcher.engine, "clusters")
@@ -178,6 +181,14 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
         shown.append(_facets(searcher.engine, ids))
     print_result(rows, "\n".join(shown), as_json=as_json, err=False, indent=1)
     return EXIT_UNSCORED if found.unscored else 0
+
+
+def _has_words(searcher: Searcher, question: Question) -> bool:
+    """Tell whether a word of the question is in the index; where it cannot be told, it is."""
+    from pnyx.search.index import Index
+
+    engine = searcher.engine
+    return not isinstance(engine, Index) or bool(engine.score_all(question.text, "bm25").any())
 
 
 def _nothing(found: Found, searcher: Searcher) -> str:

@@ -50,7 +50,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
         return _export(results, view)
     from pnyx.serve.inspecting.opening import Current
 
-    current = Current(results, fresh=view.fresh, store=_store(view))
+    current = Current(results, fresh=view.fresh, store=_store(view), say=say)
     catalogue = current.get()
     _warn(catalogue)
     if as_json:

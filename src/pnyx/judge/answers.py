@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from pnyx.restricted import hides_text, reason_word, textless
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANSWERS",
     "MANIFEST",
+    "QUOTED",
     "Answer",
     "Judged",
     "Missing",
@@ -24,6 +25,7 @@ __all__ = [
     "answer_of_row",
     "answer_rows",
     "asked_of",
+    "is_quoted",
     "tally",
     "verdict_fields",
 ]
@@ -47,8 +49,9 @@ NOTES: dict[str, str] = {
     "probability for each document it was held against, by number",
     "counted": "of a rating by support: dimension -> how many verdicts are scored, and of how many",
     "yes": "of a rating by support: dimension -> share of the scored verdicts that are yes",
-    "other": "of a rating of two texts: dimension -> the number for the second text",
-    "missing": "of a ranking: positions that the reply left out; they keep their order, last",
+    "other": "of a rating of two texts: dimension -> the number for the second text; as the "
+    "value, the mean of both orders where both were asked",
+    "missing": "of a ranking: positions that the reply left out; they are unranked",
     "repeated": "of a ranking: positions named twice; the first counts",
     "invented": "of a ranking: how many names stand for no text",
     "votes": "of several judges or repeats: the value of each, null where unscored",
@@ -98,7 +101,7 @@ class Judged:
     Attributes:
         value: bool (Support); number (Rating; of several dimensions, a list in their order with
             None for one that is unscored); "a", "b" or "tie" (Preference); list of 0-based
-            positions, best first (Ranking).
+            positions, best first (Ranking; what it leaves out is unranked).
         probability: of *yes*, in [0, 1]; None where the judge gives none.
         explanation: the judge's reason in words; may be empty.
         evidence: the span of the judged text that decided, verbatim; may be empty.
@@ -149,6 +152,15 @@ class Missing(str):
     """Why a question, or one dimension of it, has no value."""
 
     __slots__ = ()
+
+
+QUOTED: Final = Provenance("verbatim", method="quoted")
+"""Who answers that a passage supports a sentence that stands in it word for word."""
+
+
+def is_quoted(answer: Answer | None) -> bool:
+    """Tell whether a sentence stands in the passage that it cites."""
+    return isinstance(answer, Judged) and answer.provenance.method == QUOTED.method
 
 
 def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]:
@@ -202,11 +214,19 @@ ANSWERS = "answers.jsonl"
 MANIFEST = "manifest.json"
 
 
+_COUNTED = {"missing": "partly_ranked", "lenient": "read_leniently"}
+"""Note that readers of a summary must know of -> what it is called there."""
+
+
 def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return `asked`, `scored`, `unscored` and, most frequent first, `reasons`."""
-    asked, reasons = 0, Counter[str]()
+    """Return `asked`, `scored`, `unscored` and, most frequent first, `reasons`.
+
+    Where there are such: how many are `partly_ranked` and `read_leniently` (`NOTES`), too.
+    """
+    asked, reasons, noted = 0, Counter[str](), Counter[str]()
     for row in rows:
         asked += 1
+        noted.update(name for note, name in _COUNTED.items() if note in (row.get("notes") or ()))
         if row["unscored"] is not None:
             reasons[reason_word(row["unscored"])] += 1
     return {
@@ -214,4 +234,5 @@ def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "scored": asked - reasons.total(),
         "unscored": reasons.total(),
         "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
+        **noted,
     }

@@ -12,7 +12,14 @@ from pnyx.judge.answers import Answer, Missing, Provenance, Value, asked_of
 from pnyx.judge.base import Emit
 from pnyx.judge.combining.votes import most_frequent
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
-from pnyx.judge.verdicts import Source, Verdict, of_one_judge, read_verdicts, shown_value
+from pnyx.judge.verdicts import (
+    Source,
+    Verdict,
+    counted_labels,
+    of_one_judge,
+    read_verdicts,
+    shown_value,
+)
 
 __all__ = ["HumanLabels", "Lookup"]
 
@@ -120,18 +127,14 @@ class HumanLabels:
     kinds: frozenset[type] = frozenset({Support, Rating, Preference, Ranking})
 
     def __init__(self, path: str | Path) -> None:
-        self._votes: dict[tuple[str, str], list[Value]] = {}
         annotators: set[str] = set()
-        decided: set[tuple[str, str]] = set()
-        for one in read_verdicts(str(path), "labels"):
-            if one.annotator == ADJUDICATED:
-                decided.add(one.key)
-                self._votes[one.key] = [one.value]
-                continue
-            if one.key not in decided:
-                self._votes.setdefault(one.key, []).append(one.value)
-            if one.annotator:
-                annotators.add(one.annotator)
+
+        def value(label: Verdict) -> Value:
+            annotators.add(label.annotator)
+            return label.value  # type: ignore[no-any-return]
+
+        self._votes = counted_labels(read_verdicts(str(path), "labels"), value)
+        annotators -= {"", ADJUDICATED}
         self.name = f"labels:{'-' if str(path) == '-' else Path(path).name}"
         votes = sum(map(len, self._votes.values()))
         people = f" by {len(annotators)} annotators" if annotators else ""

@@ -364,6 +364,8 @@ class Preference(_Kind):
 class Ranking(_Kind):
     """In what order do `texts` serve `query`? Answered by their 0-based positions, best first.
 
+    An answer may name some of the texts only: the others are tied, behind those (`ranks_of`).
+
     Attributes:
         texts: at least one, in their order so far.
         criterion: what makes a text better, e.g. a definition of relevance or a side to argue.
@@ -382,8 +384,9 @@ class Ranking(_Kind):
     extra: Mapping[str, Any] = _extra()
 
     def value_of(self, value: Any) -> Any:  # noqa: D102
-        complete = isinstance(value, list) and all(type(v) is int for v in value)
-        return value if complete and sorted(value) == list(range(len(self.texts))) else None
+        named = isinstance(value, list) and all(type(v) is int for v in value)
+        there = named and value and set(value) <= set(range(len(self.texts)))
+        return value if there and len(set(value)) == len(value) else None
 
 
 JudgeQuestion: TypeAlias = Support | Rating | Preference | Ranking

@@ -166,7 +166,10 @@ def _take(
     """Note what an answer says of a dimension; `flat` where it is about nothing else."""
     found = told.setdefault(name, _Told([], {}))
     found.cells.append(cell)
-    if len(found.cells) > 1:  # what the first order said stays
+    if len(found.cells) > 1:  # the other order: numbers are means of both, words of the first stay
+        first, second = found.notes.pop("other", None), answer.notes.get("other", {}).get(name)
+        if first is not None and second is not None:
+            found.notes["other"] = fmean((first, second))
         return
     for note in ("rubric", "other", "documents", "orders"):
         said = answer.notes.get(note)

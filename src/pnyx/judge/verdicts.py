@@ -6,17 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, strict, unique
-from pnyx.corpora.benchmarks.items import ITEM_FORMATS, LABEL_WORDS
+from pnyx.corpora.benchmarks.items import ADJUDICATED, ITEM_FORMATS, LABEL_WORDS
 from pnyx.corpora.fields import Fields, number
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 
 __all__ = [
+    "YES_NO_TASKS",
     "Source",
     "Verdict",
+    "counted_labels",
     "file_of",
     "of_one_judge",
     "read_annotations",
@@ -24,6 +26,10 @@ __all__ = [
     "shown_value",
     "yes_or_no",
 ]
+
+
+YES_NO_TASKS = ("nugget", "negative", "needs-citation", "unanswerable")
+"""Tasks of yes and no that are measured as support is, or as relevance, as one likes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +185,28 @@ def of_one_judge(
         raise InputError(problem, path=path)
 
 
+_T = TypeVar("_T")
+
+
+def counted_labels(
+    labels: Iterable[Verdict], take: Callable[[Verdict], _T]
+) -> dict[tuple[str, str], list[_T]]:
+    """Return what `take` makes of each label that counts, by id and dimension.
+
+    Of what the annotator `adjudicated` labels, that label alone counts, wherever it stands.
+    """
+    counted: dict[tuple[str, str], list[_T]] = {}
+    decided: set[tuple[str, str]] = set()
+    for label in labels:
+        taken = take(label)
+        if label.annotator == ADJUDICATED:
+            decided.add(label.key)
+            counted[label.key] = [taken]
+        elif label.key not in decided:
+            counted.setdefault(label.key, []).append(taken)
+    return counted
+
+
 def read_annotations(source: Source, *, judge: str | None = None) -> Iterator[Verdict]:
     """Yield labels of relevance, a judge's or people's, streaming; also the unscored.
 
@@ -201,7 +229,7 @@ def read_annotations(source: Source, *, judge: str | None = None) -> Iterator[Ve
 
 
 def _annotation(verdict: Verdict) -> Verdict:
-    if verdict.task not in ("", "relevance"):
+    if verdict.task not in ("", "relevance", *YES_NO_TASKS):
         raise InputError(f"task: found {shorten(verdict.task, 40)!r}, expected relevance")
     value, probability = yes_or_no(verdict.value), verdict.probability
     if value is not None and probability is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,9 +23,10 @@ from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_js
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, answer_once, run_blocking
 from pnyx.judge.questions import JudgeQuestion
+from pnyx.placing import temporary_of
 from pnyx.search.lexical.manifest import locked
 
-__all__ = ["BLOCK", "Journal", "answer_items", "item_bytes", "partial_of"]
+__all__ = ["BLOCK", "Journal", "answer_items", "item_bytes", "only_begun", "partial_of"]
 
 BLOCK = 1024
 """Items given to a judge together: enough to keep every core or request busy, few enough to hold.
@@ -158,6 +160,13 @@ def partial_of(out: str | Path) -> Path:
     return Path(f"{out}.partial")
 
 
+def only_begun(partial: Path) -> bool:
+    """Say whether such a folder holds nothing but what a kill leaves before its first manifest."""
+    kept = {_MANIFEST, _ANSWERS}
+    names = {entry.name for entry in partial.iterdir()}
+    return all(name in kept or temporary_of(name) in kept for name in names)
+
+
 def item_bytes(item: JudgeQuestion) -> bytes:
     """Return all that a judge is told of an item, and what is carried along, as bytes."""
     carried = json.dumps(item.extra, sort_keys=True)
@@ -193,16 +202,32 @@ class Journal:
         self.kept = self.damaged = self._known = 0
 
     def __enter__(self) -> Journal:
-        with disk_errors(self.folder):
-            make_folder(self.folder)
         try:
-            self._open.enter_context(locked(self.folder, "these answers"))
+            while not self._has_lock():
+                pass  # another run has just ended, and removed the folder that was to be locked
             with disk_errors(self.folder):
                 self._begin()
         except BaseException:
             self._open.close()
             raise
         return self
+
+    def _has_lock(self) -> bool:
+        """Make the folder and lock it; False where it was removed meanwhile."""
+        with disk_errors(self.folder):
+            make_folder(self.folder)
+            try:
+                made = self.folder.stat()
+                self._open.enter_context(locked(self.folder, "these answers"))
+                if os.path.samestat(made, self.folder.stat()):
+                    return True
+            except FileNotFoundError:
+                pass
+            except InputError:
+                if self.folder.exists():
+                    raise
+        self._open.close()
+        return False
 
     def __exit__(self, *_: object) -> None:
         if not self._lasting or len(self) == 0:  # gone before the lock is

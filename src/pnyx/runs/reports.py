@@ -11,13 +11,22 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pnyx.errors import shorten
 from pnyx.files import atomic_text, json_line
-from pnyx.judge.answers import ANSWERS, MANIFEST, Answer, answer_of_row, answer_rows
+from pnyx.judge.answers import (
+    ANSWERS,
+    MANIFEST,
+    Answer,
+    Provenance,
+    Unscored,
+    answer_of_row,
+    answer_rows,
+)
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
 from pnyx.judge.reports.judging import judge_topics
@@ -41,6 +50,9 @@ REPORTS = "reports.jsonl"
 _TOGETHER = 16
 """Reports whose questions of one stage are put together: enough to keep a server busy."""
 
+_NAMED = 5
+"""Unknown documents of a run that are named among its counts."""
+
 _AT_ONCE = 10_000
 """Questions that are held in memory together."""
 
@@ -50,7 +62,7 @@ Take = Callable[[Support, Answer], None]
 def judge_reports_into(
     out: str | Path,
     judge: Judge,
-    topics: Callable[[], Iterable[OpenTopic]],
+    topics: Callable[[ReportPlan], Iterable[OpenTopic]],
     inputs: str,
     plan: ReportPlan,
     facts: Callable[[], Mapping[str, Any]],
@@ -58,6 +70,7 @@ def judge_reports_into(
     settings: Mapping[str, Any],
     from_rows: bool = True,
     on_start: Callable[[int], None] | None = None,
+    on_total: Callable[[int], None] | None = None,
 ) -> dict[str, Any]:
     """Judge reports, write what was found to a folder, and return its manifest.
 
@@ -66,13 +79,15 @@ def judge_reports_into(
     Args:
         out: the folder; empty, new, or with results of the same run.
         judge: see `judge_reports`.
-        topics: returns what is to be judged, the same each time.
+        topics: returns what is to be judged by a plan, the same each time.
         inputs: a hash of the inputs.
         plan: how they are judged.
         facts: returns what else the manifest says.
         settings: what decides the answers beside the judge's name, ready for JSON.
         from_rows: continue from what is written; see `judge_into`.
         on_start: called before anything is asked with the count of known answers.
+        on_total: told how many questions there are at most, less known answers: before anything is
+            asked, and again whenever an earlier answer has made some needless. It never grows.
 
     Raises:
         InputError: the folder holds something else.
@@ -87,7 +102,8 @@ def judge_reports_into(
         with Journal(folder / ANSWERS, about, same, lasting=from_rows) as journal:
             if on_start is not None:
                 on_start(journal.kept)
-            reports = _judge_all(judge, topics(), journal)
+            most = _most_asked(topics(replace(plan, every=True))) if on_total else ()
+            reports = _judge_all(judge, topics(plan), journal, most, on_total or (lambda _: None))
             counts, digest = write_answers(folder, journal)
             with atomic_text(folder / REPORTS) as stream:
                 stream.writelines(json_line(one.row()) + "\n" for one in reports)
@@ -102,18 +118,46 @@ def judge_reports_into(
     return manifest
 
 
-def _judge_all(judge: Judge, topics: Iterable[OpenTopic], journal: Journal) -> list[JudgedReport]:
+def _most_asked(topics: Iterable[OpenTopic]) -> list[int]:
+    """Return how many questions each stage asks at most, block by block as `_judge_all` asks them.
+
+    The topics' plan should say `every`.
+    """
+    found: list[int] = []
+    nothing = Unscored("not asked", Provenance(""))
+
+    def count(questions: Iterable[Support], take: Take) -> None:
+        found.append(0)
+        for question in questions:
+            take(question, nothing)
+            found[-1] += 1
+
+    for block in _blocks(topics):
+        judge_topics(block, count)
+    return found
+
+
+def _judge_all(
+    judge: Judge,
+    topics: Iterable[OpenTopic],
+    journal: Journal,
+    most: Sequence[int],
+    on_total: Callable[[int], None],
+) -> list[JudgedReport]:
     """Judge all reports, some topics at a time, and return them by run, then topic."""
-    asked = 0
+    asked, left, stages = 0, sum(most), iter(most)
+    on_total(max(0, left - journal.kept))
 
     def ask_all(questions: Iterable[Support], take: Take) -> None:
-        nonlocal asked
+        nonlocal asked, left
         source = iter(questions)
         while some := list(islice(source, _AT_ONCE)):
             answer_items(judge, some, journal, answer_rows, first=asked)
             for question, (row,) in zip(some, journal.rows(asked), strict=False):
                 take(question, answer_of_row(row))
             asked += len(some)
+        left -= next(stages, 0)
+        on_total(max(0, asked + left - journal.kept))
 
     judged = [one for block in _blocks(topics) for one in judge_topics(block, ask_all)]
     journal.check_count(asked)
@@ -158,11 +202,20 @@ def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
 
     `nodes` says of each node of the tree how many findings it asks for and how many are scored,
     with the reasons of the others; `missing` lists for each run the topics without a report.
+    `unknown` counts, by run, the citations of documents that the collection does not hold;
+    `differing` names, by run and document, the share of words in common where the run embeds
+    another text than the collection.
     """
     there = [one for one in reports if not one.missing]
     sentences = [sentence for one in there for sentence in one.sentences]
     missing: dict[str, list[str]] = {}
+    unknown: dict[str, Counter[str]] = {}
+    differing: dict[str, dict[str, float]] = {}
     for one in reports:
+        cited = [citation for sentence in one.sentences for citation in sentence.citations]
+        unknown.setdefault(one.run_id, Counter()).update(c.doc_id for c in cited if c.unknown)
+        if one.differing:
+            differing.setdefault(one.run_id, {}).update(one.differing)
         if one.missing:
             missing.setdefault(one.run_id, []).append(one.topic_id)
     outcomes = Counter(step.outcome for one in sentences for step in one.steps)
@@ -176,6 +229,12 @@ def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
         "outcomes": {name: outcomes[name] for name in OUTCOMES},
         "nodes": _nodes(there),
         "missing": missing,
+        "unknown": {
+            run: {"citations": ids.total(), "documents": len(ids), "first": sorted(ids)[:_NAMED]}
+            for run, ids in unknown.items()
+            if ids
+        },
+        "differing": differing,
         "notes": dict(Counter(_kind(note) for one in there for note in one.notes)),
     }
 

@@ -37,7 +37,7 @@ def items_of_responses(
 
     Args:
         path: responses, in any layout.
-        index: holds the documents that the responses do not embed.
+        index: holds the documents; what the responses embed then does not count.
         topics: the questions, where the responses do not say theirs.
 
     Raises:
@@ -84,11 +84,14 @@ def _lines(response: Response) -> Iterator[str]:
 
 def _texts(response: Response, index: Index | None, name: str) -> Iterator[str]:
     for doc_id in response.references:
-        document = response.documents.get(doc_id)
-        if document is not None and document.text.strip():
-            yield judged_text(document)
+        if index is not None:  # its text, whatever the response says that the document is
+            if doc_id not in index:
+                found = f"{shorten(name, 60)}: cites {shorten(doc_id, 40)!r}"
+                raise InputError(f"{found}, expected a document of the index")
+            yield judged_text(index.fetch([doc_id])[0])
             continue
-        if index is None:
+        document = response.documents.get(doc_id)
+        if document is None or not document.text.strip():
             found = f"{shorten(name, 60)}: the text of {shorten(doc_id, 40)!r} is not in the file"
             raise InputError(f"{found}; --index names an index that holds it")
-        yield judged_text(index.fetch([doc_id])[0])
+        yield judged_text(document)

@@ -22,7 +22,7 @@ from pnyx.judge.base import Judge
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.store.schema import now
 from pnyx.restricted import hides_text
-from pnyx.runs.engine import BLOCK, Journal, answer_items, item_bytes, partial_of
+from pnyx.runs.engine import BLOCK, Journal, answer_items, item_bytes, only_begun, partial_of
 from pnyx.runs.pairs import PairSource
 
 __all__ = [
@@ -154,22 +154,32 @@ def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
             return
         if not folder.is_dir():
             raise InputError("found a file, expected a folder for the results", path=folder)
-        names = {entry.name for entry in folder.iterdir()}
+        partial = partial_of(folder / ANSWERS)
+        begun = _only_begun(folder, partial)
     except OSError as error:
         place = escaped(str(folder))
         raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
-    if not names:
-        return
-    places = (folder / MANIFEST, partial_of(folder / ANSWERS) / MANIFEST)
-    found = [read_json(path) for path in places if path.exists()]
+    # In this order: a run that ends meanwhile has written the one before it removes the other.
+    read = {path: read_json(path) for path in (partial / MANIFEST, folder / MANIFEST)}
+    found = [one for path, one in read.items() if one is not None or path.exists()]
     known = [one for one in found if one is not None and one.get("format") == _FORMAT]
-    if not known or len(known) < len(found):
+    if len(known) < len(found) or not (known or begun):
         raise InputError("holds files that are no results of pnyx judge", path=folder)
     for one in known:
         different = [name for name, value in run.items() if one.get(name) != value]
         if different:
             what = "other items" if different == ["items_sha256"] else f"another {different[0]}"
             raise InputError(f"holds the results for {what}: name another folder", path=folder)
+
+
+def _only_begun(folder: Path, partial: Path) -> bool:
+    """Say whether a folder is empty, or a run was killed in it before its first manifest."""
+    with contextlib.suppress(FileNotFoundError):  # another run has just ended without an answer
+        names = {entry.name for entry in folder.iterdir()}
+        if names == {partial.name} and partial.is_dir():
+            return only_begun(partial)
+        return not names
+    return True
 
 
 def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
@@ -338,7 +348,8 @@ def _finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
     if not out.exists():
         return None
     found = read_json(manifest_path(out))
-    if found is None:
+    counts = {} if found is None else found.get("counts")
+    if found is None or not isinstance(counts, dict) or not counts.keys() >= tally(()).keys():
         raise InputError("exists already, and not as annotations: name another file", path=out)
     _refuse_other(found, about, out, "holds the annotations")
     return found

@@ -25,6 +25,7 @@ from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import JudgeQuestion, Support, blank
 from pnyx.judge.reports.related import RelatedJudge
 from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
+from pnyx.native import free_memory
 from pnyx.students.files import Student, read_student
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
         problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(SCORERS)}"
         raise InputError(problem)
     scorer: Scorer = importlib.import_module(SCORERS[kind]).load(folder, settings)
+    free_memory()  # most of what a file is unpacked through
     return scorer
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
+
+import numpy.typing as npt
 
 from pnyx.errors import InputError, shorten
 
@@ -36,14 +38,19 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def open_network(folder: Path) -> tuple[Any, Any]:
-    """Return the session (onnxruntime) and the tokenizer of a student's folder."""
+def open_network(
+    folder: Path, tensors: Callable[[Path], Mapping[str, npt.NDArray[Any]]] = lambda _: {}
+) -> tuple[Any, Any]:
+    """Return the session (onnxruntime) and the tokenizer of a student's folder.
+
+    `tensors` reads from the folder what the graph names and does not hold.
+    """
     from pnyx.models.embed.encoder import open_session
 
     try:
-        session = open_session((folder / MODEL).read_bytes())
+        session = open_session((folder / MODEL).read_bytes(), tensors(folder))
         return session, read_tokenizer((folder / TOKENIZER).read_bytes())
-    except Exception as error:  # onnxruntime raises classes of its own
+    except Exception as error:  # each library raises classes of its own
         raise InputError(f"the model cannot be loaded: {shorten(str(error), 80)}") from error
 
 

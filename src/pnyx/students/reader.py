@@ -22,6 +22,8 @@ from pnyx.students.network import encodable, in_threads, open_network
 
 __all__ = [
     "CLOSENESS",
+    "LEVELS",
+    "MATRICES",
     "MOST_PASSAGE",
     "MOST_STATEMENT",
     "READER",
@@ -30,11 +32,20 @@ __all__ = [
     "closest_sentences",
     "load",
     "open_reader",
+    "read_matrices",
+    "unpacked",
 ]
 
 READER, CLOSENESS = "reader", "closeness"
 MOST_PASSAGE, MOST_STATEMENT = 256, 48
 """Tokens, the special ones at both ends included."""
+
+MATRICES = "matrices.safetensors"
+"""Holds `NAME.steps`, `.scales` and `.zeros` of each matrix that the graph calls `NAME.weights`."""
+
+LEVELS = 63
+"""Weights reach from -63 to 63: sums of two products fit sixteen bits, in which processors without
+VNNI keep them."""
 
 _MOST_CHARACTERS = 32_768
 
@@ -43,6 +54,7 @@ _TOGETHER = 8
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.floating[Any]]
+Bytes = npt.NDArray[np.uint8]
 
 
 class Ids:
@@ -152,7 +164,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> _Pieces:
 
 def open_reader(folder: Path) -> ReaderScorer:
     """Load the network alone, or raise InputError: its files are not what it needs."""
-    session, tokenizer = open_network(folder)
+    session, tokenizer = open_network(folder, read_matrices)
 
     def run(tokens: Ints, places: Ints, texts: Ints, asked: Ints) -> Floats:
         feeds = {"input_ids": tokens, "places": places, "texts": texts, "asked": asked}
@@ -160,3 +172,47 @@ def open_reader(folder: Path) -> ReaderScorer:
         return found
 
     return ReaderScorer(run, Ids(tokenizer))
+
+
+def unpacked(steps: Bytes, scales: npt.NDArray[np.float32], zeros: Bytes) -> Floats:
+    """Return a matrix that is stored in four bits, the lower half of a byte first.
+
+    Args:
+        steps: uint8 [rows, blocks, half a block].
+        scales: float32 [rows, blocks], the value of a step.
+        zeros: uint8 [rows, half the blocks], the step that is zero.
+
+    Returns:
+        Float32 [rows, blocks times block].
+    """
+    matrix = _halves(steps).reshape(*scales.shape, -1).astype(np.float32)
+    matrix -= _halves(zeros).reshape(*scales.shape, 1)
+    matrix *= scales[:, :, None]
+    return matrix.reshape(len(scales), -1)
+
+
+def _halves(packed: Bytes) -> Bytes:
+    return np.stack([packed & 15, packed >> 4], axis=-1)
+
+
+def read_matrices(folder: Path) -> dict[str, npt.NDArray[Any]]:
+    """Return what the graph multiplies by: integers, and one scale for each of their columns.
+
+    ONNX Runtime could unpack them too, when it folds constants, but keeps every step of it: 2 GB.
+    """
+    from safetensors import safe_open
+
+    found: dict[str, npt.NDArray[Any]] = {}
+    with safe_open(folder / MATRICES, framework="numpy") as stored:
+        for name in dict.fromkeys(key.rpartition(".")[0] for key in stored.keys()):  # noqa: SIM118
+            parts = (stored.get_tensor(f"{name}.{p}") for p in ("steps", "scales", "zeros"))
+            found[f"{name}.weights"], found[f"{name}.columns"] = _whole(unpacked(*parts))
+    return found
+
+
+def _whole(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
+    """Return a matrix, transposed, as integers, and the scale of each of their columns."""
+    most = np.abs(matrix).max(axis=1, keepdims=True)
+    scale = np.maximum(most, np.float32(1e-12)) / np.float32(LEVELS)
+    np.rint(np.divide(matrix, scale, out=matrix), out=matrix)
+    return np.ascontiguousarray(matrix.astype(np.int8).T), scale[:, 0]

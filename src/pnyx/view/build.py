@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.answers import Answer, Judged, is_quoted
 from pnyx.measure.core.base import Measured
 from pnyx.records import Argument, Citation, Evidence, Sentence
 from pnyx.search.sides import label_topic
@@ -27,11 +27,12 @@ from pnyx.view.model import (
     VerdictView,
     measure_wording,
     probability,
+    said_of,
     state_of,
 )
 from pnyx.view.notes import doubts, label_notes, said_of_placing, why_empty
 from pnyx.view.text import Span, cut, locate, one_line, web_address
-from pnyx.write.case import ArguedSide, Case, Undecided, is_quoted
+from pnyx.write.case import ArguedSide, Case, Undecided
 
 __all__ = ["view_case"]
 
@@ -124,10 +125,10 @@ def _verdict(check: Check, answer: Answer | None) -> VerdictView:
     if is_quoted(answer):
         quoted = STATES["quoted"].word
         return VerdictView("quoted", quoted, "", "", "", "", quoted)
-    word = VERDICT_WORDS[check][0 if answer.value else 1]
+    state, word = said_of(answer.value is True, answer.probability, VERDICT_WORDS[check])
     stated = probability(answer.probability)
     return VerdictView(
-        state="yes" if answer.value else "no",
+        state=state,
         word=word,
         probability=stated,
         chance=stated.removeprefix("p").removeprefix(" =").strip(),

@@ -170,7 +170,7 @@ def _trial(row: Row) -> list[Part]:
     interval = row["interval"]
     drawn = (
         f"95 % intervals: {interval['draws']} draws of {interval['clusters']} "
-        f"{interval['clustered_by']}s, percentiles"
+        f"{interval['clustered_by']}s"
     )
     return [
         *(f"{line[:1].upper()}{line[1:]}." for line in trial_lines(row)),

@@ -36,10 +36,11 @@ __all__ = [
     "VerdictView",
     "measure_wording",
     "probability",
+    "said_of",
     "state_of",
 ]
 
-State: TypeAlias = Literal["quoted", "yes", "no", "mixed", "unscored", "uncited"]
+State: TypeAlias = Literal["quoted", "yes", "weak", "no", "mixed", "unscored", "uncited"]
 """What the judges' verdicts on one sentence, or one verdict, add up to."""
 
 Check: TypeAlias = Literal["support", "relevance", "stance"]
@@ -56,12 +57,18 @@ class StateWording:
 
 STATES: dict[State, StateWording] = {
     "quoted": StateWording(
-        "”",
+        "=",
         "quoted verbatim",
         "the sentence stands word for word in every passage it cites; whether it is true is not "
         "said",
     ),
     "yes": StateWording("✓", "supported", "every passage that the sentence cites supports it"),
+    "weak": StateWording(
+        "~",
+        "perhaps supported",
+        "every passage that the sentence cites passes the judge's threshold, at least one with a "
+        "probability below one half; it counts as supported",
+    ),
     "no": StateWording("✗", "not supported", "no passage that the sentence cites supports it"),
     "mixed": StateWording(
         "◐",
@@ -90,8 +97,19 @@ def state_of(verdicts: Iterable[State]) -> State:
         return "quoted"
     states = {"yes" if state == "quoted" else state for state in states}
     if "no" in states:
-        return "mixed" if "yes" in states else "no"
-    return "unscored" if "unscored" in states else "yes"
+        return "mixed" if states & {"yes", "weak"} else "no"
+    if "unscored" in states:
+        return "unscored"
+    return "weak" if "weak" in states else "yes"
+
+
+def said_of(value: bool, chance: float | None, words: tuple[str, str]) -> tuple[State, str]:
+    """Return the state and the word of a verdict; a yes that is likelier a no has no tick."""
+    if not value:
+        return "no", words[1]
+    if chance is not None and chance < 0.5:
+        return "weak", f"perhaps {words[0]}"
+    return "yes", words[0]
 
 
 VERDICT_WORDS: dict[Check, tuple[str, str]] = {
@@ -140,14 +158,14 @@ MEASURES: dict[str, MeasureWording] = {
     "sentence_precision": MeasureWording(
         "Sentence precision",
         "Of the sentences that were scored, the share that each passage they cite supports (signs "
-        "✓ and ”). 1 means that every scored sentence is backed by all its sources; it does not "
-        "mean that the sources are right.",
+        "✓ and ~). Quoted ones (=) support themselves, and are apart. 1 means that every scored "
+        "sentence is backed by all its sources; it does not mean that the sources are right.",
     ),
     "citation_precision": MeasureWording(
         "Citation precision",
-        "Of the citations that were scored, the share whose passage supports the sentence that "
-        "cites it. Higher than sentence precision where only some of a sentence's passages support "
-        "it.",
+        "Of the citations that were scored, quotations apart, the share whose passage supports the "
+        "sentence that cites it. Higher than sentence precision where only some of a sentence's "
+        "passages support it.",
     ),
 }
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pnyx.errors import shorten
+from pnyx.judge.answers import Answer
+from pnyx.measure.core.base import Measured
+from pnyx.measure.reports.responses import quoted
+from pnyx.records import Response
 from pnyx.search.topics import LabelledTopic
 from pnyx.view.model import SIDES
 from pnyx.view.text import one_line
 from pnyx.write.case import ArguedSide, Case
 
-__all__ = ["doubts", "label_notes", "said_of_placing", "why_empty"]
+__all__ = ["doubts", "label_notes", "said_of_placing", "said_of_precision", "why_empty"]
 
 _DOUBTFUL = 0.65
 """Expected share of a side's passages on it below which a reader is warned."""
@@ -104,3 +108,19 @@ def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:
 
 def _passages(count: int) -> str:
     return "one passage" if count == 1 else f"{count} passages"
+
+
+def said_of_precision(
+    response: Response,
+    support: Mapping[tuple[int, str], Answer],
+    measures: Mapping[str, Measured],
+) -> str:
+    """Return sentence precision, and how much is quoted, which it leaves out; empty for neither."""
+    apart, of = quoted(response, support), len(response.sentences)
+    precision = measures.get("sentence_precision")
+    if precision is None:
+        return "; quoted verbatim" if apart else ""
+    share = "nothing scored" if precision.value is None else f"{precision.value:.2f}"
+    counts = f"{precision.scored} of {precision.asked} scored"
+    more = f"; {apart} of {of} sentences quoted verbatim, apart" if apart else ""
+    return f"; sentence precision {share} ({counts}{more})"

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.answers import Answer, Judged, is_quoted
 from pnyx.records import Evidence, Sentence
 from pnyx.view.model import measure_wording
 from pnyx.view.text import escape_markdown, markdown_link, one_line, web_address
-from pnyx.write.case import is_quoted
 from pnyx.write.reports.reporting import Report
 
 __all__ = ["render_reports"]
@@ -48,13 +47,15 @@ def _escaped(text: str) -> str:
 
 def _why_empty(one: Report) -> str:
     if one.no_evidence:
-        return "No evidence on this request was found, so nothing is written."
+        return "No evidence on this request was found, and the limit is too short to say so."
     if one.failed:
         return "There is evidence, but nothing usable was written."
     return "There is evidence, but no sentence of it fits the request and the limit."
 
 
 def _marks(one: Report, place: int, sentence: Sentence, numbers: dict[str, int]) -> str:
+    if place >= len(one.response.sentences) - one.negative:
+        return ""
     cited = "".join(f" [{numbers[c.doc_id]}]" for c in sentence.citations)
     answers = [one.support.get((place, c.doc_id)) for c in sentence.citations]
     return f"{cited}{_verdict(answers)}"

@@ -13,7 +13,7 @@ from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, run_blocking
 from pnyx.judge.questions import Preference
 from pnyx.measure.core.base import Measured
-from pnyx.measure.reports.responses import citation_precision, sentence_precision
+from pnyx.measure.reports.responses import precisions
 from pnyx.models.http.flow import run_all
 from pnyx.records import SIDES, Document, Evidence, Question, Response, Side
 from pnyx.search.engine import Engine, Hit
@@ -22,7 +22,7 @@ from pnyx.search.relevance import RANKED, RankedRelevance
 from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.search.topics import labelled_topics
 from pnyx.students.judge import PackagedJudge
-from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer, is_quoted
+from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer
 from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.placing import Placed, chance, place
 from pnyx.write.plan import Plan
@@ -296,11 +296,7 @@ def _measures(
 ) -> dict[str, Measured]:
     """Return how sure a side's passages are, and the precision of what is not quoted."""
     cited = [p for p in used if p.document.id in response.references]
-    found = {}
-    cites = all(one.citations for one in response.sentences)
-    if not (support and cites and all(map(is_quoted, support.values()))):
-        found["sentence_precision"] = sentence_precision(response, support)
-        found["citation_precision"] = citation_precision(response, support)
+    found = precisions(response, support)
     for name, answers in (
         ("on_the_question", [p.relevance for p in cited]),
         ("on_this_side", [p.sided.verdicts[side] for p in cited]),

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-from pnyx.judge.answers import Answer, Judged, Provenance, verdict_fields
+from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
 from pnyx.measure.core.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
 from pnyx.search.topics import LabelledTopic
 from pnyx.write.weighing import Weighing
 
 __all__ = [
-    "QUOTED",
     "ArguedSide",
     "Case",
     "Draft",
     "Undecided",
     "Writer",
-    "is_quoted",
     "scored_response",
     "sentence",
     "verdict_rows",
     "with_scores",
 ]
-
-
-QUOTED: Final = Provenance("verbatim", method="quoted")
-"""Who answers that a passage supports a sentence that stands in it word for word."""
-
-
-def is_quoted(answer: Answer | None) -> bool:
-    """Tell whether a sentence stands in the passage that it cites."""
-    return isinstance(answer, Judged) and answer.provenance.method == QUOTED.method
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from pnyx.corpora.text.citations import without_notes
+from pnyx.corpora.text.segment import split_sentences
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.answers import QUOTED, Answer, Judged
 from pnyx.judge.base import Judge, ask_async
 from pnyx.judge.questions import Support
 from pnyx.records import Evidence, Response, Sentence, judged_text
-from pnyx.write.case import QUOTED, Draft
+from pnyx.write.case import Draft
 
 __all__ = ["judge_citations", "without_foreign_citations"]
 
@@ -38,6 +40,8 @@ async def judge_citations(
 ) -> dict[tuple[int, str], Answer]:
     """Judge each citation; a quotation, which stands in the passage as a whole, needs no judge.
 
+    Footnote marks of the passage, which a quotation leaves out, do not count.
+
     Args:
         asked: the question that the response answers.
         response: what was written.
@@ -56,8 +60,8 @@ async def judge_citations(
     questions: dict[tuple[int, str], Support] = {}
     for position, doc_id in keys:
         statement, text = response.sentences[position].text, judged_text(read[doc_id])
-        if quotes and statement and statement in text:
-            found[position, doc_id] = Judged(True, QUOTED, evidence=statement)
+        if quotes and (evidence := _quoted(statement, text)):
+            found[position, doc_id] = Judged(True, QUOTED, evidence=evidence)
             continue
         questions[position, doc_id] = Support(
             id=f"{response.run_id}-{position}-{doc_id}",
@@ -68,3 +72,11 @@ async def judge_citations(
         )
     answers = await ask_async(judge, list(questions.values()))
     return found | dict(zip(questions, answers, strict=True))
+
+
+def _quoted(statement: str, text: str) -> str:
+    """Return where a statement stands in a text, with its footnote marks; empty if nowhere."""
+    if not statement or statement in text:
+        return statement
+    raw = split_sentences(text)
+    return next((one for one in raw if without_notes(one) == statement), "")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pnyx.corpora.text.citations import without_notes
 from pnyx.corpora.text.segment import split_sentences
 from pnyx.judge.claims import claims
 from pnyx.models.embed.encoder import Encoder, load_encoder
@@ -186,7 +187,7 @@ def _summing_up(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> Vecto
 def _candidate(encoder: Encoder, document: Evidence, claim: Vectors) -> _Point | None:
     """Return a document's usable sentences, its conclusion first; None if it has none."""
     opening = document.conclusion if isinstance(document, Argument) else ""
-    body = split_sentences(document.text)[:MAX_SENTENCES]
+    body = map(without_notes, split_sentences(document.text)[:MAX_SENTENCES])
     usable = [s for s in dict.fromkeys(body) if is_quotable(s)]
     if opening and opening in document.text:
         # Only a verbatim conclusion may be quoted as one.

@@ -10,9 +10,10 @@ import numpy as np
 from pnyx.audit.stress.posing import Cell, label_of
 from pnyx.audit.stress.reading import Said, goodness
 from pnyx.audit.stress.sheet import Outcome, Sheet, Summary
+from pnyx.judge.combining.votes import ranks_of
 from pnyx.judge.questions import Ranking, Support
 from pnyx.measure.answers.trials import Decline
-from pnyx.measure.core.base import Measured
+from pnyx.measure.core.base import Measured, told_apart
 
 __all__ = ["sum_declining", "sum_joint"]
 
@@ -68,11 +69,12 @@ def _judged(curve: Decline, unit: str, least: float) -> tuple[Outcome, list[dict
         return "unscored", []
     what = "irrelevant documents" if unit == "share" else "contradicted sentences"
     low, high = (fall.value if end is None else end for end in (fall.low, fall.high))
+    shown = told_apart(fall.value, least)
     if high < least or fall.value <= 0:
-        said = f"the score does not fall by {least:g} with {what}: {fall.value:.3f} in all"
+        said = f"the score does not fall by {least:g} with {what}: {shown} in all"
         return "failed", [{"code": "insensitive", "said": said}]
     if low <= 0 or fall.value < least:
-        said = f"it is not shown that the score falls by {least:g} with {what}: {fall.value:.3f}"
+        said = f"it is not shown that the score falls by {least:g} with {what}: {shown}"
         return "unclear", [{"code": "not shown", "said": said}]
     if not curve.strictly:
         said = f"the score does not fall at every step of more {what}"
@@ -150,9 +152,10 @@ def _above(question: Ranking, said: Said) -> float | None:
     kept = [place for place in range(len(question.texts)) if place not in out]
     if said.value is None or not out or not kept:
         return None
-    rank = {place: n for n, place in enumerate(said.value)}
-    pairs = [rank[inside] < rank[gone] for inside in kept for gone in out]
-    return sum(pairs) / len(pairs)
+    rank = ranks_of(said.value, len(question.texts))
+    above = sum(rank[inside] < rank[gone] for inside in kept for gone in out)
+    tied = sum(rank[inside] == rank[gone] for inside in kept for gone in out)
+    return float((above + tied / 2) / (len(kept) * len(out)))
 
 
 def sum_joint(sheet: Sheet) -> Summary:

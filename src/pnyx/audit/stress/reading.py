@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pnyx.judge.combining.votes import ranks_of
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating
 from pnyx.measure.answers.correlation import kendall_tau_b
 
@@ -84,7 +85,7 @@ def change(question: JudgeQuestion, before: Said, after: Said) -> float | None:
     if isinstance(question, Preference):
         return abs(_PREFERRED[before.value] - _PREFERRED[after.value])
     if isinstance(question, Ranking):
-        ranks = [_ranks(said.value) for said in (before, after)]
+        ranks = [ranks_of(said.value, len(question.texts)) for said in (before, after)]
         tau = kendall_tau_b(*ranks)
         return None if tau is None else (1 - tau) / 2
     return float(before.value != after.value)
@@ -103,16 +104,9 @@ def standing(question: JudgeQuestion, said: Said) -> float | None:
         return _PREFERRED[said.value]
     if isinstance(question, Ranking):
         count = len(question.texts)
-        place: int = said.value.index(question.extra["marked"])
+        place = ranks_of(said.value, count)[question.extra["marked"]]
         return 1.0 if count < 2 else 1 - place / (count - 1)
     return float(said.value)
-
-
-def _ranks(order: Sequence[int]) -> list[float]:
-    ranks = [0.0] * len(order)
-    for rank, place in enumerate(order):
-        ranks[place] = float(rank)
-    return ranks
 
 
 def in_first_order(question: Ranking, said: Said) -> Said:

@@ -13,7 +13,7 @@ from pnyx.audit.stress.reading import Said, change, goodness, in_first_order, st
 from pnyx.audit.stress.sheet import Outcome, Sheet, Summary
 from pnyx.audit.stress.steadying import CLEAN
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
-from pnyx.measure.core.base import Measured
+from pnyx.measure.core.base import Measured, told_apart
 from pnyx.measure.core.weighted import Floats
 
 __all__ = ["sum_steady"]
@@ -28,11 +28,12 @@ def sum_steady(sheet: Sheet, trial: str) -> Summary:
     outcome = _steady(main, most)
     said = found.pop("said")
     problems = []
-    if outcome in ("failed", "unclear"):
-        told = f"found {main.value:.3f}, tolerated {most:g}"
+    if main.value is not None and outcome in ("failed", "unclear"):
+        told = f"found {told_apart(main.value, most)}, tolerated {most:g}"
         shown = f"{said}: {told}"
-        if outcome == "unclear":
-            shown = f"too little was asked to rule out that {said}: {told}, up to {main.high:.3f}"
+        if outcome == "unclear" and main.high is not None:
+            told += f", up to {told_apart(main.high, most)}"
+            shown = f"too little was asked to rule out that {said}: {told}"
         problems = [{"code": trial, "said": shown}]
     return {"outcome": outcome, "problems": problems, **found}
 

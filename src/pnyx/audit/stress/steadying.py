@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -45,14 +46,13 @@ def _put_rating_orders(poser: Poser, place: int, item: Rating, stress: Stress) -
         poser.left_out["one dimension and no two documents"] += 1
         return
     poser.put(place, CLEAN, item)
+    dimensions, documents = [item.dimensions], [item.documents]
     for number in range(stress.orders):
         rng = random.Random(f"{stress.seed}/{item.id}/{number}")
-        if len(item.dimensions) > 1:
-            turned = replace(item, dimensions=_reordered(item.dimensions, rng))
-            poser.put(place, ("dimensions", number), turned)
-        if len(item.documents) > 1:
-            turned = replace(item, documents=_reordered(item.documents, rng))
-            poser.put(place, ("documents", number), turned)
+        if order := _reordered(dimensions, rng):
+            poser.put(place, ("dimensions", number), replace(item, dimensions=order))
+        if order := _reordered(documents, rng):
+            poser.put(place, ("documents", number), replace(item, documents=order))
 
 
 def _put_ranking_orders(poser: Poser, place: int, item: Ranking, stress: Stress) -> None:
@@ -60,23 +60,28 @@ def _put_ranking_orders(poser: Poser, place: int, item: Ranking, stress: Stress)
     if count < 2:
         poser.left_out["one text"] += 1
         return
-    poser.put(place, CLEAN, item, order=list(range(count)))
-    for number in range(stress.orders):
-        order = list(range(count))[::-1]
+    seen = [list(range(count))]
+    poser.put(place, CLEAN, item, order=seen[0])
+    for number in range(min(stress.orders, math.factorial(count) - 1)):
+        order, rng = seen[0][::-1], random.Random(f"{stress.seed}/{item.id}/{number}")
         if number:
-            random.Random(f"{stress.seed}/{item.id}/{number}").shuffle(order)
+            rng.shuffle(order)
+        while order in seen:
+            rng.shuffle(order)
+        seen.append(order)
         texts = tuple(item.texts[n] for n in order)
         poser.put(place, ("texts", number), replace(item, texts=texts), order=order)
 
 
-def _reordered(values: tuple[str, ...], rng: random.Random) -> tuple[str, ...]:
-    """Return the values in another order."""
-    order = list(values)
+def _reordered(seen: list[tuple[str, ...]], rng: random.Random) -> tuple[str, ...]:
+    """Return the values in an order that was not seen, and add it; () where 20 draws find none."""
+    order = list(seen[0])
     for _ in range(20):
         rng.shuffle(order)
-        if tuple(order) != values:
-            break
-    return tuple(order)
+        if tuple(order) not in seen:
+            seen.append(tuple(order))
+            return seen[-1]
+    return ()
 
 
 def pose_length(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:

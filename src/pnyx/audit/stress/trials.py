@@ -152,5 +152,5 @@ def sum_up(
         "expects": TRIALS[trial].expects,
         **row,
         "items": {**items, **posed.facts},
-        "interval": sheet.bootstrap.row("percentile cluster bootstrap", **facts),
+        "interval": sheet.bootstrap.row("cluster bootstrap", **facts),
     }

@@ -11,7 +11,7 @@ from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.spec import file_opt
 from pnyx.cli.common.options import print_result, refuse_two_outputs
 from pnyx.cli.common.params import verb
-from pnyx.errors import OptionError, escaped, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 
 __all__ = ["card"]
 
@@ -51,15 +51,17 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> int:
     from pnyx.files import atomic_text
     from pnyx.view.card import card_html, card_markdown
 
-    made = make_card(folders, spec.labels, bootstrap=spec.bootstrap)
-    ending = Path(spec.out).suffix
+    try:
+        made = make_card(folders, spec.labels, bootstrap=spec.bootstrap)
+        page, shown = card_html(made), card_markdown(made)
+        document = json.dumps(made, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    except InputError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, RuntimeError) as error:
+        problem = f"holds a file that pnyx did not write so ({shorten(str(error), 80)})"
+        raise InputError(f"{problem}: judge or try again", path=", ".join(folders)) from error
     with atomic_text(spec.out) as stream:
-        if ending == ".html":
-            stream.write(card_html(made))
-        elif ending == ".md":
-            stream.write(card_markdown(made))
-        else:
-            stream.write(json.dumps(made, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        stream.write({".html": page, ".md": shown}.get(Path(spec.out).suffix, document))
     against = len(made["not_for"])
     reasons = f"{against} reason{'' if against == 1 else 's'} against a use"
     line = f"{shorten(made['judge'], 80)}: {reasons}; see {escaped(spec.out)}"

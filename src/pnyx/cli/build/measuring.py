@@ -32,6 +32,11 @@ class PairsSpec(Spec, heading="Pairs"):
     stance: Literal["none", "pro", "con", "both"] = opt(
         "none", "Ask about the question, or whether a document helps to argue a side."
     )
+    negatives: Literal["all", "other-side", "irrelevant"] = opt(
+        "all",
+        "What the documents of a side are told from.",
+        needs=("--stance pro, con or both", lambda spec: spec.stance != "none"),
+    )
 
 
 @verb("pairs", short_help="Turn judged pairs into items for a relevance judge.")
@@ -41,9 +46,13 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
 
     \b
     --stance none   each document once: does it help with the question?
-    --stance pro    documents of that side and irrelevant ones: does it help to
-                    argue the side?
+    --stance pro    does it help to argue the side? Yes for its documents; no for
+                    those of the other side alone, and for irrelevant ones
     --stance both   as for pro, and as for con
+
+    \b
+    --negatives other-side   only those: does a judge tell sides?
+    --negatives irrelevant   only those: does it tell topics?
 
     Documents that are not in the corpus are left out and counted.
 
@@ -59,6 +68,7 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
     from pnyx.drafts.debates.items import relevance_items
     from pnyx.files import atomic_text
 
+    spec.check_needs()
     if as_json and "-" in (spec.out, spec.labels):
         raise OptionError("--json and a file to standard output do not go together")
     refuse_same_file("--out", spec.out, QRELS=qrels, **{"--labels": spec.labels})
@@ -68,7 +78,7 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
     corpus: dict[str, Evidence] = {
         one.id: one for one in read_evidence(spec.documents, on_warning=warn) if one.id in wanted
     }
-    items, missing = relevance_items(judged, questions, corpus, spec.stance)
+    items, missing = relevance_items(judged, questions, corpus, spec.stance, spec.negatives)
     if not items:
         raise InputError("holds none of the judged documents", path=spec.documents)
     with atomic_text(spec.out) as stream:

@@ -131,7 +131,11 @@ def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
     if counts["unscored"]:
         reasons = ", ".join(f"{n} {escaped(reason, 40)}" for reason, n in counts["reasons"].items())
         line += f"; {counts['unscored']} unscored: {reasons}"
-    return line
+    said = {
+        "partly_ranked": "name some of the texts only (the others are unranked)",
+        "read_leniently": "read leniently (their notes say how)",
+    }
+    return line + "".join(f"; {counts[n]} {what}" for n, what in said.items() if n in counts)
 
 
 # --plan ------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,9 +48,11 @@ def command(
                        nugget without answers confirm that? else: does it need
                        a citation, and was it said and cited before?
 
-    RUN holds reports in any track's layout; a document's text comes with them, from --index or from
-    --documents. Without --llm relevance is looked up in the bank, words are told by stated rules,
-    and the rest by the packaged judge. What cannot be told, as a document has no text, is unscored.
+    RUN holds reports in any track's layout; a folder, some. --index or --documents name the
+    collection: its texts are judged, and a citation of a document that it does not hold is a no
+    (--unknown-documents). Without them a text is what the report embeds, which nothing checks, and
+    unscored where it embeds none. Without --llm relevance is looked up in the bank, words are told
+    by stated rules, and the rest by the packaged judge.
 
     RESULTS gets reports.jsonl (every finding, each sentence's way through the tree and each nugget,
     for pnyx measure report), answers.jsonl (what a judge was asked) and manifest.json. Running the
@@ -97,17 +98,24 @@ def _judge(
         if kept:
             say(f"{kept} questions are answered already, going on")
 
-    with watched(opened.judge, opened.models) as judge:
+    total: int | None = None
+
+    def known(count: int) -> None:
+        nonlocal total
+        total = count
+
+    with watched(opened.judge, opened.models, lambda: total) as judge:
         return judge_reports_into(
             out,
             judge,
-            partial(inputs.topics, plan),
+            inputs.topics,
             inputs.digest,
             plan,
             lambda: manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
             settings=deciding_settings(opened, spec),
             from_rows=not opened.models,
             on_start=started,
+            on_total=known,
         )
 
 
@@ -139,6 +147,13 @@ def _warn(counts: Mapping[str, Any]) -> None:
         for run, topics in counts["missing"].items()
     ]
     warn_first(missing, "runs lack topics")
+    differing = [
+        f"run {escaped(run, 40)}: {len(texts)} of its cited documents have another text there than "
+        "in the collection, whose text is judged; words in common: "
+        + ", ".join(f"{escaped(one, 30)} {share:.0%}" for one, share in list(texts.items())[:3])
+        for run, texts in counts["differing"].items()
+    ]
+    warn_first(differing, "runs embed other texts")
     warn_first([f"{number} reports: {note}" for note, number in counts["notes"].items()], "notes")
 
 
@@ -162,5 +177,13 @@ def _line(manifest: Mapping[str, Any]) -> str:
         lines.append(
             f"  {node:<14}  {one['yes']:,} yes, {one['scored']:,} of {one['asked']:,} scored "
             f"(by {by}){left}"
+        )
+    for run, one in counts["unknown"].items():
+        how = "a no" if manifest["plan"]["unknown_documents"] == "no" else "unscored"
+        first = ", ".join(escaped(doc_id, 30) for doc_id in one["first"])
+        more = ", ..." if one["documents"] > len(one["first"]) else ""
+        lines.append(
+            f"  {_many(one, 'citations')} of run {escaped(run, 40)} "
+            f"to {_many(one, 'documents')} that the collection does not hold: {how} ({first}{more})"
         )
     return "\n".join(lines)

@@ -49,8 +49,16 @@ Example:
 
 _UNSURE = "Labels may say where people were unsure (uncertain).\n"
 _TASKS = {
-    "support": ("yes/no answers to support, perspectives or stance questions", _UNSURE),
-    "relevance": ("yes/no answers to relevance questions; labels may be graded (gain)", _UNSURE),
+    "support": (
+        "yes/no answers to support, perspectives or stance questions, or those about reports\n"
+        "(nugget, negative, needs-citation, unanswerable)",
+        _UNSURE,
+    ),
+    "relevance": (
+        "yes/no answers to relevance questions, or those about reports; labels may be graded\n"
+        "(gain)",
+        _UNSURE,
+    ),
     "quality": ("ratings, by dimension", ""),
 }
 """Task -> what its answers are, and what more there is to say of its labels."""

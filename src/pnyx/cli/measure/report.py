@@ -26,6 +26,7 @@ from pnyx.cli.measure.runs import (
     untested_note,
 )
 from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.judge.reports.plan import MIN_SCORED
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ class _MeasuresSpec(Spec, heading="Measures"):
         None, "Topics that count (questions), with or without reports.", shown="those of R"
     )
     missing: Literal["skip", "zero"] = opt(
-        "skip", "A topic on which a run has no report: leave it out of the mean, or count it as 0."
+        "skip",
+        "A topic on which a run has no report: leave it out of the mean, or count it as 0. A "
+        "report that is there and empty is always 0.",
     )
     per_topic: bool = opt(False, "Show the values of each topic.")
 
@@ -84,6 +87,12 @@ class _ExportSpec(Spec, heading="Files for other tools"):
     )
     unscored: Literal["error", "skip", "zero"] = opt(
         "error", "What has no value, in these files: refuse to write, leave it out, or write 0."
+    )
+    min_scored: float = opt(
+        MIN_SCORED,
+        "Least share of its items (sentences, nuggets) that a value must rest on: one on fewer has "
+        "none in these files, and a warning names it.",
+        within="[0, 1]",
     )
 
 
@@ -127,9 +136,10 @@ def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
 
     _weighted counts a vital nugget twice. There are also nuggetizer's scores, negative statements,
     rewards and penalties, lengths; docs/measures.md defines each. What is unscored is no part of
-    any value: each says how many topics and items (sentences, nuggets) it rests on. Means over
-    topics have 95 % bootstrap intervals; with --baseline, each other run is compared with it
-    (paired test, Holm-Bonferroni). Exit status 3: something is unscored.
+    any value: each says how many topics and items (sentences, nuggets) it rests on. A report that
+    is empty is 0, one that is missing what --missing says. Means over topics have 95 % bootstrap
+    intervals; with --baseline, each other run is compared with it (paired test, Holm-Bonferroni).
+    Exit status 3: something is unscored.
 
     \b
     Example:
@@ -156,7 +166,7 @@ def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
     printed = "-" not in spec.files().values()
     return finish(
         found.row(),
-        _notes(found, runs),
+        _notes(found, runs, spec),
         (lambda: _report(found, spec)) if printed else None,
         as_json,
         unscored=any(run.unscored for run in found.runs),
@@ -274,7 +284,7 @@ def _cells(
 
     if flag not in spec.files():
         return []
-    cells = list(leaderboard_cells(found, measures))
+    cells = list(leaderboard_cells(found, measures, spec.min_scored))
     with _refused(flag):
         kept = list(settled(cells, spec.unscored))
     if len(kept) < len(cells):
@@ -304,15 +314,18 @@ def _refused(flag: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{flag}: {error.problem} (--unscored skip or zero)") from error
+        how = "--unscored skip or zero; --min-scored says from which share on it counts"
+        raise InputError(f"{flag}: {error.problem} ({how})") from error
 
 
 # What is printed ----------------------------------------------------------------------------------
 
 
-def _notes(found: Reports, runs: Mapping[str, Sequence[JudgedReport]]) -> list[str]:
+def _notes(
+    found: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: ReportSpec
+) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
-    notes = []
+    notes: list[str] = []
     for run in found.runs:
         name = shorten(run.name, 40)
         if run.missing:
@@ -320,23 +333,41 @@ def _notes(found: Reports, runs: Mapping[str, Sequence[JudgedReport]]) -> list[s
             how = f"counted as 0 in the means over {of}"
             if found.missing == "skip":
                 how = f"left out: means are over at most {of - count} of {of} topics"
-                how += "; --missing zero counts them as 0"
+                how += "; --missing zero counts them as 0, as an empty report is in any case"
             notes.append(f"warning: {name}: no report on {listed(run.missing)}, {how}")
         if run.unscored:
             parts = (f"{n} of {of} {kind}" for kind, (n, of) in run.unscored.items())
             notes.append(f"{name}: unscored and left out: {', '.join(parts)}")
-        few = [n for n in found.compared if 0 < 2 * run.measures[n].scored < len(found.topics)]
-        if few:
-            values = "a value on less than half of the topics"
-            notes.append(
-                f"warning: {name}: {', '.join(few)} have {values}, which may be other ones"
-            )
+        empty = [one.topic_id for one in runs[run.name] if one.empty]
+        if empty := [topic for topic in empty if topic in run.per_topic]:
+            rule = "as 0; --missing says what a report counts as that is not there"
+            notes.append(f"warning: {name}: the report on {listed(empty)} is empty, counted {rule}")
+        notes += _too_few(found, run, name, spec.min_scored)
     others = sorted(_other_importances(found, runs))
     if others:
         shown = ", ".join(shorten(one, 30) for one in others)
         notes.append(f"nuggets of importance {shown} weigh {found.weights['other']:g} (--weight)")
     notes += untested_note(found.comparisons, "topics")
     return notes + few_warning(found.bootstrap, len(found.topics), "topic")
+
+
+def _too_few(found: Reports, run: MeasuredReports, name: str, least: float) -> Iterator[str]:
+    """Yield warnings of values that rest on less than a share of their topics or items."""
+    from pnyx.measure.reports.exports import rests_on
+
+    topics = len(found.topics)
+    few = [n for n in found.compared if 0 < run.measures[n].scored < least * topics]
+    if few:
+        values = f"a value on less than {least:.0%} of the topics, which may be other ones"
+        yield f"warning: {name}: {', '.join(few)} have {values}"
+    thin = {
+        n: f"{n} on {sum(low)} of {topics} topics"
+        for n in found.compared
+        if any(low := [rests_on(values, n) < least for values in run.per_topic.values()])
+    }
+    if thin:
+        rest = f"rest on less than {least:.0%} of their items (--min-scored)"
+        yield f"warning: {name}: these {rest}: {', '.join(thin.values())}"
 
 
 def _other_importances(found: Reports, runs: Mapping[str, Sequence[JudgedReport]]) -> Iterator[str]:

@@ -262,7 +262,7 @@ def test_legend(test: str, comparisons: Sequence[Comparison]) -> str:
 def draws_legend(drawn: str, bootstrap: Bootstrap) -> list[str]:
     """Say where intervals come from, by what is drawn, as in `the topics`; nothing without any."""
     draws = f"{bootstrap.draws} draws (seed {bootstrap.seed}) of {drawn}"
-    return [f"95 % intervals: {draws} with replacement, percentiles"] * bool(bootstrap.draws)
+    return [f"95 % intervals: {draws} with replacement"] * bool(bootstrap.draws)
 
 
 def few_warning(bootstrap: Bootstrap, count: int, what: str) -> list[str]:

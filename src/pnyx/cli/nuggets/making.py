@@ -22,8 +22,9 @@ from pnyx.cli.common.options import (
 )
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.progress import reporting, watched
-from pnyx.errors import InputError, OptionError, escaped
+from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.tasks import TASKS
+from pnyx.restricted import hides_text
 
 if TYPE_CHECKING:
     from pnyx.drafts.nuggets.creating import DraftedBank, NuggetSource
@@ -102,8 +103,9 @@ def _summary(
 
 def _drafted(own: CreateSpec, llm: StoredModel | None, show: Any) -> list[DraftedBank]:
     from pnyx.drafts.nuggets.creating import DraftedBank, create_banks, rate_banks
-    from pnyx.drafts.nuggets.extracting import extract_banks
+    from pnyx.drafts.nuggets.extracting import extract_banks, without_quotations
 
+    hides = hides_text() and not own.allow_text_in_banks
     if own.edited is not None:
         pairs = _edited(own)
         if llm is None or not own.rate:
@@ -112,9 +114,13 @@ def _drafted(own: CreateSpec, llm: StoredModel | None, show: Any) -> list[Drafte
     if llm is None:
         if own.style == "questions":
             raise OptionError("--style questions goes with --llm: without it claims are quoted")
+        if hides:
+            quoted = "without --llm nuggets are sentences of documents"
+            raise OptionError(f"--no-text: {quoted}; --allow-text-in-banks writes them")
         return extract_banks(_sources(own), most=own.most, on_done=show)
-    return create_banks(
-        _sources(own),
+    sources = _sources(own)
+    drafted = create_banks(
+        sources,
         llm,
         style=own.style or "questions",
         most=own.most,
@@ -123,6 +129,9 @@ def _drafted(own: CreateSpec, llm: StoredModel | None, show: Any) -> list[Drafte
         rate=own.rate,
         on_done=show,
     )
+    if not hides:
+        return drafted
+    return [without_quotations(d, s.documents) for d, s in zip(drafted, sources, strict=True)]
 
 
 def _edited(own: CreateSpec) -> list[tuple[NuggetBank, Question]]:
@@ -179,8 +188,10 @@ def merge(
 
     Duplicates are found by the packaged encoder and confirmed by the judge, each way round. Their
     answers and references are united, and a merged nugget is vital where at least half of those
-    that say so are. What it was merged of stays with it, and in --report. Exit status 3: the judge
-    said nothing of some pairs, which stay apart.
+    that say so are. Questions of which one wants all answers (AND) and another any (OR) stay apart,
+    as do two AND of different answers. What a nugget was merged of stays with it, and in --report.
+    The order of BANK does not matter. Exit status 3: the judge said nothing of some pairs, which
+    stay apart.
 
     Without --llm questions are merged in the same words only, as the packaged judge takes questions
     on one subject for the same; answers and claims also where they nearly say the same.
@@ -225,7 +236,16 @@ def merge(
 
 
 def _say_merged(bank: BankSpec, merged: MergedBanks, *, as_json: bool) -> None:
-    """Print how many nuggets are left of how many."""
+    """Print how many nuggets are left of how many; which stay apart though they ask the same."""
+    warn_first(
+        [
+            f"{escaped(row['topic_id'], 40)}: {shorten(row['first']['text'], 60)!r} "
+            f"({escaped(row['first']['bank'], 40)}) and {shorten(row['second']['text'], 60)!r} "
+            f"({escaped(row['second']['bank'], 40)}) ask the same and stay apart: {row['apart']}"
+            for row in merged.apart
+        ],
+        "questions stay apart",
+    )
     left = sum(len(one.nuggets) for one in merged.banks)
     row = {
         "out": bank.out,
@@ -234,6 +254,7 @@ def _say_merged(bank: BankSpec, merged: MergedBanks, *, as_json: bool) -> None:
         "left": left,
         "compared": len(merged.report),
         "unscored": merged.unscored,
+        "apart": len(merged.apart),
     }
     line = (
         f"{escaped(str(bank.out), 200)}: {left} nuggets of {merged.given} on "

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pnyx.corpora.benchmarks.debate_signs import web_link
+from pnyx.corpora.benchmarks.debate_signs import title_parts, web_link, without_sides
 from pnyx.corpora.benchmarks.debate_walk import Walker
 from pnyx.corpora.text.pages import decode_page, slug_of
 from pnyx.errors import InputError, MissingExtra, shorten
@@ -74,7 +74,7 @@ def parse_debate_page(
     url = url or _own_address(root, content)
     walker = Walker(_host(url))
     walker.walk(root)
-    own_titles = [*walker.titles, *_meta_titles(root)]
+    own_titles = _titles(walker, _meta_titles(root))
     if footnotes:
         walker.walk_sources(_parsed(footnotes))
     pros, cons, sources = walker.result()
@@ -121,10 +121,21 @@ def _host(url: str) -> str:
 
 
 def _meta_titles(root: Any) -> list[str]:
-    """Return the titles in the head; of one with the site's name, its parts too."""
+    """Return the titles in the head."""
     found = [
         *root.xpath("//meta[@property='og:title']/@content"),
         *("".join(one.itertext()) for one in root.xpath("//head/title")),
     ]
-    whole = [" ".join(clean_text(str(one)).split()) for one in found]
-    return [*whole, *(part.strip() for one in whole for part in re.split(r" [|–—-] ", one))]
+    return [" ".join(clean_text(str(one)).split()) for one in found]
+
+
+def _titles(walker: Walker, of_page: list[str]) -> list[str]:
+    """Return what may be the title, the likeliest first: headings, then the page's titles."""
+    sites = {part for one in of_page for part in title_parts(one)[1:]}
+    bare = [without_sides(one) for one in of_page]
+    named = [one for one in walker.asked if any(page.startswith(one) for page in of_page)]
+    if not named and bare != of_page:
+        named = walker.asked
+    headings = walker.titles or named[:1]
+    own = [one for one in headings if one not in sites] or headings
+    return [*own, *filter(None, bare), *(part for one in of_page for part in title_parts(one))]

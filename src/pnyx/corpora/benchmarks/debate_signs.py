@@ -9,7 +9,16 @@ from urllib.parse import urlsplit
 
 from pnyx.records import Side
 
-__all__ = ["Heading", "Part", "heading_of", "marks_in", "part_of_names", "web_link"]
+__all__ = [
+    "Heading",
+    "Part",
+    "heading_of",
+    "marks_in",
+    "part_of_names",
+    "title_parts",
+    "web_link",
+    "without_sides",
+]
 
 Part: TypeAlias = Literal["pro", "con", "sources", "other"]
 """A part of a page; `other` is none of these, such as quotes or questions to discuss."""
@@ -41,6 +50,7 @@ _OF_SIDES: Mapping[Side, re.Pattern[str]] = {
         re.I,
     ),
 }
+_TAIL = re.compile(rf"(?:^|(?<= ))[|–—-] [^|–—]{{0,60}}?(?:{_BOTH.pattern})", re.I)
 _NUMBERED = re.compile(r" ?#?(?P<number>\d{1,3}+) ?[:.)–—-]{0,3}+ ?(?P<title>.*)", re.DOTALL)
 _SOURCES_HEADING = re.compile(
     r"(?:sources?|references?|foot ?notes?|end ?notes?|notes|bibliography|works cited|citations?)"
@@ -76,6 +86,17 @@ def heading_of(text: str) -> Heading | None:
             break
         return Heading(side)
     return Heading("other") if _BOTH.search(text) else None
+
+
+def title_parts(title: str) -> list[str]:
+    """Return what stands between the dashes and bars of a title: the topic, the site's name."""
+    return [part for one in re.split(r"(?:^|(?<= ))[|–—-] ", title) if (part := one.strip())]
+
+
+def without_sides(title: str) -> str:
+    """Return what stands before "- Top 2 Pros and Cons | Site" in a title, perhaps nothing."""
+    found = None if title.endswith("?") else _TAIL.search(title)
+    return title[: found.start()].strip() if found else title
 
 
 def part_of_names(names: str) -> Part | None:

@@ -15,6 +15,7 @@ from pnyx.corpora.benchmarks.debate_signs import (
     marks_in,
     part_of_names,
     web_link,
+    without_sides,
 )
 from pnyx.records import SIDES, DebatePoint, Side, Source
 
@@ -269,7 +270,11 @@ class Walker:
             return
         label = tag in _HEADINGS or tag in _LABELS or run.only_bold
         sign = heading_of(text) if label or tag == "p" else None
-        if sign is not None and (label or sign.part == "sources"):
+        argued = self._now in SIDES or any(self._points.values())
+        if label and sign is not None and sign.part == "other" and not argued:
+            if tag in _HEADINGS:  # of the whole page: what follows it introduces the debate
+                self._headed(without_sides(text), _HEADINGS[tag])
+        elif sign is not None and (label or sign.part == "sources"):
             self._turn(sign, tag)
         elif tag in _HEADINGS:
             self._headed(text, _HEADINGS[tag])

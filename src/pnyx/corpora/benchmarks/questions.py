@@ -52,8 +52,10 @@ def parse_question(row: Mapping[str, Any]) -> Question:
         if name in fields.rest and str(fields.rest[name]) == identifier:
             del fields.rest[name]
     text = fields.required(*_TEXTS)
-    if row.get("problem_statement") == text and "problem_statement" not in fields.rest:
-        fields.rest["problem_statement"] = text  # a request without a title is both
+    if row.get("problem_statement") == text:  # a request without a title is both
+        fields.rest["problem_statement"] = text
+        if row.get("title") == text:
+            fields.rest["title"] = text  # has one, which is to be written again
     return Question(
         id=identifier,
         text=text,
@@ -69,11 +71,15 @@ def _row(question: Question, names: Mapping[str, str] = _OWN) -> dict[str, Any]:
     for field in ("description", "narrative", "definition"):
         if value := getattr(question, field):
             row[names.get(field, field)] = value
+    extra = dict(question.extra)
+    if names is _REQUEST and question.text == question.description:
+        del row["title"]  # the request had none, or its title is among the other fields
+        row |= {"title": extra.pop("title")} if extra.get("title") == question.text else {}
     preferred = {*_IDS[: _IDS.index(names["id"]) + 1], *_TEXTS[: _TEXTS.index(names["text"]) + 1]}
-    if taken := {*_RESERVED, *preferred}.intersection(question.extra):  # a reader's fields
+    if taken := {*_RESERVED, *preferred}.intersection(extra):  # a reader's fields
         shown, name = shorten(question.id), min(taken)
         raise InputError(f"{shown!r}: the format cannot hold an unknown field named {name}")
-    return dict(merged(row, question.extra, ()))
+    return dict(merged(row, extra, ()))
 
 
 def _tsv(line: str) -> Question:
@@ -207,7 +213,8 @@ def _write(stream: IO[str], records: Iterable[Question]) -> None:
             raise InputError(f"{shorten(q.id)!r}: the format has no place for a definition")
         values = zip(_FIELDS, (q.id, q.text, q.description, q.narrative), strict=True)
         parts = [_element(name, value) for name, value in values if value]
-        parts += [_element(_unknown(name, value), value) for name, value in q.extra.items()]
+        more = [(k, v) for k, v in q.extra.items() if (k, v) != ("title", q.text)]
+        parts += [_element(_unknown(name, value), value) for name, value in more]
         stream.write("<topic>\n" + "".join(parts) + "</topic>\n")
     stream.write("</topics>\n")
 

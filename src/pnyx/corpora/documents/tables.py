@@ -40,10 +40,21 @@ _INT64 = 1 << 63
 
 def _scan(delimiter: str) -> Scan:
     def scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
-        def check(names: list[str], line: int) -> None:
-            _check_header(names, options.columns, source, line)
+        named = True
 
-        rows = scan_cells(source, delimiter, check)
+        def check(names: list[str], line: int) -> None:
+            nonlocal named
+            named = _check_header(names, options.columns, source, line)
+
+        def identified() -> Iterator[Row[dict[str, str]]]:
+            count = 0
+            for row in scan_cells(source, delimiter, check):
+                if not isinstance(row, InputError):
+                    count += 1
+                    row = row if named else (row[0], {"id": str(count), **row[1]})
+                yield row
+
+        rows = identified()
         return scanned(source, _parse, rows=rows, columns=options.columns)
 
     return scan
@@ -106,14 +117,17 @@ def _header(row: list[str], source: str, line: int) -> list[str]:
     return names
 
 
-def _check_header(names: list[str], columns: Mapping[str, str], source: str, line: int) -> None:
-    """Check the names once, rather than each row for what no row can have."""
+def _check_header(names: list[str], columns: Mapping[str, str], source: str, line: int) -> bool:
+    """Check the names once, rather than each row for what no row can have.
+
+    Return whether there is a column of ids: without one, rows are numbered from 1.
+    """
     mapped = set(rename(dict.fromkeys(names), columns, path=source, line=line))
-    for field, accepted in (("id", ID_NAMES), ("text", _TEXT_COLUMNS)):
-        if mapped.isdisjoint(accepted):
-            found = ", ".join(shorten(name, 30) for name in names[:12])
-            problem = f"no column {field} (found: {found}); name it with --column {field}=NAME"
-            raise InputError(problem, path=source, line=line)
+    if mapped.isdisjoint(_TEXT_COLUMNS):
+        found = ", ".join(shorten(name, 30) for name in names[:12])
+        problem = f"no column text (found: {found}); name it with --column text=NAME"
+        raise InputError(problem, path=source, line=line)
+    return not mapped.isdisjoint(ID_NAMES)
 
 
 def _parse(cells: Mapping[str, Any]) -> Evidence:

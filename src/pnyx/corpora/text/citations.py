@@ -1,4 +1,4 @@
-"""Citation marks in running text: `[2]`, `[1, 3]`."""
+"""Citation marks in running text: `[2]`, `[1, 3]`; footnote marks of sources."""
 
 from __future__ import annotations
 
@@ -7,12 +7,30 @@ from collections.abc import Callable
 
 from pnyx.corpora.text.segment import split_sentences
 
-__all__ = ["cited_sentences", "without_marks"]
+__all__ = ["cited_sentences", "without_marks", "without_notes"]
 
 _MARKS = r"\[\d{1,4}(?:\s*,\s*\d{1,4})*\]"
 _MARK = re.compile(rf"(?<!\s)\s*{_MARKS}")
 _BEHIND = re.compile(rf"([.!?…][\"'”’)]*)((?:\s*{_MARKS})+)")
 """Marks after the end of the sentence that they belong to."""
+
+_NOTE = (
+    r"\[(?:\d{1,3}(?:[ ]?[,–-][ ]?\d{1,3}){0,9}|[a-z]|[ivx]{1,5}|(?:note|n)[ ]\d{1,3}"
+    r"|citation[ ]needed)\]"
+)
+_NOTES = re.compile(
+    rf"""(?:(?<=\w)|(?<=[.!?,;:%"'”’)\]])[ ]?){_NOTE}(?!\w)
+    |(?<=\w)(?<!\bin)(?<!\bby)(?<!\bof)(?<!\bsee)(?<!\bfrom)[ ]{_NOTE}(?=[.,;!?]|$)
+    |(?<=[^\W\d_]{{4}})[¹²³⁰⁴⁵⁶⁷⁸⁹]{{1,3}}(?!\w)|(?<=[.!?,;:"'”’)])[¹²³⁰⁴⁵⁶⁷⁸⁹]{{1,3}}
+    |(?<=[^\W\d_]{{4}}[.!?])\d{{1,3}}(?=$|\s)|(?<=[\w.!?,;])[†‡]+(?!\w)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Marks right behind a word or the end of a clause: `[3]`, `[ii]`, `¹`, `end.12`, `†`."""
+
+
+def without_notes(text: str) -> str:
+    """Return a sentence of a source without the marks of the source's own footnotes."""
+    return _NOTES.sub("", text).strip()
 
 
 def without_marks(

@@ -11,6 +11,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.records import Argument, Document, Evidence
 
 __all__ = [
+    "named_words",
     "split_evidence",
     "split_passages",
     "split_sentences",
@@ -164,3 +165,13 @@ def trim(text: str, words: int) -> str:
             return " ".join(kept) + " …"
         kept.append(word)
     return " ".join(kept)
+
+
+def named_words(text: str) -> frozenset[str]:
+    """Return the numbers of a text, and its words with a capital but for the first."""
+    words = re.findall(r"\w+", text)
+    return frozenset(
+        word
+        for place, word in enumerate(words)
+        if any(c.isdigit() for c in word) or (place and word[:1].isupper())
+    )

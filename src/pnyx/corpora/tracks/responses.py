@@ -9,7 +9,7 @@ so that both find the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -100,6 +100,8 @@ def submitted(row: Mapping[str, Any], rules: TrackRules) -> Submitted:
     if documents is not None:
         an_object(documents, "documents")
     _check_ids(metadata)
+    if rules.typed_metadata:
+        _check_types(metadata)
     return Submitted(
         metadata, key, tuple(s[:2] for s in sentences), tuple(s[2] for s in sentences),
         references, row,
@@ -114,6 +116,48 @@ def _check_ids(metadata: Mapping[str, Any]) -> None:
             again, second = list(named.items())[2]
         found = f"{name} is {shorten(first, 40)!r}, {again} is {shorten(second, 40)!r}"
         raise InputError(f"{found}: expected the same topic")
+
+
+_TASKS: Final = ("multilingual", "english", "rag")
+
+
+def _whole(value: Any) -> bool:
+    """Tell whether something is a whole number, perhaps as text or with a fraction of 0."""
+    if isinstance(value, str):
+        return re.fullmatch(r"\s*[+-]?\d+(\.0*)?\s*", value) is not None
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+
+
+_TYPES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
+    **dict.fromkeys(
+        ("topic_id", "request_id", "narrative", "type", "description", "run_desc"),
+        ("text", lambda value: isinstance(value, str)),
+    ),
+    "narrative_id": (
+        "text or a whole number",
+        lambda v: isinstance(v, str) or (_whole(v) and not isinstance(v, bool)),
+    ),
+    **dict.fromkeys(("limit", "use_starter_kit"), ("a whole number", _whole)),
+    "task": (f"one of {', '.join(_TASKS)}", lambda value: value in _TASKS),
+    "collection_ids": (
+        "a list of text",
+        lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    ),
+    **dict.fromkeys(
+        ("creator", "extra", "evaldata"), ("an object", lambda value: isinstance(value, dict))
+    ),
+}
+"""Field of the metadata -> what it must be (autojudge-base, `ReportMetaData`)."""
+
+_NEVER_NULL: Final = ("topic_id", "creator", "extra")
+
+
+def _check_types(metadata: Mapping[str, Any]) -> None:
+    for name, (expected, fits) in _TYPES.items():
+        if name not in metadata or (metadata[name] is None and name not in _NEVER_NULL):
+            continue
+        if not fits(metadata[name]):
+            raise unlike(metadata[name], f"metadata.{name}", expected)
 
 
 def _sentence(value: Any, where: str) -> tuple[str | None, Any, str]:

@@ -81,6 +81,8 @@ class TrackRules:
         response_length: whether the answer says its own length.
         check_duplicate_citations: whether a sentence may cite a document once.
         references_required: whether `references` must be there though nothing of it is checked.
+        typed_metadata: whether metadata of another type than autojudge-base's is refused, such as
+            an integer as `topic_id` (`narrative_id` may be one).
         nuggets: format of the nugget banks that can be submitted; empty where there is none.
         source: where the rules come from.
     """
@@ -111,6 +113,7 @@ class TrackRules:
     response_length: bool = False
     check_duplicate_citations: bool = False
     references_required: bool = False
+    typed_metadata: bool = True
     nuggets: str = ""
     source: str = "pnyx"
 

@@ -114,25 +114,34 @@ def build_debates(
     if plan.web is not None:
         settings["fetch"] = fetch_settings(plan.web)
     started = now()
+    about = {
+        "format": "pnyx-debates",
+        "format_version": 1,
+        "pnyx": __version__,
+        "python": platform.python_version(),
+        "settings": settings,
+    }
+    if not (folder / _MANIFEST).exists():  # first: so that the folder is known again after a kill
+        _write_manifest(folder, {**about, "started": started})
     found, searched = _fetched(folder, sources, plan.web, search, on_progress)
     documents = _documents(sources, found)
     splits = split_topics(pages, plan.train, plan.seed)
     topics = judge_pairs(pages, splits, {one.id for one in documents}, plan.seed)
     _write(folder, topics, documents, sources, found)
     manifest = {
-        "format": "pnyx-debates",
-        "format_version": 1,
-        "pnyx": __version__,
-        "python": platform.python_version(),
-        "settings": settings,
+        **about,
         "counts": _counts(topics, documents, sources, found),
         "this_run": {"searches": searched.asked},
         "started": started,
         "finished": now(),
     }
+    _write_manifest(folder, manifest)
+    return BuiltDebates(folder, manifest)
+
+
+def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     with atomic_text(folder / _MANIFEST) as stream:
         stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
-    return BuiltDebates(folder, manifest)
 
 
 def _fetched(

@@ -8,9 +8,10 @@ from typing import Any, Literal, TypeAlias
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, Evidence, Qrel, Question, Side, judged_text
 
-__all__ = ["StanceChoice", "relevance_items"]
+__all__ = ["Negatives", "StanceChoice", "relevance_items"]
 
 StanceChoice: TypeAlias = Literal["none", "pro", "con", "both"]
+Negatives: TypeAlias = Literal["all", "other-side", "irrelevant"]
 
 
 def relevance_items(
@@ -18,6 +19,7 @@ def relevance_items(
     questions: Mapping[str, Question],
     documents: Mapping[str, Evidence],
     stance: StanceChoice = "none",
+    negatives: Negatives = "all",
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return a relevance item for each judged pair, its label in `value`, and what has no text.
 
@@ -26,8 +28,11 @@ def relevance_items(
         questions: id -> question.
         documents: id -> document.
         stance: `none` asks of each document once whether it helps with the question; it does where
-            any subtopic says so. `pro` and `con` ask whether it helps to argue that side, of the
-            side's documents and those without a side; `both` asks for the one and for the other.
+            any subtopic says so. `pro` and `con` ask whether it helps to argue that side; `both`
+            asks for the one and for the other.
+        negatives: what a side's documents are told from: those that are relevant to the
+            `other-side` alone, those without a side (`irrelevant`), or `all` of them. Where no
+            side is asked for, there are only the irrelevant ones.
 
     Raises:
         InputError: a pair is of a question that is not there.
@@ -36,11 +41,17 @@ def relevance_items(
     asked: tuple[Side | None, ...] = (None,)
     if stance != "none":
         asked = SIDES if stance == "both" else (stance,)
+    wanted = negatives if stance != "none" else "all"
     for q in qrels:
         for side in asked:
-            if side is None or q.subtopic == side or q.subtopic not in SIDES:
-                key = (q.topic_id, side, q.doc_id)
-                labels[key] = labels.get(key, False) or q.grade > 0
+            key = (q.topic_id, side, q.doc_id)
+            other = side is not None and q.subtopic in SIDES and q.subtopic != side
+            if other and q.grade <= 0:
+                continue
+            if not other and q.grade > 0:
+                labels[key] = True
+            elif wanted in ("all", "other-side" if other else "irrelevant"):
+                labels.setdefault(key, False)
     items, missing = [], []
     for (topic, side, document), value in labels.items():
         if topic not in questions:

@@ -7,7 +7,8 @@ which is vital. What they are good for: a first list for people to edit, with re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,27 @@ from pnyx.corpora.benchmarks.drafts import clean, words_of
 from pnyx.corpora.benchmarks.nugget_parts import md5_of
 from pnyx.drafts.drafting import Progress
 from pnyx.drafts.nuggets.creating import MOST_NUGGETS, DraftedBank, NuggetSource
-from pnyx.judge.passages import read_sentences
+from pnyx.errors import InputError, shorten
+from pnyx.judge.passages import read_sentences, tokens
 from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.records import Nugget, NuggetBank, NuggetReference, Question, judged_text
+from pnyx.records import (
+    Evidence,
+    Nugget,
+    NuggetBank,
+    NuggetReference,
+    Question,
+    judged_text,
+)
 
-__all__ = ["EXTRACTING", "SAME_FROM", "extract_banks"]
+__all__ = [
+    "EXTRACTING",
+    "SAME_FROM",
+    "extract_banks",
+    "hidden_claims",
+    "restored_claims",
+    "without_quotations",
+]
 
 SAME_FROM = 0.8
 """Cosine from which on two sentences count as one claim (docs/benchmarks/nuggets.md)."""
@@ -32,6 +48,10 @@ EXTRACTING = (
     f"of {SAME_FROM} or more as one; most documents first, then closest to the topic"
 )
 """The rule in words."""
+
+_HIDDEN = "a sentence of its documents, left out (no_text):"
+_IN_A_ROW = 8
+"""Words in a row of a document from which on a nugget quotes it: more than names and figures."""
 
 _WHOLE = re.compile(r"[^\W_a-z].*[.!。！]['\"”’)]*", re.DOTALL)
 """Begins with a capital, a number or a script without case, and ends as an assertion."""
@@ -114,3 +134,57 @@ def _grouped(
             documents.append(dict(where[sentences[place]]))
     order = sorted(range(len(kept)), key=lambda i: -len(documents[i]))
     return [(sentences[kept[i]], list(documents[i])) for i in order]
+
+
+# Restricted mode ----------------------------------------------------------------------------------
+
+
+def hidden_claims(bank: NuggetBank) -> NuggetBank:
+    """Return an extracted bank without its sentences: a claim's id, a hash of it, stands for it."""
+    hidden = (replace(one, text=f"{_HIDDEN} {one.id}") for one in bank.nuggets)
+    return replace(bank, nuggets=tuple(hidden))
+
+
+def restored_claims(bank: NuggetBank, documents: Mapping[str, Evidence | None]) -> NuggetBank:
+    """Return a bank with the sentences that `hidden_claims` left out, of these documents.
+
+    InputError: a sentence is in none of the documents that its claim names.
+    """
+    if not any(one.text.startswith(_HIDDEN) for one in bank.nuggets):
+        return bank
+    named = {r.doc_id for one in bank.nuggets for r in one.references}
+    texts = (documents.get(doc_id) for doc_id in sorted(named))
+    known = {md5_of(line): line for one in texts if one for line in _claims(judged_text(one))}
+    return replace(
+        bank, nuggets=tuple(_restored(one, bank.topic_id, known) for one in bank.nuggets)
+    )
+
+
+def _restored(nugget: Nugget, topic_id: str, known: Mapping[str, str]) -> Nugget:
+    if not nugget.text.startswith(_HIDDEN):
+        return nugget
+    if nugget.id not in known:
+        where = f"nugget {shorten(nugget.id, 40)!r} of topic {shorten(topic_id, 40)!r}"
+        raise InputError(f"{where}: its sentence was left out and is in none of the documents")
+    return replace(nugget, text=known[nugget.id])
+
+
+def without_quotations(drafted: DraftedBank, documents: Sequence[Evidence]) -> DraftedBank:
+    """Return a drafted bank without the nuggets that quote a document: eight words in a row."""
+    held = {run for one in documents for run in _in_a_row(judged_text(one))}
+    kept = tuple(
+        one
+        for one in drafted.bank.nuggets
+        if not any(
+            held & set(_in_a_row(text)) for text in (one.text, *(a.text for a in one.answers))
+        )
+    )
+    quoting = len(drafted.bank.nuggets) - len(kept)
+    problems = [f"{quoting} nuggets quote a document and are left out (no_text)"] if quoting else []
+    bank = replace(drafted.bank, nuggets=kept)
+    return replace(drafted, bank=bank, problems=(*drafted.problems, *problems))
+
+
+def _in_a_row(text: str) -> Iterator[tuple[str, ...]]:
+    words = tokens(text)
+    return (tuple(words[n : n + _IN_A_ROW]) for n in range(len(words) - _IN_A_ROW + 1))

@@ -5,12 +5,12 @@ Candidates are found by the embedder and confirmed by a judge, each way round.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pnyx.corpora.benchmarks.drafts import words_of
+from pnyx.corpora.text.segment import named_words
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
@@ -24,13 +24,13 @@ CANDIDATES_FROM, CLOSE_FROM = 0.7, 0.9
 """Cosine from which on a judge is asked whether two say the same; the second for the packaged one,
 which takes questions on one subject for the same (docs/benchmarks/nuggets.md)."""
 
-_WORD = re.compile(r"\w+")
-
 MERGING = (
     "nuggets, and answers to one question, are merged where they have the same words, or where "
     "each gives the other by the judge, with a probability of at least one half, into the first of "
-    "them in the order of the banks; a merged nugget is vital where at least half of those that "
-    "say so are, and its aggregator is that of the first that has one"
+    "them, banks in the order of team, run and content; answers are merged before questions; "
+    "questions of which one wants all answers and another any, or which both want all of "
+    "different answers, stay apart; a merged nugget is vital where at least half of those that say "
+    "so are"
 )
 """The rules in words."""
 
@@ -45,11 +45,12 @@ class MergedBanks:
     """What came of merging.
 
     Attributes:
-        banks: one for each topic, in the order in which the topics first come.
+        banks: one for each topic, in the order of their ids.
         report: a row for each pair of nuggets or answers that a judge was asked about, or that have
             the same words: `topic_id`, `what` (question, claim, answer), `first` and `second`
             (bank, id, text), `cosine`, `probabilities` (each way round; none for the same words),
-            and whether they are the `same`.
+            whether they are the `same`, and, of questions that ask the same and are not merged,
+            why they stay `apart`.
         given: nuggets of all banks.
         unscored: pairs of which the judge said nothing; they are not merged.
     """
@@ -58,6 +59,11 @@ class MergedBanks:
     report: list[dict[str, Any]]
     given: int
     unscored: int
+
+    @property
+    def apart(self) -> list[dict[str, Any]]:
+        """The rows of questions that ask the same and are not merged."""
+        return [row for row in self.report if "apart" in row]
 
 
 @dataclass
@@ -118,7 +124,7 @@ class _Merger:
                 near = one_kind and cosines[i, j] >= self.candidates_from
                 if near and self.cautious:
                     near = entries[first].kind != "question" and (
-                        _names(entries[first].text) == _names(entries[second].text)
+                        named_words(entries[first].text) == named_words(entries[second].text)
                     )
                 if near:
                     found[first, second] = min(1.0, round(float(cosines[i, j]), 6))
@@ -166,21 +172,15 @@ class _Merger:
         )
 
 
-def _names(text: str) -> frozenset[str]:
-    """Return the numbers of a text, and its words with a capital but for the first."""
-    words = _WORD.findall(text)
-    return frozenset(
-        word
-        for place, word in enumerate(words)
-        if any(c.isdigit() for c in word) or (place and word[:1].isupper())
-    )
-
-
 def _sure(answer: Answer) -> bool:
     """Whether an answer is yes, and at least as likely as not: merging loses a distinction."""
     if not isinstance(answer, Judged) or answer.value is not True:
         return False
     return answer.probability is None or answer.probability >= 0.5
+
+
+_Group = Sequence[tuple[str, Nugget]]
+"""Nuggets, each with the name of its bank, that say the same; the first one stays."""
 
 
 def merge_banks(
@@ -192,12 +192,12 @@ def merge_banks(
     cautious: bool = False,
     run_id: str = "",
 ) -> MergedBanks:
-    """Make one bank of all banks of each topic, by `MERGING`.
+    """Make one bank of all banks of each topic, by `MERGING`; their order does not matter.
 
     Banks keep their first one's title, team and fields; questions never merge with claims.
 
     Args:
-        banks: each with the name by which the report calls it, in order.
+        banks: each with the name by which the report calls it.
         judge: answers Support questions of the task `nugget`.
         embedder: finds the candidates; the packaged one by default.
         candidates_from: cosine from which on the judge is asked, in [-1, 1].
@@ -208,11 +208,17 @@ def merge_banks(
     """
     merger = _Merger(judge, embedder or load_encoder(), candidates_from, cautious)
     topics: dict[str, list[tuple[str, NuggetBank]]] = {}
-    for name, bank in banks:
+    for name, bank in sorted(banks, key=_place):
         topics.setdefault(bank.topic_id, []).append((name, bank))
     merged = [_merged(merger, topic, some, run_id) for topic, some in topics.items()]
     given = sum(len(bank.nuggets) for some in topics.values() for _, bank in some)
     return MergedBanks(merged, merger.report, given, merger.unscored)
+
+
+def _place(named: tuple[str, NuggetBank]) -> tuple[str, ...]:
+    """Return what banks are sorted by, so that the order of files does not matter."""
+    name, bank = named
+    return bank.topic_id, bank.team_id, bank.run_id, repr(bank), name
 
 
 def _merged(
@@ -223,12 +229,15 @@ def _merged(
         _Entry(name, one.id, one.text, kind="claim" if one.is_claim else "question")
         for name, one in nuggets
     ]
-    groups = merger.groups(topic, entries)
-    united = [_united(merger, topic, [nuggets[place] for place in group]) for group in groups]
+    united: list[tuple[int, Nugget]] = []
+    for group in merger.groups(topic, entries):
+        found = _united(merger, topic, [nuggets[place] for place in group])
+        united += [(group[some[0]], one) for some, one in found]
+    united.sort(key=lambda placed: placed[0])
     first = banks[0][1]
     return replace(
         first,
-        nuggets=tuple(_with_own_ids(united)),
+        nuggets=tuple(_with_own_ids([one for _, one in united])),
         title=next((bank.title for _, bank in banks if bank.title), ""),
         run_id=run_id or first.run_id,
     )
@@ -248,22 +257,73 @@ def _with_own_ids(nuggets: Sequence[Nugget]) -> list[Nugget]:
     return kept
 
 
-def _united(merger: _Merger, topic: str, group: Sequence[tuple[str, Nugget]]) -> Nugget:
-    """Return one nugget of those that say the same; a single one stays as it is."""
+def _united(merger: _Merger, topic: str, group: _Group) -> list[tuple[list[int], Nugget]]:
+    """Return what becomes of nuggets that say the same: places in the group -> one nugget.
+
+    That is one for all of them, unless their aggregators forbid it.
+    """
     if len(group) == 1:
-        return group[0][1]
-    first = group[0][1]
-    others = [one for _, one in group[1:]]
+        return [([0], group[0][1])]
+    answers = _Answers.of(merger, topic, group)
+    found: list[list[int]] = []
+    for place in range(len(group)):
+        why = ""
+        for some in found:
+            problem = _conflict([group[one][1] for one in [*some, place]], answers, [*some, place])
+            if not problem:
+                some.append(place)
+                break
+            why = why or problem
+        else:
+            found.append([place])
+            if why:
+                _keep_apart(merger, topic, group, place, why)
+    return [(some, _one(group, some, answers)) for some in found]
+
+
+def _keep_apart(merger: _Merger, topic: str, group: _Group, place: int, why: str) -> None:
+    """Say in the row of the pair that would have been merged why it is not."""
+    rows = [{"bank": name, "id": one.id, "text": one.text} for name, one in group]
+    for row in merger.report:
+        pair = row["same"] and row["topic_id"] == topic and row["second"] == rows[place]
+        if pair and row["first"] in rows[:place]:
+            row["apart"] = why
+            return
+
+
+def _conflict(nuggets: Sequence[Nugget], answers: _Answers, places: Sequence[int]) -> str:
+    """Return why questions that ask the same cannot be one; empty where they can.
+
+    A union would ask for less than an AND, or for more than any bank does.
+    """
+    several = [one for one in nuggets if len(one.answers) > 1 or (one.answers and one.aggregator)]
+    kinds = {"OR" if one.aggregator in ("", "Default") else one.aggregator for one in several}
+    given = [answers.classes[place] for place in places]
+    if len(kinds) > 1 and len(set().union(*given)) > 1:
+        return " and ".join(sorted(kinds))
+    if "AND" in kinds and not max(given, key=len).issuperset(set().union(*given)):
+        return "AND of different answers"
+    return ""
+
+
+def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
+    """Return one nugget of some of a group; a single one stays as it is."""
+    first = group[places[0]][1]
+    if len(places) == 1:
+        return first
+    some = [group[place] for place in places]
+    nuggets = [one for _, one in some]
+    stated = [(bool(one.answers), one.aggregator) for one in nuggets if one.aggregator]
     lost = [
-        {"bank": bank, "id": one.id, "text": one.text, **_beside(one)} for bank, one in group[1:]
+        {"bank": bank, "id": one.id, "text": one.text, **_beside(one)} for bank, one in some[1:]
     ]
     return replace(
         first,
-        answers=_united_answers(merger, topic, group),
-        references=_references([first, *others]),
-        sub_nuggets=tuple(_with_own_ids([p for _, one in group for p in one.sub_nuggets])),
-        importance=_importance([first, *others]),
-        aggregator=next((one.aggregator for _, one in group if one.aggregator), ""),
+        answers=answers.united(places),
+        references=_references(nuggets),
+        sub_nuggets=tuple(_with_own_ids([p for one in nuggets for p in one.sub_nuggets])),
+        importance=_importance(nuggets),
+        aggregator=next((a for _, a in sorted(stated, key=lambda one: not one[0])), ""),
         extra={**first.extra, "merged": [*first.extra.get("merged", ()), *lost]},
     )
 
@@ -276,33 +336,55 @@ def _beside(nugget: Nugget) -> dict[str, Any]:
     )
 
 
-def _united_answers(
-    merger: _Merger, topic: str, group: Sequence[tuple[str, Nugget]]
-) -> tuple[NuggetAnswer, ...]:
-    answers = [
-        (name, one.id, place, answer)
-        for name, one in group
-        for place, answer in enumerate(one.answers)
-    ]
-    question = group[0][1].text
-    entries = [
-        _Entry(name, f"{nugget}/{place}", answer.text, question, "answer")
-        for name, nugget, place, answer in answers
-    ]
-    found = []
-    for some in merger.groups(topic, entries):
-        parts = [answers[place][3] for place in some]
-        extra = {key: value for one in reversed(parts) for key, value in one.extra.items()}
-        lost = [
-            {"bank": entries[place].bank, "id": entries[place].id, "text": one.text}
-            | ({"extra": dict(one.extra)} if one.extra else {})
-            for place, one in zip(some[1:], parts[1:], strict=True)
-            if one.text != parts[0].text or any(extra[k] != v for k, v in one.extra.items())
+@dataclass(frozen=True)
+class _Answers:
+    """The answers of nuggets that ask the same.
+
+    Attributes:
+        given: each with its entry, and the place of its nugget in the group.
+        same: groups of them that say the same, by their places in `given`.
+        classes: place of a nugget -> which of `same` its answers are in.
+    """
+
+    given: list[tuple[_Entry, int, NuggetAnswer]]
+    same: list[list[int]]
+    classes: list[frozenset[int]]
+
+    @classmethod
+    def of(cls, merger: _Merger, topic: str, group: _Group) -> _Answers:
+        """Find out which answers say the same."""
+        question = group[0][1].text
+        given = [
+            (_Entry(name, f"{one.id}/{n}", answer.text, question, "answer"), place, answer)
+            for place, (name, one) in enumerate(group)
+            for n, answer in enumerate(one.answers)
         ]
-        if lost:
-            extra["merged"] = [*extra.get("merged", ()), *lost]
-        found.append(replace(parts[0], references=_references(parts), extra=extra))
-    return tuple(found)
+        same = merger.groups(topic, [entry for entry, _, _ in given])
+        classes: list[set[int]] = [set() for _ in group]
+        for number, some in enumerate(same):
+            for answer in some:
+                classes[given[answer][1]].add(number)
+        return cls(given, same, [frozenset(one) for one in classes])
+
+    def united(self, places: Sequence[int]) -> tuple[NuggetAnswer, ...]:
+        """Return the answers of some nuggets, each once."""
+        found = []
+        for some in self.same:
+            kept = [self.given[one] for one in some if self.given[one][1] in places]
+            if not kept:
+                continue
+            parts = [answer for _, _, answer in kept]
+            extra = {key: value for one in reversed(parts) for key, value in one.extra.items()}
+            lost = [
+                {"bank": entry.bank, "id": entry.id, "text": one.text}
+                | ({"extra": dict(one.extra)} if one.extra else {})
+                for entry, _, one in kept[1:]
+                if one.text != parts[0].text or any(extra[k] != v for k, v in one.extra.items())
+            ]
+            if lost:
+                extra["merged"] = [*extra.get("merged", ()), *lost]
+            found.append(replace(parts[0], references=_references(parts), extra=extra))
+        return tuple(found)
 
 
 def _references(parts: Sequence[Nugget | NuggetAnswer]) -> tuple[NuggetReference, ...]:

@@ -15,7 +15,7 @@ from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored
 
 if TYPE_CHECKING:
-    from pnyx.judge.questions import JudgeQuestion, Rating
+    from pnyx.judge.questions import JudgeQuestion, Ranking, Rating
 
 __all__ = [
     "How",
@@ -27,6 +27,7 @@ __all__ = [
     "count_verdicts",
     "most_frequent",
     "provenance_of",
+    "ranks_of",
     "self_agreement",
 ]
 
@@ -49,7 +50,8 @@ def combine(
       enough votes is None in the list, with its reason in `notes["dimensions"]`.
     - Preference: the majority, in which "tie" is a vote like others. As many for a as for b, and
       for nothing else more, is a "tie".
-    - Ranking: by mean rank (Borda); texts of equal mean rank in the order of the first vote.
+    - Ranking: by mean rank (Borda); texts of equal mean rank in the order of the first vote. What a
+      vote leaves out has the mean of the ranks that are left; what all do is unranked.
 
     Any other even split is `Unscored("tie: ...")`. But for equal mean ranks and the explanation
     shown, the order of the answers does not matter. A kind that is counted in one way takes it
@@ -183,23 +185,32 @@ def count_preferences(
 
 
 def count_orders(
-    _: Any, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
+    question: Ranking, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
 ) -> Answer:
     """Order by mean rank, equal ones as the first order has them; see `combine`."""
     if isinstance(scored := _scored(answers, provenance, notes), Unscored):
         return scored
     orders: list[Any] = [a.value for a in scored]
-    ranks: Counter[int] = Counter()
-    for order in orders:
-        for rank, position in enumerate(order):
-            ranks[position] += rank
-    mean = sorted(orders[0], key=ranks.__getitem__)
-    places = {position: place for place, position in enumerate(mean)}
+    texts = len(question.texts)
+    table = [ranks_of(order, texts) for order in orders]
+    ranks = [math.fsum(column) for column in zip(*table, strict=True)]
+    named = list(dict.fromkeys(position for order in orders for position in order))
+    mean = sorted(named, key=ranks.__getitem__)
+    if len(mean) < texts:
+        notes["missing"] = [position for position in range(texts) if position not in mean]
+    places = ranks_of(mean, texts)
     apart = [  # Spearman's footrule
-        sum(abs(place - places[position]) for place, position in enumerate(order))
-        for order in orders
+        sum(abs(rank - place) for rank, place in zip(row, places, strict=True)) for row in table
     ]
     return Judged(mean, provenance, notes=notes, **_words(scored, apart))
+
+
+def ranks_of(order: Sequence[int], texts: int) -> list[float]:
+    """Return the 0-based rank of each text by an order of positions; those left out are tied."""
+    ranks = [(len(order) + texts - 1) / 2] * texts
+    for rank, position in enumerate(order):
+        ranks[position] = float(rank)
+    return ranks
 
 
 def _words(scored: Sequence[Judged], distances: Sequence[float | None]) -> dict[str, Any]:

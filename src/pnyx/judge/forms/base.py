@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -102,13 +104,30 @@ class Form:
         return self.listed in prompt.inputs
 
 
+_TOLD_APART = 100
+"""As many samples as may be asked for."""
+
+
 def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]:
-    """Return (original position, item) in the order of a sample; sample 0 keeps the order."""
+    """Return (original position, item) in the order of a sample; sample 0 keeps the order.
+
+    Of the samples up to 100, no two have the same order before each order was had.
+    """
     pairs = list(enumerate(items))
-    if sample:
-        seed = hashlib.sha256(f"{sample}\n{salt}".encode("utf-8", "replace")).digest()
-        random.Random(seed).shuffle(pairs)
-    return pairs
+    alike = [items.index(item) for item in items]  # equal items in another order look the same
+    repeats = math.prod(math.factorial(count) for count in Counter(alike).values())
+    orders = math.factorial(len(items)) // repeats
+    seen = {tuple(alike)}
+    shown = pairs
+    for number in range(1 if sample <= _TOLD_APART else sample, sample + 1):
+        seen = set() if len(seen) == orders else seen
+        seed = hashlib.sha256(f"{number}\n{salt}".encode("utf-8", "replace")).digest()
+        drawn, shown = random.Random(seed), list(pairs)
+        drawn.shuffle(shown)
+        while tuple(alike[place] for place, _ in shown) in seen:
+            drawn.shuffle(shown)
+        seen.add(tuple(alike[place] for place, _ in shown))
+    return shown
 
 
 def by_name(given: Mapping[str, T]) -> dict[str, T]:

@@ -144,7 +144,10 @@ class RankingForm(Form):
     def read(
         self, prompt: Prompt, questions: Sequence[Ranking], sample: int, text: str
     ) -> list[Reading | None]:
-        """See `Form.read`; missing, repeated and invented numbers are noted, never fatal."""
+        """See `Form.read`; missing, repeated and invented numbers are noted, never fatal.
+
+        Only what the reply names is put in order.
+        """
         (question,) = questions
         given: Any = validated(_order(), text)
         shown = reordered(question.texts, sample, question.query)
@@ -162,7 +165,7 @@ class RankingForm(Form):
         missing = [i for i in range(len(question.texts)) if i not in order]
         found = {"missing": missing, "repeated": repeated, "invented": invented}
         notes = {name: what for name, what in found.items() if what}
-        return [Reading(value=[*order, *missing], notes=notes)]
+        return [Reading(value=order, notes=notes)]
 
 
 @cache

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from pnyx.judge.passages import tokens
 from pnyx.records import NuggetAnswer
 
-__all__ = ["ANSWER_RULE", "gives", "plain_words", "repeats"]
+__all__ = ["ANSWER_RULE", "gives", "plain_words", "repeats", "share_held"]
 
 ANSWER_RULE = (
     "a sentence gives an answer if it holds the answer's words in a row and cites a document that "
@@ -36,3 +37,14 @@ def repeats(sentence: str, others: Sequence[str]) -> bool:
     """Tell whether a sentence has the same words as another, in the same order."""
     words = plain_words(sentence)
     return bool(words) and any(plain_words(other) == words for other in others)
+
+
+def share_held(text: str, whole: str) -> float | None:
+    """Return the share of a text's words that another has, too; None if it is a part of it.
+
+    Case, punctuation and white space do not count.
+    """
+    words, others = tokens(text), tokens(whole)
+    if not words or f" {' '.join(words)} " in f" {' '.join(others)} ":
+        return None
+    return (Counter(words) & Counter(others)).total() / len(words)

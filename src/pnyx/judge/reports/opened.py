@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,9 +10,11 @@ from pnyx.errors import shorten
 from pnyx.judge.answers import Answer
 from pnyx.judge.questions import Support
 from pnyx.judge.reports.asking import ask_answers
+from pnyx.judge.reports.matching import plain_words, share_held
 from pnyx.judge.reports.opened_sentence import OpenSentence, RelevantDocument
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import (
+    COLLECTION,
     Finding,
     JudgedAnswer,
     JudgedNugget,
@@ -29,10 +31,21 @@ was said before."""
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Where documents' texts and relevance come from, beside the responses and the bank."""
+    """Where documents' texts and relevance come from, beside the responses and the bank.
+
+    Once there is a collection, its texts alone are judged: a text that a response embeds may be of
+    its own making.
+    """
 
     documents: Callable[[str], Evidence | None] | None = None
     qrels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+_UNKNOWN = "unknown: the collection holds no document of this id"
+
+
+def _lacking(why: str) -> Finding:
+    return Finding(None, "lookup", f"no text: {why}")
 
 
 class OpenTopic:
@@ -59,6 +72,7 @@ class OpenTopic:
         self.unanswerable = [one for one in self.bank.nuggets if one.unanswerable]
         self._documents: dict[tuple[str, str], RelevantDocument] = {}
         self._first: dict[str, str] = {}
+        self.texts: dict[str, set[str]] = {}
         self.missing = [run for run, one in responses.items() if one is None]
         self.reports = {
             run: OpenReport(self, one) for run, one in responses.items() if one is not None
@@ -68,6 +82,7 @@ class OpenTopic:
         """Return what is known of a cited document: its text, and whether it is relevant."""
         text, lacks = self._text(response, doc_id)
         key = doc_id, text
+        self.texts.setdefault(doc_id, set()).add(text)
         if key not in self._documents:
             own = self._first.setdefault(doc_id, text) == text
             prefix = f"{self.id}/relevant/{doc_id}"
@@ -77,17 +92,25 @@ class OpenTopic:
             self._documents[key] = document
         return self._documents[key]
 
-    def _text(self, response: Response, doc_id: str) -> tuple[str, str]:
-        embedded = response.documents.get(doc_id)
-        if embedded is not None and embedded.text.strip():
-            return judged_text(embedded), ""
+    def _text(self, response: Response, doc_id: str) -> tuple[str, Finding | None]:
+        """Return the text of a cited document that is judged, and what is found where it has none.
+
+        A collection that is given has the last word, also on which documents there are.
+        """
         if self.material.documents is None:
-            return "", "no text: the response embeds none, and no collection is given"
+            embedded = response.documents.get(doc_id)
+            if embedded is not None and embedded.text.strip():
+                return judged_text(embedded), None
+            return "", _lacking("the response embeds none, and no collection is given")
         found = self.material.documents(doc_id)
-        if found is None:
-            return "", "no text: the document is not in the collection"
-        text = judged_text(found)
-        return (text, "") if text.strip() else ("", "no text: that of the document is empty")
+        if found is not None:
+            text = judged_text(found)
+            return (text, None) if text.strip() else ("", _lacking("that of the document is empty"))
+        if doc_id in self.attesting or doc_id in self.material.qrels.get(self.id, {}):
+            named = "the collection does not hold the document, which the bank or the qrels name"
+            return "", _lacking(named)
+        value = False if self.plan.unknown_documents == "no" else None
+        return "", Finding(value, COLLECTION, _UNKNOWN)
 
     def _looked_up(self, doc_id: str, document: RelevantDocument) -> Finding | None:
         """Return whether a document is relevant, if that needs no judge."""
@@ -97,13 +120,13 @@ class OpenTopic:
         grade = self.material.qrels.get(self.id, {}).get(doc_id)
         if grade is not None:
             return Finding(grade >= self.plan.min_grade, "lookup", f"grade {grade} in the qrels")
+        if document.made_up:
+            return document.lacks
         if not self.has_bank:
             return Finding(None, "lookup", "bank: there is none for the topic")
         if not self.answerable:
             return Finding(None, "lookup", "bank: no nugget has an answer")
-        if not document.text:
-            return Finding(None, "lookup", document.lacks)
-        return None
+        return document.lacks
 
     def questions(self, stage: int) -> Iterator[Support]:
         """Yield what is to be asked at a stage, given the answers to the former ones."""
@@ -159,7 +182,19 @@ class OpenReport:
             tuple(map(self._nugget, topic.bank.nuggets)),
             tuple(topic.attesting),
             notes=tuple(self._notes()),
+            differing=tuple(self._differing()),
         )
+
+    def _differing(self) -> Iterator[tuple[str, float]]:
+        """Yield the documents to which the report gives another text than the collection."""
+        if self.topic.material.documents is None:
+            return
+        cited = {d.doc_id: d.text for one in self.sentences for d in one.documents if d.text}
+        for doc_id, text in cited.items():
+            embedded = self.response.documents.get(doc_id)
+            share = None if embedded is None else share_held(embedded.text, text)
+            if share is not None:
+                yield doc_id, round(share, 4)
 
     def _nugget(self, nugget: Nugget) -> JudgedNugget:
         answers = (self._answer((nugget.id, n), a.text) for n, a in enumerate(nugget.expected))
@@ -186,9 +221,26 @@ class OpenReport:
             yield "no nugget bank for the topic"
         if blank := sum(one.blank for one in self.sentences):
             yield f"{blank} of {len(self.sentences)} sentences have no words"
-        lacks = {d.doc_id: d.lacks for one in self.sentences for d in one.documents if d.lacks}
+        said = [plain_words(one.text) for one in self.sentences if not one.blank]
+        if repeated := len(said) - len(set(said)):
+            yield f"{repeated} sentences have the same words as an earlier one"
+        lacks = {d.doc_id: d.lacks.why for one in self.sentences for d in one.documents if d.lacks}
         for reason in dict.fromkeys(lacks.values()):
             named = [doc_id for doc_id, why in lacks.items() if why == reason]
-            shown = ", ".join(shorten(one, 40) for one in named[:3])
-            more = ", ..." if len(named) > 3 else ""
-            yield f"{len(named)} cited documents: {reason} ({shown}{more})"
+            yield f"{len(named)} cited documents: {reason} ({_first_of(named)})"
+        if differing := [f"{doc_id}: {share:.0%}" for doc_id, share in self._differing()]:
+            yield (
+                f"{len(differing)} cited documents: the report embeds another text than the "
+                f"collection's, which is judged (words in common: {_first_of(differing)})"
+            )
+        cited = dict.fromkeys(d.doc_id for one in self.sentences for d in one.documents if d.text)
+        if several := [one for one in cited if len(self.topic.texts[one]) > 1]:
+            yield (
+                f"{len(several)} cited documents: runs embed different texts of the document, and "
+                f"no collection says which is right ({_first_of(several)})"
+            )
+
+
+def _first_of(names: Sequence[str]) -> str:
+    """Return the first few of some names."""
+    return ", ".join(shorten(one, 40) for one in names[:3]) + (", ..." if len(names) > 3 else "")

@@ -17,6 +17,7 @@ from pnyx.judge.reports.asking import (
 )
 from pnyx.judge.reports.matching import ANSWER_RULE, gives, plain_words, repeats
 from pnyx.judge.reports.records import (
+    COLLECTION,
     Finding,
     JudgedCitation,
     JudgedSentence,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Gathered", "OpenSentence", "RelevantDocument"]
 
-_BLANK = "blank: the sentence has no words"
+_BLANK = "the sentence has no words: it says nothing"
 
 Pair = tuple[str, int]
 """A nugget's id, and the position of an answer."""
@@ -75,15 +76,20 @@ def _finding_of(answer: Answer, id_: str = "") -> Finding:
 
 
 class RelevantDocument:
-    """A cited document: its text, or what lacks for it, and whether it is relevant.
+    """A cited document: its text, or what is found as it has none, and whether it is relevant.
 
     `settled` is what needs no judge; None until `take` has received a judge's answers.
     """
 
-    def __init__(self, doc_id: str, text: str, lacks: str, prefix: str) -> None:
+    def __init__(self, doc_id: str, text: str, lacks: Finding | None, prefix: str) -> None:
         self.doc_id, self.text, self.lacks, self.prefix = doc_id, text, lacks, prefix
         self.settled: Finding | None = None
         self._gathered = Gathered(prefix)
+
+    @property
+    def made_up(self) -> bool:
+        """Whether its citation is a no, as the collection holds no document of this id."""
+        return self.lacks is not None and self.lacks.value is False
 
     def take(self, question: Support, answer: Answer) -> None:
         """Receive whether it gives an answer of the bank."""
@@ -129,7 +135,8 @@ class OpenSentence:
         if self.documents:
             yield from (self._attested, self._answered)[stage - 1]() if stage else ()
         elif self.blank:
-            self._findings["negative"] = Finding(None, "rule", _BLANK)
+            self._findings["negative"] = Finding(False, "rule", _BLANK)
+            self._findings["needs_citation"] = Finding(False, "rule", _BLANK)
         else:
             yield from (self._negative, self._follows, self._last)[stage]()
 
@@ -137,12 +144,15 @@ class OpenSentence:
 
     def _attested(self) -> Iterator[Support]:
         for one in self.documents:
-            if one.relevant.value is False and self._plan.attest == "relevant":
+            if one.lacks is not None and one.lacks.by == COLLECTION:
+                self._attests[one.doc_id] = one.lacks
+            elif one.relevant.value is False and self._plan.attest == "relevant":
                 why = "not asked, for the document is not relevant"
                 self._attests[one.doc_id] = Finding(False, "rule", why)
-            elif self.blank or not one.text:
-                why = _BLANK if self.blank else one.lacks
-                self._attests[one.doc_id] = Finding(None, "rule", why)
+            elif self.blank:
+                self._attests[one.doc_id] = Finding(False, "rule", _BLANK)
+            elif one.lacks is not None:
+                self._attests[one.doc_id] = one.lacks
             else:
                 yield ask_attests(self._prefix, one.text, self.text, one.doc_id, **self._where)
 
@@ -160,7 +170,12 @@ class OpenSentence:
             return False
         if self._plan.credit == "attested":
             return credited(self._citations)
-        return self._plan.credit == "any" or bool(self.documents)
+        return self._plan.credit == "any" or self._cites
+
+    @property
+    def _cites(self) -> bool:
+        """Whether it cites a document that is not made up."""
+        return any(not one.made_up for one in self.documents)
 
     def _answered(self) -> Iterator[Support]:
         if self._credit is False or not self._topic.answerable:
@@ -216,7 +231,7 @@ class OpenSentence:
         needs = self._findings.get("needs_citation")
         if needs is not None and (needs.value or (needs.value is None and self._plan.every)):
             sentences = self._report.sentences[: self._place]
-            earlier = [one.text for one in sentences if one.documents and not one.blank]
+            earlier = [one.text for one in sentences if one._cites and not one.blank]
             if not earlier:
                 why = "nothing is cited before it"
                 self._findings["said_before"] = Finding(False, "rule", why)

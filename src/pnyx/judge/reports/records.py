@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from pnyx.restricted import hides_text, textless
 
 __all__ = [
+    "COLLECTION",
     "NODES",
     "NO_TEXT",
     "OUTCOMES",
@@ -29,7 +30,8 @@ __all__ = [
     "report_of_row",
 ]
 _NAMED = frozenset(
-    "relevant answers unscored_answers by path outcome about importance aggregator".split()
+    "relevant answers unscored_answers by path outcome about importance aggregator "
+    "differing".split()
 )
 """Fields that hold names or choices."""
 
@@ -45,6 +47,12 @@ need a citation; was it said and cited before?
 
 NODES: tuple[Node, ...] = get_args(Node)
 
+COLLECTION = "collection"
+"""Who told of a citation that its document is unknown: the collection holds none of its id."""
+
+RULE = "rule"
+"""Who told what needs no judge."""
+
 Outcome: TypeAlias = Literal["reward", "penalty", "neutral", "unscored"]
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -59,7 +67,8 @@ class Finding:
 
     Attributes:
         value: None where it is unscored.
-        by: who told it: the judge's name, `lookup` for the nugget bank, `rule` for a stated rule.
+        by: who told it: the judge's name, `lookup` for the nugget bank, `rule` for a stated rule,
+            `collection` where it holds no document of a cited id.
         why: the reason given, or the reason why it is unscored.
         probability: of yes, in [0, 1]; None where there is none.
         id: of the lines in `answers.jsonl` that it rests on: theirs, or what theirs begin with, up
@@ -80,6 +89,11 @@ class JudgedCitation:
     doc_id: str
     relevant: Finding
     attests: Finding
+
+    @property
+    def unknown(self) -> bool:
+        """Whether a collection was given that does not hold the document."""
+        return self.attests.by == COLLECTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +129,18 @@ class JudgedSentence:
     answers: tuple[tuple[str, int], ...] = ()
     steps: tuple[Step, ...] = ()
     unscored_answers: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def blank(self) -> bool:
+        """Whether it has neither words nor citations; told by findings, as its text may lack."""
+        negative = self.findings.get("negative")
+        needs = self.findings.get("needs_citation")
+        return (
+            not self.citations
+            and negative is not None
+            and needs is not None
+            and (negative.by, needs.by, needs.value) == (RULE, RULE, False)
+        )
 
     @property
     def attested(self) -> bool | None:
@@ -166,7 +192,9 @@ class JudgedReport:
     """A report of one run on one topic, judged.
 
     `relevant` are the documents that attest an answer of the bank, for citation recall. `missing`
-    says that the run has no report on this topic; it then has no sentences.
+    says that the run has no report on this topic; it then has no sentences. `differing` are the
+    cited documents to which the report gives another text than the collection, each with the share
+    of the words of that text which the collection's holds, too, in [0, 1].
     """
 
     topic_id: str
@@ -176,6 +204,12 @@ class JudgedReport:
     relevant: tuple[str, ...] = ()
     missing: bool = False
     notes: tuple[str, ...] = ()
+    differing: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether it is there and says nothing: it has no sentence with words or citations."""
+        return not self.missing and all(one.blank for one in self.sentences)
 
     def row(self) -> dict[str, Any]:
         """Return it as an object of JSON; in restricted mode, with the note `no_text`, no texts."""
@@ -204,6 +238,7 @@ def report_of_row(row: Mapping[str, Any]) -> JudgedReport:
             "nuggets": tuple(map(_nugget, row["nuggets"])),
             "relevant": tuple(row["relevant"]),
             "notes": tuple(row["notes"]),
+            "differing": tuple((doc_id, share) for doc_id, share in row.get("differing", ())),
         }
     )
 

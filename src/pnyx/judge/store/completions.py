@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pnyx.judge.store.store import Store, request_key
+from pnyx.judge.store.store import CLAIM_SECONDS, Store, claimant, request_key
 from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, CountsTokens, Reply
 from pnyx.models.http.flow import wanted
 
@@ -23,6 +23,14 @@ STOPS_ALL = ("budget", "not_in_store")
 
 _NO_ROOM = ("too_long", "rejected", "not_in_store")
 """Failures of a second try that leave the first reply standing."""
+
+
+def _waits() -> Iterator[float]:
+    """Yield how long to wait until it is looked again whether another process has the answer."""
+    seconds = 0.02
+    while True:
+        yield seconds
+        seconds = min(0.5, seconds * 1.5)
 
 
 @dataclass(slots=True)
@@ -59,6 +67,7 @@ class _Running:
 
     def __init__(self) -> None:
         self.uses = 0
+        self.owner = claimant()
         self.flights: dict[str, _Flight] = {}
 
 
@@ -117,7 +126,8 @@ class StoredModel:
     async def complete(self, request: ChatRequest) -> Reply | CallFailed:
         """Return the stored reply, or ask, commit the reply to the store, and return it.
 
-        Of a failure only the reason is kept: the request is asked again next time.
+        Of a failure only the reason is kept: the request is asked again next time. What another
+        process is asking is waited for.
 
         Raises:
             ModelError: the endpoint cannot be used at all.
@@ -125,21 +135,27 @@ class StoredModel:
         key = self.key(request)
         if self.offline:
             return self._from_store(key, request)
+        import anyio
+
         check = wanted()
         async with self._running() as running:
-            while True:
+            for wait in _waits():
                 stored = self.store.get(key)
                 if stored is not None:
                     self.counts.from_store += 1
                     return stored.reply
                 flight = running.flights.get(key)
-                if flight is None:
-                    check()
+                if flight is not None:
+                    await flight.landed.wait()
+                    if flight.outcome is not None:
+                        self.counts.shared += 1
+                        return flight.outcome
+                    continue
+                check()
+                if self.store.claim(key, running.owner):
                     return await self._ask(running, key, request)
-                await flight.landed.wait()
-                if flight.outcome is not None:
-                    self.counts.shared += 1
-                    return flight.outcome
+                await anyio.sleep(wait)
+        raise AssertionError  # the waits do not end
 
     async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
         """Return how many tokens each text has by the model's own tokenizer; None: not known."""
@@ -186,9 +202,15 @@ class StoredModel:
             self.store.put(key, self.endpoint.model, request, reply)
 
         try:
+            stored = self.store.get(key)  # another process may just have answered it
+            if stored is not None:
+                self.counts.from_store += 1
+                flight.outcome = stored.reply
+                return stored.reply
             # In the loop's own thread on purpose: a commit takes a fraction of a millisecond, and
             # nothing can come between the reply's last byte and its being kept.
-            outcome = await self.endpoint.complete(request, keep)
+            async with self._claimed(running, key):
+                outcome = await self.endpoint.complete(request, keep)
             if isinstance(outcome, CallFailed) and not outcome.reason.startswith("budget"):
                 self.store.put_failure(key, self.endpoint.model, outcome.reason)
             self.counts.add(outcome)
@@ -197,6 +219,28 @@ class StoredModel:
         finally:
             del running.flights[key]
             flight.landed.set()
+            self.store.release(key, running.owner)
+
+    @contextlib.asynccontextmanager
+    async def _claimed(self, running: _Running, key: str) -> AsyncIterator[None]:
+        """Make a claim again and again; an exception of what is done meanwhile is raised alone."""
+        import anyio
+
+        async def renew() -> None:
+            while True:
+                await anyio.sleep(CLAIM_SECONDS / 3)
+                self.store.claim(key, running.owner)
+
+        failure: Exception | None = None
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(renew)
+            try:
+                yield
+            except Exception as error:
+                failure = error
+            tasks.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -196,6 +196,14 @@ MIGRATIONS: tuple[str | Callable[[Execute], None], ...] = (
     ) WITHOUT ROWID
     """,
     _add_checksums,
+    # Who is asking a question now, so that nobody else does. `expires` is in seconds since 1970.
+    """
+    CREATE TABLE claims (
+        key             TEXT PRIMARY KEY,
+        owner           TEXT NOT NULL,
+        expires         REAL NOT NULL
+    ) WITHOUT ROWID
+    """,
 )
 """Applied in order, each once; append, never edit. The number of the last is the file's version."""
 

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
+import secrets
 import sqlite3
+import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +46,16 @@ from pnyx.judge.store.schema import (
 )
 from pnyx.models.chat.types import ChatRequest, Reply
 
-__all__ = ["Outcome", "Store", "StoredReply", "StoredRow", "default_store_path", "request_key"]
+__all__ = [
+    "CLAIM_SECONDS",
+    "Outcome",
+    "Store",
+    "StoredReply",
+    "StoredRow",
+    "claimant",
+    "default_store_path",
+    "request_key",
+]
 
 Outcome = Literal["added", "present", "conflict"]
 """What became of a row: added; its reply was there; another reply to the same request stays."""
@@ -53,6 +66,14 @@ _MARKS = ", ".join("?" * (len(COLUMNS) + 1))
 _INTO = f"INTO replies ({', '.join(COLUMNS)}, checksum) VALUES ({_MARKS})"
 _INSERT, _REPLACE = f"INSERT OR IGNORE {_INTO}", f"INSERT OR REPLACE {_INTO}"
 _FAILURE = ", ".join((*FAILURE_COLUMNS, "checksum"))
+
+CLAIM_SECONDS = 30.0
+"""How long a claim holds of which its process, on another machine, says nothing more."""
+_CLAIM = (
+    "INSERT INTO claims VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE"
+    " SET owner = excluded.owner, expires = excluded.expires"
+    " WHERE owner = excluded.owner OR expires < ? OR owner = ?"
+)
 
 _ON_DAMAGE = "the next run asks it again; pnyx store gc --damaged deletes it"
 
@@ -65,6 +86,25 @@ def default_store_path() -> Path:
     home = os.environ.get("XDG_DATA_HOME")
     base = Path(home) if home and Path(home).is_absolute() else Path.home() / ".local" / "share"
     return base / "pnyx" / "judgements.sqlite"
+
+
+def claimant() -> str:
+    """Return a name for one who makes claims: the machine, the process and a number."""
+    return f"{platform.node()}/{os.getpid()}/{secrets.token_hex(8)}"
+
+
+def _is_dead(owner: str) -> bool:
+    """Whether the process that made a claim is known to have ended; of other machines it is not."""
+    machine, _, rest = owner.rpartition("/")[0].rpartition("/")
+    if machine != platform.node() or not rest.isdecimal() or sys.platform == "win32":
+        return False
+    try:
+        os.kill(int(rest), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +232,26 @@ class Store:
             return None
         rows = self.execute("SELECT * FROM failures WHERE key = ?", (key,))
         return str(rows[0][2]) if rows and self._checks(rows[0]) else None
+
+    def claim(self, key: str, owner: str) -> bool:
+        """Whether `owner` (`claimant()`) may ask a question now: nobody else is at it.
+
+        A claim holds until it is released, its process is dead, or `CLAIM_SECONDS` after it was
+        last made. Whoever has one may make it again.
+        """
+        with self._lock, self._errors():
+            values = (key, owner, time.time() + CLAIM_SECONDS)
+            if self._connection.execute(_CLAIM, (*values, time.time(), "")).rowcount == 1:
+                return True
+            held = self.execute("SELECT owner FROM claims WHERE key = ?", (key,))
+            if held and not _is_dead(held[0][0]):
+                return False
+            last = held[0][0] if held else ""
+            return self._connection.execute(_CLAIM, (*values, 0.0, last)).rowcount == 1
+
+    def release(self, key: str, owner: str) -> None:
+        """Give a claim back."""
+        self.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, owner))
 
     def put_row(self, row: StoredRow) -> Outcome:
         """Add a row as it is, its key unchecked; what is there already stays."""

@@ -21,10 +21,11 @@ from pnyx.measure.answers.registry import (
     SUMMARY_AVERAGE,
     DerivedMeasure,
     Measure,
+    Spread,
 )
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
 from pnyx.measure.core.ground_truth import Joined, Pair, join_labels
-from pnyx.measure.core.intervals import draw_weights, drawn_value
+from pnyx.measure.core.intervals import UNIT, Range, draw_weights
 from pnyx.measure.core.weighted import Floats, defined_mean, numbers, ratio
 
 __all__ = ["Agreement", "counts_of", "measure_agreement"]
@@ -84,7 +85,7 @@ class Agreement(Result):
     def row(self) -> dict[str, Any]:
         """Return the object of `measures.json` (docs/measures.md)."""
         clusters = {"clusters": self.clusters, "clustered_by": self.clustered_by}
-        interval = self.bootstrap.row("percentile cluster bootstrap", **clusters)
+        interval = self.bootstrap.row("cluster bootstrap", **clusters)
         found = {
             "task": self.joined.task,
             "judge": self.joined.judge,
@@ -167,6 +168,9 @@ def _columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
 # Cells: one measure over some of the pairs, with its bootstrap values --------------------------
 
 
+_UNIT = Spread()
+
+
 class _Cell:
     """A measure over the pairs at `places`, which stand for the clusters that it rests on."""
 
@@ -177,8 +181,11 @@ class _Cell:
         scored: int,
         places: Index,
         weighted: Callable[[Floats], Floats] | None = None,
+        *,
+        spread: Spread = _UNIT,
     ) -> None:
         self.value, self.asked, self.scored, self.places = value, asked, scored, places
+        self.spread = spread
         self._weighted, self._drawn = weighted, list[Floats]()
 
     @property
@@ -199,10 +206,13 @@ def _pooled(measure: Measure, gold: Floats, score: Floats, places: Index, asked:
         chosen = weights if len(places) == weights.shape[1] else weights[:, places]
         return measure.weighted(gold, score, chosen)
 
-    return _Cell(measure.value(gold, score), asked, len(places), places, weighted)
+    spread = measure.spread(gold, score)
+    return _Cell(measure.value(gold, score), asked, len(places), places, weighted, spread=spread)
 
 
-def _group_mean(values: Floats, firsts: Index, asked: int, scored: int) -> _Cell:
+def _group_mean(
+    values: Floats, firsts: Index, asked: int, scored: int, bounds: Range | None = UNIT
+) -> _Cell:
     """Return the mean of groups' defined values; `firsts` are pairs that weigh as their groups."""
     has = np.isfinite(values)
     known, places = values[has], firsts[has]
@@ -211,7 +221,8 @@ def _group_mean(values: Floats, firsts: Index, asked: int, scored: int) -> _Cell
         chosen = weights[:, places]
         return ratio(chosen @ known, chosen.sum(axis=1))
 
-    return _Cell(defined_mean(values), asked, scored, places, weighted)
+    spread = Spread(bounds)
+    return _Cell(defined_mean(values), asked, scored, places, weighted, spread=spread)
 
 
 class _Derived(_Cell):
@@ -221,7 +232,15 @@ class _Derived(_Cell):
         mean = float(measure.mean([numbers([part.value]) for part in parts])[0])
         least = min(parts, key=lambda part: (part.scored, part.asked))
         places = min((part.places for part in parts), key=len)
-        super().__init__(mean if np.isfinite(mean) else None, least.asked, least.scored, places)
+        bias = measure.bias({n: p.spread.bias for n, p in zip(measure.parts, parts, strict=True)})
+        super().__init__(
+            mean if np.isfinite(mean) else None,
+            least.asked,
+            least.scored,
+            places,
+            spread=Spread(units=min(filter(None, (p.spread.units for p in parts)), default=None),
+                          bias=bias),
+        )  # fmt: skip
         self._measure, self._parts = measure, parts
 
     @property
@@ -336,12 +355,20 @@ class _Agreeing:
 
     def _measured(self, cells: Mapping[str, _Cell], part: str = "") -> dict[str, Measured]:
         return {
-            name: self._with_interval(part + name, cell.value, cell.drawn, [cell], cell)
+            name: self._with_interval(
+                part + name, cell.value, cell.drawn, [cell], cell, cell.spread
+            )
             for name, cell in cells.items()
         }
 
     def _with_interval(
-        self, name: str, value: float | None, drawn: Floats, parts: Sequence[_Cell], base: _Cell
+        self,
+        name: str,
+        value: float | None,
+        drawn: Floats,
+        parts: Sequence[_Cell],
+        base: _Cell,
+        spread: Spread,
     ) -> Measured:
         clusters = min((len(set(self.clusters[c.places].tolist())) for c in parts), default=0)
         if value is None or clusters < 2 or len(drawn) == 0:
@@ -349,7 +376,8 @@ class _Agreeing:
         undefined = int(np.count_nonzero(~np.isfinite(drawn)))
         if undefined:
             self.undefined[name] = undefined
-        return drawn_value(value, drawn, base.scored, base.asked, self.bootstrap)
+        low, high = spread.interval(value, drawn, clusters, self.bootstrap)
+        return Measured(value, base.scored, base.asked, low, high)
 
     def _group_means(
         self, pooled: Mapping[str, _Cell], by_group: Mapping[str, Mapping[str, _Cell]]
@@ -359,7 +387,7 @@ class _Agreeing:
         means = {}
         for name, cell in pooled.items() if by_group else ():
             values = numbers([cells[name].value for cells in by_group.values()])
-            means[name] = _group_mean(values, firsts, cell.asked, cell.scored)
+            means[name] = _group_mean(values, firsts, cell.asked, cell.scored, cell.spread.bounds)
         return means
 
     def _aspects(
@@ -399,5 +427,6 @@ class _Agreeing:
             value = defined_mean(numbers([c.value for c in cells]))
             drawn = [c.drawn for c in cells if len(c.drawn)]
             mean = np.mean(drawn, axis=0) if drawn else np.empty(0)
-            means[name] = self._with_interval(f"{part}.{name}", value, mean, cells, cell)
+            spread = Spread(cell.spread.bounds)
+            means[name] = self._with_interval(f"{part}.{name}", value, mean, cells, cell, spread)
         return means

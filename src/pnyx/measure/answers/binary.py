@@ -77,6 +77,19 @@ def weighted_ece(gold: Floats, score: Floats, weights: Floats) -> Floats:
     return ratio(np.abs(weights @ gap).sum(axis=1), weights.sum(axis=1))
 
 
+def ece_bias(score: Floats) -> float:
+    """Return the expected ECE of a calibrated judge that states these probabilities.
+
+    In a bin of n the share of yes strays from the mean probability p by sqrt(p (1 - p) / n) without
+    any fault of the judge, and the mean of its absolute value is sqrt(2 / pi) of that.
+    """
+    counts: Floats = np.bincount(_bins(score), minlength=ECE_BINS).astype(np.float64)
+    means = ratio(np.bincount(_bins(score), score, ECE_BINS).astype(np.float64), counts)
+    held = counts > 0
+    stray = np.sqrt(2 / np.pi * means[held] * (1 - means[held]) * counts[held])
+    return float(stray.sum() / len(score))
+
+
 def _bins(score: Floats) -> npt.NDArray[np.intp]:
     return np.searchsorted(np.arange(1, ECE_BINS + 1) / ECE_BINS, score, side="left")
 

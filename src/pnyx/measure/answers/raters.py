@@ -29,7 +29,7 @@ from pnyx.measure.answers.correlation import weighted_kendall, weighted_spearman
 from pnyx.measure.answers.trials import numbered
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
 from pnyx.measure.core.ground_truth import Key, grade_of, majority
-from pnyx.measure.core.intervals import draw_weights, percentile_interval
+from pnyx.measure.core.intervals import SIGNED, UNIT, Range, draw_weights, interval_of
 from pnyx.measure.core.weighted import Floats, Weighted
 
 __all__ = ["RATER_MEASURES", "Compared", "RaterAgreement", "measure_raters"]
@@ -112,7 +112,7 @@ class RaterAgreement(Result):
             "measures": plain(self.compared[0].mean) if self.compared else {},
             "compared": [one.row() for one in self.compared],
             "unscored": self.unscored,
-            "interval": self.bootstrap.row("percentile cluster bootstrap", **facts),
+            "interval": self.bootstrap.row("cluster bootstrap", **facts),
         }
 
 
@@ -288,13 +288,16 @@ def _compare(
                 counts[name],
                 len(np.unique(clusters[by_dimension[name]])),
                 bootstrap,
+                _bounds(measure),
             )
             for measure in RATER_MEASURES
         }
         for name in dimensions
     }
     mean = {
-        measure: _mean_of(measure, dimensions, values, drawn, per_dimension, bootstrap)
+        measure: _mean_of(
+            measure, dimensions, values, drawn, per_dimension, len(np.unique(clusters)), bootstrap
+        )
         for measure in RATER_MEASURES
     }
     return Compared(kind, names, len(raters), per_dimension, mean if dimensions else {})
@@ -336,13 +339,14 @@ def _measured(
     asked: int,
     clusters: int,
     bootstrap: Bootstrap,
+    bounds: Range,
 ) -> Measured:
     if not np.isfinite(value):
         return Measured(None, scored, asked)
     if not drawn or clusters < 2:
         return Measured(value, scored, asked)
-    bounds = percentile_interval(np.concatenate(drawn), bootstrap.confidence)
-    return Measured(value, scored, asked, *bounds)
+    ends = interval_of(value, np.concatenate(drawn), clusters, bootstrap, bounds=bounds)
+    return Measured(value, scored, asked, *ends)
 
 
 def _mean_of(
@@ -351,6 +355,7 @@ def _mean_of(
     values: Mapping[tuple[str, str], float],
     drawn: Mapping[tuple[str, str], Sequence[Floats]],
     per_dimension: Mapping[str, Mapping[str, Measured]],
+    clusters: int,
     bootstrap: Bootstrap,
 ) -> Measured:
     """Return the mean over the dimensions that have a value; a draw counts where each has one."""
@@ -363,5 +368,9 @@ def _mean_of(
     tables = [np.concatenate(drawn[name, measure]) for name in known if drawn[name, measure]]
     if not tables or any(per_dimension[name][measure].low is None for name in known):
         return Measured(value, scored, asked)
-    bounds = percentile_interval(np.mean(tables, axis=0), bootstrap.confidence)
-    return Measured(value, scored, asked, *bounds)
+    ends = interval_of(value, np.mean(tables, axis=0), clusters, bootstrap, bounds=_bounds(measure))
+    return Measured(value, scored, asked, *ends)
+
+
+def _bounds(measure: str) -> Range:
+    return UNIT if measure == "exact" else SIGNED

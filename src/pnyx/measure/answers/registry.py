@@ -16,6 +16,8 @@ from pnyx.measure.answers.correlation import (
     weighted_mean_absolute_error,
     weighted_spearman,
 )
+from pnyx.measure.core.base import Bootstrap
+from pnyx.measure.core.intervals import UNIT, Bounds, Range, interval_of
 from pnyx.measure.core.weighted import Floats, Weighted, measured_once
 from pnyx.measure.runs.ranked import ndcg, ranking_average_precision
 
@@ -30,6 +32,7 @@ __all__ = [
     "Measure",
     "RankingMeasure",
     "ScoreColumn",
+    "Spread",
 ]
 
 GoldColumn: TypeAlias = Literal["yes", "gain", "grade", "uncertain", "correct", "rating"]
@@ -49,14 +52,60 @@ def _both(gold: GoldColumn, score: ScoreColumn) -> Inputs:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """What an interval is drawn by besides the draws; see `pnyx.measure.core.intervals`.
+
+    `unseen` is the weight of one more pair on which the loss is 1. `bias` is how far, at most, a
+    sample of this size puts the value above the truth; below, if negative.
+    """
+
+    bounds: Range | None = UNIT
+    units: int | None = None
+    unseen: float = 0.0
+    bias: float = 0.0
+
+    def interval(self, value: float, drawn: Floats, clusters: int, bootstrap: Bootstrap) -> Bounds:
+        """Return the interval of a value with these draws."""
+        units = clusters if self.units is None else min(self.units, clusters)
+        unseen = self.unseen * ((1 - value) / (self.units or clusters)) ** 2
+        low, high = interval_of(
+            value, drawn, clusters, bootstrap, bounds=self.bounds, units=units, unseen=unseen
+        )
+        if low is None or high is None:
+            return None, None
+        if self.bounds is None:
+            return low, high
+        # Draws are biased as the value is, and once more: only their spread is used.
+        least, most = self.bounds
+        return max(least, low - max(0.0, self.bias)), min(most, high - min(0.0, self.bias))
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure; `inputs` is task -> (column of labels, column of answers)."""
+    """One measure; `inputs` is task -> (column of labels, column of answers).
+
+    `units` are the pairs that show whether it could be worse, where it is perfect: all, those that
+    people say yes to, or the rarer of yes and no. `unseen` and `bias` are those of `Spread`.
+    """
 
     inputs: Inputs
     weighted: Weighted
     low: float = 0
     high: float = 1
     best: float = 1
+    units: Literal["all", "yes", "rarer"] = "all"
+    unseen: float = 0.0
+    bias: Callable[[Floats], float] | None = None
+
+    def spread(self, gold: Floats, score: Floats) -> Spread:
+        """Return what an interval of these pairs is drawn by."""
+        bounds = None if math.isinf(self.high) else (float(self.low), float(self.high))
+        units = len(gold)
+        if self.units != "all" and np.isin(gold, (0.0, 1.0)).all():
+            yes = int(gold.sum())
+            units = yes if self.units == "yes" else min(yes, len(gold) - yes)
+        bias = self.bias(score) if self.bias is not None and len(score) else 0.0
+        return Spread(bounds, max(1, units), self.unseen, bias)
 
     def value(
         self, gold: Sequence[float] | Floats, score: Sequence[float] | Floats
@@ -66,25 +115,30 @@ class Measure:
 
 
 MEASURES: dict[str, Measure] = {
-    "f1": Measure(_both("yes", "value"), binary.weighted_f1),
+    "f1": Measure(_both("yes", "value"), binary.weighted_f1, units="yes"),
     "accuracy": Measure({**_both("yes", "value"), **_RATED}, binary.weighted_accuracy),
-    "average_precision": Measure(_both("yes", "probability"), binary.weighted_average_precision),
-    "auroc": Measure(_both("yes", "probability"), binary.weighted_auroc),
+    "average_precision": Measure(
+        _both("yes", "probability"), binary.weighted_average_precision, units="yes"
+    ),
+    "auroc": Measure(_both("yes", "probability"), binary.weighted_auroc, units="rarer"),
     # Is a right answer given with more confidence than a wrong one? (DIRAS, Ni et al. 2024, 3.1)
-    "auroc_correct": Measure(_both("correct", "confidence"), binary.weighted_auroc),
-    "ece": Measure(_both("yes", "probability"), binary.weighted_ece, best=0),
-    "brier": Measure(_both("yes", "probability"), binary.weighted_brier, best=0),
+    "auroc_correct": Measure(_both("correct", "confidence"), binary.weighted_auroc, units="rarer"),
+    "ece": Measure(_both("yes", "probability"), binary.weighted_ece, best=0, bias=binary.ece_bias),
+    # Good judges seldom show how wrong they can be: half an answer that is surely wrong is added.
+    "brier": Measure(_both("yes", "probability"), binary.weighted_brier, best=0, unseen=0.5),
     # Is the answer doubted on items that people were unsure of? (DIRAS, 3.1)
     "uncertainty_average_precision": Measure(
-        _both("uncertain", "doubt"), binary.weighted_average_precision
+        _both("uncertain", "doubt"), binary.weighted_average_precision, units="yes"
     ),
     "spearman": Measure(
         {"relevance": ("gain", "probability"), **_RATED}, weighted_spearman, low=-1
     ),
     "kendall": Measure(_RATED, weighted_kendall, low=-1),
-    "kappa": Measure({**_both("yes", "value"), **_RATED}, alpha.weighted_kappa, low=-1),
+    "kappa": Measure(
+        {**_both("yes", "value"), **_RATED}, alpha.weighted_kappa, low=-1, units="rarer"
+    ),
     "alpha_nominal": Measure(
-        {**_both("yes", "value"), **_RATED}, alpha.weighted_alpha_nominal, low=-1
+        {**_both("yes", "value"), **_RATED}, alpha.weighted_alpha_nominal, low=-1, units="rarer"
     ),
     "alpha_ordinal": Measure(_RATED, alpha.weighted_alpha_ordinal, low=-1),
     "alpha_interval": Measure(_RATED, alpha.weighted_alpha_interval, low=-1),
@@ -121,6 +175,11 @@ class DerivedMeasure:
         pairs = zip(self.parts, values, strict=True)
         total = sum((1 - v if n in self.turned else v for n, v in pairs), np.zeros(1))
         return np.asarray(total / len(self.parts))
+
+    def bias(self, biases: Mapping[str, float]) -> float:
+        """Return the bias of the mean by those of its parts; see `Spread`."""
+        signed = (-bias if name in self.turned else bias for name, bias in biases.items())
+        return sum(signed) / len(self.parts)
 
 
 _TURNED = frozenset({"ece", "brier"})

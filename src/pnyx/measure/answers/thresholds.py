@@ -17,7 +17,7 @@ from pnyx.errors import InputError
 from pnyx.judge.verdicts import Source, read_annotations
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, row_of
 from pnyx.measure.core.ground_truth import Truth, truth_of_labels
-from pnyx.measure.core.intervals import draw_weights, drawn_value
+from pnyx.measure.core.intervals import UNIT, Range, draw_weights, drawn_value
 from pnyx.measure.core.weighted import Floats, numbers, ratio
 
 __all__ = [
@@ -181,7 +181,7 @@ class Thresholds(Result):
             "thresholds": self.thresholds.rows("threshold"),
             "cutoffs": self.cutoffs.rows("k"),
             **row_of(self, "best_threshold best_cutoff gain per_question"),
-            "interval": self.bootstrap.row("percentile cluster bootstrap", clusters=clusters),
+            "interval": self.bootstrap.row("cluster bootstrap", clusters=clusters),
         }
 
 
@@ -347,12 +347,16 @@ class _Drawn:
     def __init__(self, questions: int, bootstrap: Bootstrap, scored: int, asked: int) -> None:
         drawn = draw_weights(np.arange(questions), bootstrap) if questions > 1 else ()
         self.weights = [np.ones((1, questions)), np.concatenate([np.empty((0, questions)), *drawn])]
-        self._base = scored, asked, bootstrap
+        self._base = scored, asked, questions, bootstrap
 
-    def measured(self, measure: Callable[[Floats], Floats]) -> tuple[Measured, ...]:
+    def measured(
+        self, measure: Callable[[Floats], Floats], bounds: Range | None = UNIT
+    ) -> tuple[Measured, ...]:
         """Return a measure's value at each place, (draws, places), with its interval."""
         (values,), draws = map(measure, self.weights)
-        return tuple(drawn_value(v, draws[:, i], *self._base) for i, v in enumerate(values))
+        return tuple(
+            drawn_value(v, draws[:, i], *self._base, bounds=bounds) for i, v in enumerate(values)
+        )
 
 
 def _curve(taken: _Taken, drawn: _Drawn) -> Curve:
@@ -374,7 +378,7 @@ def _gain(by_threshold: _Taken, by_rank: _Taken, drawn: _Drawn) -> Measured:
         (gain,) = drawn.measured(lambda weights: np.full((len(weights), 1), np.nan))
         return gain
     one, other = by_threshold.held_out(), by_rank.held_out()
-    (gain,) = drawn.measured(lambda weights: one.f1(weights) - other.f1(weights))
+    (gain,) = drawn.measured(lambda weights: one.f1(weights) - other.f1(weights), None)
     return gain
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.intervals import cluster_mean, draw_weights, percentile_interval
+from pnyx.measure.core.intervals import SIGNED, cluster_mean, draw_weights, interval_of
 from pnyx.measure.core.weighted import Floats, defined_mean, ratio
 
 __all__ = ["Decline", "measure_decline", "numbered"]
@@ -110,8 +110,10 @@ def _pearson(
     ]
     if not drawn or int(clusters.max()) == 0:
         return Measured(value, scored, asked)
-    bounds = percentile_interval(np.concatenate(drawn), bootstrap.confidence)
-    return Measured(value, scored, asked, *bounds)
+    ends = interval_of(
+        value, np.concatenate(drawn), int(clusters.max()) + 1, bootstrap, bounds=SIGNED
+    )
+    return Measured(value, scored, asked, *ends)
 
 
 def _correlated(levels: Floats, means: Floats) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pnyx.errors import PnyxError, shorten
 
-__all__ = ["BOOTSTRAP", "Bootstrap", "Measured", "Result", "plain", "row_of"]
+__all__ = ["BOOTSTRAP", "Bootstrap", "Measured", "Result", "plain", "row_of", "told_apart"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,12 @@ def plain(value: Any) -> Any:
 def row_of(one: Any, names: str) -> dict[str, Any]:
     """Return the named attributes as JSON has them."""
     return {name: plain(getattr(one, name)) for name in names.split()}
+
+
+def told_apart(value: float, limit: float) -> str:
+    """Return a number in three digits, or as many as tell it from a limit that it is not."""
+    shown = (f"{value:.{digits}f}" for digits in range(3, 17))
+    return next((one for one in shown if float(one) != limit or value == limit), repr(value))
 
 
 class Result:

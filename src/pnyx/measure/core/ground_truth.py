@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pnyx.corpora import read_qrels
 from pnyx.corpora.base import located
-from pnyx.corpora.benchmarks.items import ADJUDICATED
 from pnyx.errors import InputError, shorten
 from pnyx.judge.verdicts import (
+    YES_NO_TASKS,
     Source,
     Verdict,
+    counted_labels,
     file_of,
     of_one_judge,
     read_verdicts,
@@ -46,9 +47,12 @@ _WORDS = {"yes": 1.0, "true": 1.0, "partially": 0.5, "no": 0.0, "false": 0.0}
 _LARGEST = 1e9
 """Larger ratings, gains and labels are refused; their squares would lose all precision."""
 
-_MEASURED_AS = dict.fromkeys(("support", "perspectives", "stance"), "support")
-_MEASURED_AS |= {"relevance": "relevance", "quality": "quality"}
-"""Task of answers -> what they are measured as."""
+_TAKEN: Mapping[str, tuple[str, ...]] = {
+    "support": ("support", "perspectives", "stance", *YES_NO_TASKS),
+    "relevance": ("relevance", *YES_NO_TASKS),
+    "quality": ("quality",),
+}
+"""What is measured -> tasks whose answers can be; the first that takes a task is the usual one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,28 +103,29 @@ class Joined:
     tied: int = 0
 
 
-@dataclass(slots=True)
-class _Votes:
-    group: str = ""
-    grades: list[float] = field(default_factory=list)
-    gains: list[float] = field(default_factory=list)
-    uncertain: list[bool] = field(default_factory=list)
+class _Label(NamedTuple):
+    """What one person says of an item."""
 
-    def add(self, one: Verdict, task: str) -> bool:
-        """Add one label; return whether its value is a grade rather than yes or no."""
-        if self.grades and one.group != self.group:
-            found = f"{shorten(one.group, 40)!r} and {shorten(self.group, 40)!r}"
-            raise InputError(f"group: found {found} for the same id, expected one")
-        self.group = one.group
-        value, gain, unsure = one.value, one.extra.get("gain"), one.extra.get("uncertain")
-        self.grades.append(_rating(value, "value") if task == "quality" else grade_of(value))
-        if gain is not None:
-            self.gains.append(_rating(gain, "gain"))
-        if unsure is not None:
-            self.uncertain.append(unsure > 0)
-        if isinstance(value, str):
-            return value.strip().lower() == "partially"
-        return not isinstance(value, bool)
+    line: int
+    group: str
+    grade: float
+    gain: float | None
+    uncertain: bool | None
+    graded: bool
+
+
+def _label(one: Verdict, task: str) -> _Label:
+    """Read one label; `graded` is whether its value is a grade rather than yes or no."""
+    value, gain, unsure = one.value, one.extra.get("gain"), one.extra.get("uncertain")
+    partly = isinstance(value, str) and value.strip().lower() == "partially"
+    return _Label(
+        one.line,
+        one.group,
+        _rating(value, "value") if task == "quality" else grade_of(value),
+        None if gain is None else _rating(gain, "gain"),
+        None if unsure is None else unsure > 0,
+        partly or not isinstance(value, bool | str),
+    )
 
 
 def read_labels(source: Source, task: str) -> Labels:
@@ -128,28 +133,39 @@ def read_labels(source: Source, task: str) -> Labels:
 
     Of what the annotator `adjudicated` labels, that label alone counts.
     """
-    decided: set[Key] = set()
-    votes: dict[Key, _Votes] = {}
-    graded = False
-    for one in read_verdicts(source, "labels"):
-        if one.annotator == ADJUDICATED:
-            decided.add(one.key)
-            votes[one.key] = _Votes()
-        elif one.key in decided:
-            continue
+
+    def label(one: Verdict) -> _Label:
         try:
-            graded |= votes.setdefault(one.key, _Votes()).add(one, task)
+            return _label(one, task)
         except InputError as error:
             raise located(error, _path(source), one.line) from error
-    explicit = any(v.gains for v in votes.values())
+
+    votes = counted_labels(read_verdicts(source, "labels"), label)
+    every = [one for labels in votes.values() for one in labels]
+    explicit = any(one.gain is not None for one in every)
+    graded = any(one.graded for one in every)
     gold: dict[Key, Gold] = {}
-    for key, v in votes.items():
+    for key, labels in votes.items():
+        group = _one_group(labels, source)
+        grades = [one.grade for one in labels]
         if task == "quality":
-            gold[key] = Gold(rating=_mean(v.grades), group=v.group)
-        elif (yes := majority([grade > 0 for grade in v.grades])) is not None:
-            gains = v.gains if explicit else v.grades if graded else []
-            gold[key] = Gold(yes, _mean(gains), majority(v.uncertain), group=v.group)
+            gold[key] = Gold(rating=_mean(grades), group=group)
+        elif (yes := majority([grade > 0 for grade in grades])) is not None:
+            stated = [one.gain for one in labels if one.gain is not None]
+            gains = stated if explicit else grades if graded else []
+            unsure = [one.uncertain for one in labels if one.uncertain is not None]
+            gold[key] = Gold(yes, _mean(gains), majority(unsure), group=group)
     return Labels(gold, frozenset(votes.keys() - gold.keys()))
+
+
+def _one_group(labels: Sequence[_Label], source: Source) -> str:
+    first = labels[0].group
+    for one in labels:
+        if one.group != first:
+            found = f"{shorten(one.group, 40)!r} and {shorten(first, 40)!r}"
+            problem = InputError(f"group: found {found} for the same id, expected one")
+            raise located(problem, _path(source), one.line)
+    return first
 
 
 def _path(source: Source) -> str:
@@ -206,14 +222,14 @@ def join_labels(
             judges', or no answer has a label.
         ValueError: there is no such task.
     """
-    if task is not None and task not in _MEASURED_AS.values():
+    if task is not None and task not in _TAKEN:
         raise ValueError(f"no task {task!r}, expected support, relevance or quality")
     first = ""
 
     def checked(one: Verdict) -> Verdict:
         nonlocal task, first
-        task = task or _MEASURED_AS.get(one.task) or "support"
-        allowed = [name for name, of in _MEASURED_AS.items() if of == task]
+        task = task or next((name for name, of in _TAKEN.items() if one.task in of), "support")
+        allowed = _TAKEN[task]
         if one.task not in allowed:
             problem = f"task: found {shorten(one.task, 40)!r}, expected {' or '.join(allowed)}"
             raise InputError(problem)

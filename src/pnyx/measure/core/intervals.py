@@ -1,7 +1,7 @@
-"""Confidence intervals: of shares, and percentile intervals by the cluster bootstrap.
+"""Confidence intervals: of shares, and by the cluster bootstrap of anything else.
 
 Each resample takes as many whole clusters (topics) as there are, with replacement (Field and Welsh,
-JRSS B 69, 2007).
+JRSS B 69, 2007). docs/benchmarks/coverage.md has the simulated coverage of each interval.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured
 from pnyx.measure.core.weighted import Floats, defined_mean, ratio
 
 __all__ = [
+    "SIGNED",
+    "UNIT",
+    "Range",
     "cluster_mean",
     "column_means",
     "draw_weights",
     "drawn_value",
+    "interval_of",
     "log_odds_interval",
     "mean_intervals",
     "percentile_interval",
@@ -34,6 +38,12 @@ __all__ = [
 
 Bounds: TypeAlias = tuple[float, float] | tuple[None, None]
 
+Range: TypeAlias = tuple[float, float]
+"""The least and greatest value that a statistic can have."""
+
+UNIT: Range = (0.0, 1.0)
+SIGNED: Range = (-1.0, 1.0)
+
 _Z95 = 1.959963984540054
 _CELLS = 1_000_000  # Weights held at once; measures make a handful of arrays of that size
 
@@ -42,7 +52,10 @@ def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:
     """Return Wilson's score interval of a proportion, within [0, 1] (JASA 22, 1927)."""
     if not 0 <= successes <= trials or trials < 1:
         raise ValueError(f"found {successes} of {trials}, expected 0 <= successes <= trials >= 1")
-    share = successes / trials
+    return _wilson(successes / trials, trials, z)
+
+
+def _wilson(share: float, trials: float, z: float) -> tuple[float, float]:
     centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
     half = (z / (1 + z * z / trials)) * math.sqrt(
         share * (1 - share) / trials + z * z / (4 * trials * trials)
@@ -61,8 +74,8 @@ def share_of(yes: int, scored: int, asked: int) -> Measured:
 @lru_cache(maxsize=256)
 def student_quantile(degrees: float, below: float = 0.975) -> float:
     """Return the value below which Student's t lies with chance `below`, in [0.5, 1)."""
-    if not degrees >= 2 or not 0.5 <= below < 1:
-        raise ValueError(f"found {degrees} degrees and {below}, expected from 2, and [0.5, 1)")
+    if not degrees >= 1 or not 0.5 <= below < 1:
+        raise ValueError(f"found {degrees} degrees and {below}, expected from 1, and [0.5, 1)")
     angles, area = _student_area(degrees)
     return math.sqrt(degrees) * math.tan(float(np.interp(2 * below - 1, area, angles)))
 
@@ -130,42 +143,117 @@ def percentile_interval(values: Floats, confidence: float = BOOTSTRAP.confidence
     return float(low), float(high)
 
 
+def interval_of(
+    value: float,
+    drawn: Floats,
+    clusters: int,
+    bootstrap: Bootstrap = BOOTSTRAP,
+    *,
+    bounds: Range | None = None,
+    units: float | None = None,
+    unseen: float = 0.0,
+) -> Bounds:
+    """Return the interval of a statistic by the spread of its draws.
+
+    Within `bounds` it is Wilson's, of a share of as many units as would spread that much, with
+    Student's t for few clusters (Korn and Graubard, Survey Methodology 24, 1998); where all draws
+    are equal at a bound, of `units`. Without bounds it is the percentile interval, widened for few
+    clusters (Hesterberg, The American Statistician 69, 2015).
+
+    Args:
+        value: the statistic of all the data.
+        drawn: (draws,) its values in the draws, NaN where undefined.
+        clusters: how many were drawn from.
+        bootstrap: its confidence counts.
+        bounds: the range that the statistic cannot leave.
+        units: how many observations show that it could be less than perfect, by default `clusters`.
+        unseen: variance that is added to that of the draws, for losses that are rare and large.
+
+    Returns:
+        Low and high; None for fewer than two clusters, where fewer than half the draws are defined,
+        and for a constant that is not at a bound: it tells nothing of its spread.
+    """
+    defined = drawn[np.isfinite(drawn)]
+    if clusters < 2 or len(defined) == 0 or 2 * len(defined) < len(drawn):
+        return None, None
+    below = (1 + bootstrap.confidence) / 2
+    constant = float(np.ptp(defined)) <= 1e-12
+    if bounds is None or not bounds[0] <= value <= bounds[1]:
+        if constant:
+            return None, None
+        t = student_quantile(clusters - 1, below) * math.sqrt(clusters / (clusters - 1))
+        tail = NormalDist().cdf(-t)
+        low, high = np.quantile(defined, [tail, 1 - tail])
+        return min(value, float(low)), max(value, float(high))
+    low, high = bounds
+    share = (value - low) / (high - low)
+    variance = float(defined.var()) * clusters / (clusters - 1) + unseen
+    variance /= (high - low) ** 2
+    if min(share, 1 - share) <= 1e-12:
+        z = NormalDist().inv_cdf(below)
+        ends = _wilson(round(share), max(1.0, clusters if units is None else units), z)
+    elif constant:
+        return None, None
+    else:
+        t = student_quantile(clusters - 1, below)
+        ends = _wilson(share, share * (1 - share) / variance, t)
+    return low + (high - low) * ends[0], low + (high - low) * ends[1]
+
+
 def drawn_value(
-    value: float, drawn: Floats, scored: int, asked: int, bootstrap: Bootstrap
+    value: float,
+    drawn: Floats,
+    scored: int,
+    asked: int,
+    clusters: int,
+    bootstrap: Bootstrap,
+    *,
+    bounds: Range | None = None,
 ) -> Measured:
     """Return a value with the interval of its draws; None where it is NaN."""
     if not np.isfinite(value):
         return Measured(None, scored, asked)
-    bounds = percentile_interval(drawn, bootstrap.confidence)
-    return Measured(float(value), scored, asked, *bounds)
+    ends = interval_of(value, drawn, clusters, bootstrap, bounds=bounds)
+    return Measured(float(value), scored, asked, *ends)
 
 
-def mean_intervals(table: Floats, bootstrap: Bootstrap = BOOTSTRAP) -> list[Bounds]:
-    """Return each column's interval of the mean over rows; None with fewer than two values."""
+Ranges: TypeAlias = Range | list[Range | None] | None
+
+
+def mean_intervals(
+    table: Floats, bootstrap: Bootstrap = BOOTSTRAP, bounds: Ranges = None
+) -> list[Bounds]:
+    """Return each column's interval of the mean over rows; `bounds` are of all columns, or of each.
+
+    See `interval_of` for where there is none.
+    """
+    ranges: list[Range | None] = bounds if isinstance(bounds, list) else [bounds] * table.shape[1]
     has = np.isfinite(table)
     filled, counted = np.where(has, table, 0.0), has.astype(np.float64)
     drawn = [
         ratio(weights @ filled, weights @ counted)
         for weights in draw_weights(np.arange(len(table), dtype=np.intp), bootstrap)
     ]
-    bounds: list[Bounds] = []
+    found: list[Bounds] = []
     for place in range(table.shape[1]):
         defined = table[has[:, place], place]
         if len(defined) < 2 or not drawn:
-            bounds.append((None, None))
-        elif np.ptp(defined) == 0:  # not to show rounding errors of a constant
-            bounds.append((float(defined[0]), float(defined[0])))
-        else:
-            column = np.concatenate([means[:, place] for means in drawn])
-            bounds.append(percentile_interval(column, bootstrap.confidence))
-    return bounds
+            found.append((None, None))
+            continue
+        # A constant is not to look drawn by rounding errors.
+        column = defined if np.ptp(defined) == 0 else np.concatenate([m[:, place] for m in drawn])
+        mean = float(defined[0]) if np.ptp(defined) == 0 else float(defined.mean())
+        found.append(interval_of(mean, column, len(defined), bootstrap, bounds=ranges[place]))
+    return found
 
 
-def column_means(table: Floats, bootstrap: Bootstrap = BOOTSTRAP) -> list[Measured]:
+def column_means(
+    table: Floats, bootstrap: Bootstrap = BOOTSTRAP, bounds: Ranges = None
+) -> list[Measured]:
     """Return each column's mean over the rows that have a value, with its interval."""
     return [
-        Measured(defined_mean(column), int(np.isfinite(column).sum()), len(column), *bounds)
-        for column, bounds in zip(table.T, mean_intervals(table, bootstrap), strict=True)
+        Measured(defined_mean(column), int(np.isfinite(column).sum()), len(column), *ends)
+        for column, ends in zip(table.T, mean_intervals(table, bootstrap, bounds), strict=True)
     ]
 
 
@@ -174,17 +262,16 @@ def cluster_mean(
     clusters: npt.ArrayLike,
     bootstrap: Bootstrap = BOOTSTRAP,
     asked: int | None = None,
+    bounds: Range | None = None,
 ) -> Measured:
-    """Return the mean of the defined values, with its percentile bootstrap interval over clusters.
-
-    Where all values are 0, or all 1, a bootstrap would draw nothing else: Wilson's interval of a
-    share of so many clusters is given instead.
+    """Return the mean of the defined values, with its bootstrap interval over clusters.
 
     Args:
         values: (n,); NaN where a value is missing.
         clusters: (n,), the cluster of each value, such as its question: numbers or names.
         bootstrap: how the interval is drawn; there is none of fewer than two clusters.
         asked: how many values were asked for, by default n.
+        bounds: the range that a value cannot leave; by default [0, 1] where each is 0 or 1.
     """
     values, clusters = np.asarray(values, dtype=np.float64), np.asarray(clusters)
     has = np.isfinite(values)
@@ -195,13 +282,14 @@ def cluster_mean(
     mean, count = float(known.mean()), len(np.unique(own))
     if bootstrap.draws == 0 or count < 2:
         return Measured(mean, scored, asked)
-    if np.ptp(known) == 0:
-        if mean in (0.0, 1.0):
-            return Measured(mean, scored, asked, *wilson(int(mean) * count, count))
-        return Measured(mean, scored, asked, mean, mean)
-    places = np.unique(own, return_inverse=True)[1].astype(np.intp)
-    drawn = [
-        ratio(weights @ known, weights.sum(axis=1)) for weights in draw_weights(places, bootstrap)
-    ]
-    bounds = percentile_interval(np.concatenate(drawn), bootstrap.confidence)
-    return Measured(mean, scored, asked, *bounds)
+    if bounds is None and np.isin(known, (0.0, 1.0)).all():
+        bounds = UNIT
+    if np.ptp(known) == 0:  # not to look drawn by rounding errors
+        mean, drawn = float(known[0]), known
+    else:
+        places = np.unique(own, return_inverse=True)[1].astype(np.intp)
+        drawn = np.concatenate(
+            [ratio(w @ known, w.sum(axis=1)) for w in draw_weights(places, bootstrap)]
+        )
+    ends = interval_of(mean, drawn, count, bootstrap, bounds=bounds)
+    return Measured(mean, scored, asked, *ends)

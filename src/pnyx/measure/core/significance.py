@@ -331,5 +331,5 @@ class Compared(Result):
             "baseline": self.baseline,
             "comparisons": [c.row(name, topics) for c in compared],
             "test": None if self.baseline is None and name == "measure" else test,
-            "interval": self.bootstrap.row(f"percentile bootstrap over {topics}"),
+            "interval": self.bootstrap.row(f"bootstrap over {topics}"),
         }

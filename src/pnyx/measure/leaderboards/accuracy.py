@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.intervals import draw_weights, percentile_interval
+from pnyx.measure.core.intervals import UNIT, draw_weights, interval_of
 from pnyx.measure.core.signed_rank import LEAST_TOPICS, SignedRank, wilcoxon
 from pnyx.measure.core.significance import SIGNIFICANT
 from pnyx.measure.core.weighted import Floats, ratio
@@ -158,4 +158,4 @@ def _over_systems(
     ]
     if not drawn or runs < 3:
         return None, None
-    return percentile_interval(np.concatenate(drawn), bootstrap.confidence)
+    return interval_of(float(agree.mean()), np.concatenate(drawn), runs, bootstrap, bounds=UNIT)

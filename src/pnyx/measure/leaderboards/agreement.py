@@ -10,7 +10,7 @@ import numpy as np
 
 from pnyx.corpora.benchmarks.leaderboards import Leaderboard
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Result, plain, row_of
-from pnyx.measure.core.intervals import draw_weights, percentile_interval
+from pnyx.measure.core.intervals import draw_weights, interval_of
 from pnyx.measure.core.weighted import Floats
 from pnyx.measure.leaderboards.accuracy import Conclusions, pair_conclusions
 from pnyx.measure.leaderboards.coefficients import COEFFICIENTS, coefficients
@@ -123,7 +123,7 @@ class LeaderboardsCompared(Result):
         return {
             "task": "compare",
             "comparisons": plain(self.comparisons),
-            "interval": self.bootstrap.row("percentile bootstrap over topics, runs, and both"),
+            "interval": self.bootstrap.row("bootstrap over topics, runs, and both"),
         }
 
 
@@ -187,6 +187,8 @@ def _coefficients(shared: Shared, bootstrap: Bootstrap) -> dict[str, Coefficient
     first, second = some.means()
     value = coefficients(first, second, np.ones((1, runs)))
     drawn = dict(_drawn(some, bootstrap))
+    drawn_topics = some.first.shape[1]
+    counts = {"topics": drawn_topics, "runs": runs, "both": min(drawn_topics, runs)}
     found = {}
     for name in COEFFICIENTS:
         one = float(value[name][0])
@@ -195,15 +197,15 @@ def _coefficients(shared: Shared, bootstrap: Bootstrap) -> dict[str, Coefficient
             found[name] = Coefficient(None, runs, why=why)
             continue
         topics, systems, both = (
-            _bounds(drawn[how][name], bootstrap) if how in drawn else None
-            for how in ("topics", "runs", "both")
+            _bounds(one, drawn[how][name], count, bootstrap) if how in drawn else None
+            for how, count in counts.items()
         )
         found[name] = Coefficient(one, runs, topics, systems, both)
     return found
 
 
-def _bounds(drawn: Floats, bootstrap: Bootstrap) -> Bounds | None:
-    low, high = percentile_interval(drawn, bootstrap.confidence)
+def _bounds(value: float, drawn: Floats, count: int, bootstrap: Bootstrap) -> Bounds | None:
+    low, high = interval_of(value, drawn, count, bootstrap)
     return None if low is None or high is None else (low, high)
 
 

@@ -178,7 +178,7 @@ def _measured(drawn: Floats, closed: np.ndarray[Any, Any], bootstrap: Bootstrap)
     """Return the first value, with the interval of the others."""
     scored = int(closed.sum())
     return drawn_value(
-        drawn[0], drawn[1 if scored > 1 else len(drawn) :], scored, len(closed), bootstrap
+        drawn[0], drawn[1 if scored > 1 else len(drawn) :], scored, len(closed), scored, bootstrap
     )
 
 

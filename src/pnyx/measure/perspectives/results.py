@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pnyx.measure.core.base import Bootstrap, Measured, plain, row_of
-from pnyx.measure.core.intervals import column_means
+from pnyx.measure.core.intervals import UNIT, column_means
 from pnyx.measure.core.significance import Compared
 from pnyx.measure.core.weighted import Floats, numbers
 from pnyx.measure.perspectives.corrected import Corrected
@@ -145,7 +145,7 @@ def means_of(
         return {}
     ends = ("value", "least", "most")
     columns = [values_of(of_topics, end) for of_topics in values.values() for end in ends]
-    means = column_means(np.stack(columns, axis=1), bootstrap)
+    means = column_means(np.stack(columns, axis=1), bootstrap, UNIT)
     found = {}
     for place, (name, of_topics) in enumerate(values.items()):
         value, least, most = means[3 * place : 3 * place + 3]

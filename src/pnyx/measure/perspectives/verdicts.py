@@ -16,7 +16,14 @@ from pnyx.corpora.base import located
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_head
 from pnyx.judge.perspectives import pair_id
-from pnyx.judge.verdicts import Source, Verdict, file_of, of_one_judge, shown_value
+from pnyx.judge.verdicts import (
+    Source,
+    Verdict,
+    counted_labels,
+    file_of,
+    of_one_judge,
+    shown_value,
+)
 from pnyx.judge.verdicts import read_verdicts as read_rows
 from pnyx.measure.core.ground_truth import grade_of, majority
 from pnyx.measure.runs.rankings import NO_SUBTOPIC
@@ -221,20 +228,21 @@ def verdicts_of_answers(judge: str, rows: Iterable[Mapping[str, Any]]) -> Verdic
 
 
 def _labels(path: str) -> Verdicts:
-    votes: dict[str, list[bool]] = {}
     first: dict[str, Verdict] = {}
-    for one in read_rows(path, "labels"):
+
+    def vote(one: Verdict) -> tuple[bool, Verdict]:
         try:
-            votes.setdefault(one.id, []).append(grade_of(one.value) > 0)
             before = first.setdefault(one.id, one)
             if _place(before, by_id=True) != _place(one, by_id=True):
                 raise InputError(f"id {shorten(one.id, 40)!r} names another pair than before")
+            return grade_of(one.value) > 0, one
         except InputError as error:
             raise located(error, path, one.line) from error
+
     collected = _Collected()
-    for identifier, said in votes.items():
-        value = majority(said)
-        one = replace(first[identifier], value=value, unscored="tie" if value is None else "")
+    for (identifier, _), votes in counted_labels(read_rows(path, "labels"), vote).items():
+        value = majority([yes for yes, _ in votes])
+        one = replace(votes[0][1], value=value, unscored="tie" if value is None else "")
         try:
             collected.add(one, by_id=True)
         except InputError as error:

@@ -7,28 +7,54 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pnyx.errors import InputError, shorten
+from pnyx.judge.reports.plan import MIN_SCORED
 from pnyx.judge.reports.records import JudgedReport
+from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.measuring import Reports
-from pnyx.measure.reports.registry import MAIN
+from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES
 from pnyx.records import LeaderboardCell, NuggetBank, Qrel
 
-__all__ = ["NUGGETIZER", "leaderboard_cells", "nugget_qrels", "nuggetizer_rows"]
+__all__ = [
+    "NUGGETIZER",
+    "leaderboard_cells",
+    "nugget_qrels",
+    "nuggetizer_rows",
+    "rests_on",
+]
 
 NUGGETIZER: Final = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
 """The fields of a line of nuggetizer's metrics, beside `qid`."""
 
 
-def leaderboard_cells(found: Reports, measures: Sequence[str] = MAIN) -> Iterator[LeaderboardCell]:
-    """Yield a cell for each run, topic and measure, without a value where nothing was scored.
+def leaderboard_cells(
+    found: Reports, measures: Sequence[str] = MAIN, min_scored: float = MIN_SCORED
+) -> Iterator[LeaderboardCell]:
+    """Yield a cell for each run, topic and measure, without a value where too little was scored.
 
     A topic without a report has cells only where it counts as zero.
+
+    Args:
+        found: the runs, measured.
+        measures: names in `REPORT_MEASURES`.
+        min_scored: a value that rests on less than this share of its items, in [0, 1], is left out.
     """
     for run in found.runs:
         for topic, values in run.per_topic.items():
             if topic in run.missing and found.missing == "skip":
                 continue
             for name in measures:
-                yield LeaderboardCell(run.name, topic, name, values[name].value)
+                enough = rests_on(values, name) >= min_scored
+                value = values[name].value if enough else None
+                yield LeaderboardCell(run.name, topic, name, value)
+
+
+def rests_on(values: Mapping[str, Measured], name: str) -> float:
+    """Return the share of its items that a report's value rests on, 1 where none are asked.
+
+    Of a measure that is made of others, the least of theirs.
+    """
+    parts = (values[part] for part in REPORT_MEASURES[name].parts or (name,))
+    return min(one.scored / one.asked if one.asked else 1.0 for one in parts)
 
 
 def nuggetizer_rows(cells: Iterable[LeaderboardCell]) -> Iterator[dict[str, Any]]:

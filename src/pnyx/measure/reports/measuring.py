@@ -15,7 +15,7 @@ from pnyx.measure.core.intervals import column_means
 from pnyx.measure.core.significance import Compared, Comparison, Test
 from pnyx.measure.core.weighted import Floats, numbers
 from pnyx.measure.reports.nuggets import WEIGHTS, checked_weights
-from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES, measure_report
+from pnyx.measure.reports.registry import MAIN, RANGES, REPORT_MEASURES, measure_report
 from pnyx.measure.reports.sentences import citation_recall
 from pnyx.measure.runs.retrieval import compare_runs
 
@@ -226,7 +226,7 @@ def _run(
     bootstrap: Bootstrap,
 ) -> MeasuredReports:
     """Return the means over topics, and what they rest on."""
-    means = column_means(_table(found, REPORT_MEASURES), bootstrap)
+    means = column_means(_table(found, REPORT_MEASURES), bootstrap, RANGES)
     items = {
         measure: (
             sum(one[measure].scored for one in found.values()),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pnyx.judge.reports.records import JudgedReport
 from pnyx.measure.core.base import Measured
+from pnyx.measure.core.intervals import UNIT, Range
 from pnyx.measure.reports import nuggets, sentences
 
 __all__ = ["MAIN", "REPORT_MEASURES", "ReportMeasure", "measure_report"]
@@ -24,6 +25,8 @@ class ReportMeasure:
         high: its greatest value.
         weighted: takes the weights of nuggets, too.
         main: is compared and written to leaderboards unless others are named.
+        parts: measures that it is made of.
+        said: is 0 for an empty report, as the recalls are, and not undefined.
     """
 
     of: Callable[..., Measured]
@@ -32,6 +35,8 @@ class ReportMeasure:
     high: float = 1
     weighted: bool = False
     main: bool = False
+    parts: tuple[str, ...] = ()
+    said: bool = False
 
     @property
     def is_share(self) -> bool:
@@ -42,10 +47,18 @@ class ReportMeasure:
 _ANY = math.inf
 
 REPORT_MEASURES: dict[str, ReportMeasure] = {
-    "sentence_precision": ReportMeasure(sentences.sentence_precision, "sentences", main=True),
-    "sentence_precision_all": ReportMeasure(sentences.sentence_precision_all, "sentences"),
-    "citation_precision": ReportMeasure(sentences.citation_precision, "citations", main=True),
-    "citation_relevance": ReportMeasure(sentences.citation_relevance, "citations", main=True),
+    "sentence_precision": ReportMeasure(
+        sentences.sentence_precision, "sentences", main=True, said=True
+    ),
+    "sentence_precision_all": ReportMeasure(
+        sentences.sentence_precision_all, "sentences", said=True
+    ),
+    "citation_precision": ReportMeasure(
+        sentences.citation_precision, "citations", main=True, said=True
+    ),
+    "citation_relevance": ReportMeasure(
+        sentences.citation_relevance, "citations", main=True, said=True
+    ),
     "citation_recall": ReportMeasure(sentences.citation_recall, "documents", main=True),
     "nugget_recall": ReportMeasure(nuggets.nugget_recall, "nuggets", main=True),
     "nugget_recall_weighted": ReportMeasure(
@@ -54,9 +67,15 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
     "nugget_recall_and": ReportMeasure(nuggets.nugget_recall_and, "nuggets"),
     "nugget_recall_or": ReportMeasure(nuggets.nugget_recall_or, "nuggets"),
     "answer_recall": ReportMeasure(nuggets.answer_recall, "answers"),
-    "f1": ReportMeasure(nuggets.f1, "sentences, nuggets", main=True),
+    "f1": ReportMeasure(
+        nuggets.f1, "sentences, nuggets", main=True, parts=("sentence_precision", "nugget_recall")
+    ),
     "f1_weighted": ReportMeasure(
-        nuggets.f1_weighted, "sentences, nuggets", weighted=True, main=True
+        nuggets.f1_weighted,
+        "sentences, nuggets",
+        weighted=True,
+        main=True,
+        parts=("sentence_precision", "nugget_recall_weighted"),
     ),
     "strict_vital_score": ReportMeasure(nuggets.strict_vital_score, "nuggets"),
     "strict_all_score": ReportMeasure(nuggets.strict_all_score, "nuggets"),
@@ -74,6 +93,11 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
     "cited_documents": ReportMeasure(sentences.cited_documents, "reports", high=_ANY),
 }
 
+RANGES: list[Range | None] = [
+    UNIT if (one.low, one.high) == UNIT else None for one in REPORT_MEASURES.values()
+]
+"""The range of each, in order: None where it has no greatest or least value."""
+
 MAIN: tuple[str, ...] = tuple(name for name, one in REPORT_MEASURES.items() if one.main)
 
 
@@ -82,11 +106,16 @@ def measure_report(
     weights: Mapping[str, float] = nuggets.WEIGHTS,
     names: Sequence[str] = tuple(REPORT_MEASURES),
 ) -> dict[str, Measured]:
-    """Return measures of one report, without intervals; nothing of a missing one."""
+    """Return measures of one report, without intervals; nothing of a missing one.
+
+    An empty report is 0 by precision, too: whoever says nothing shall not gain by it in a mean.
+    """
     if report.missing:
         return {name: Measured(None, 0, 0) for name in names}
     measures = {name: REPORT_MEASURES[name] for name in names}
-    return {
+    found = {
         name: one.of(report, weights) if one.weighted else one.of(report)
         for name, one in measures.items()
     }
+    said = (name for name, one in measures.items() if one.said and report.empty)
+    return found | dict.fromkeys(said, Measured(0.0, 0, 0))

@@ -1,20 +1,21 @@
 """Sentence and citation precision of a response whose citations alone were judged (`pnyx argue`).
 
-The measures are those of a judged report, and have one definition with them.
+The measures are those of a judged report, and have one definition with them. A sentence that
+stands in the passage which it cites supports itself: such quotations are apart, and in no measure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.answers import Answer, Judged, is_quoted
 from pnyx.judge.reports.records import Finding, JudgedCitation, JudgedReport, JudgedSentence
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import share_of
 from pnyx.measure.reports import sentences
 from pnyx.records import Response
 
-__all__ = ["citation_precision", "judged_response", "sentence_precision"]
+__all__ = ["citation_precision", "judged_response", "precisions", "quoted", "sentence_precision"]
 
 Support = Mapping[tuple[int, str], Answer]
 """(position of the sentence, document id) -> whether the one supports the other."""
@@ -27,10 +28,16 @@ _LACKING = {
 
 
 def judged_response(response: Response, support: Support) -> JudgedReport:
-    """Return a response as a judged report; every sentence needs a citation, by rule."""
+    """Return a response as a judged report; every sentence needs a citation, by rule.
+
+    Left out are citations of what is quoted, and sentences that have no others.
+    """
     judged = []
     for position, sentence in enumerate(response.sentences):
-        cited = dict.fromkeys(citation.doc_id for citation in sentence.citations)
+        every = dict.fromkeys(citation.doc_id for citation in sentence.citations)
+        cited = [one for one in every if not is_quoted(support.get((position, one)))]
+        if every and not cited:
+            continue
         citations = (
             JudgedCitation(doc_id, Finding(None), _attests(support.get((position, doc_id))))
             for doc_id in cited
@@ -55,6 +62,22 @@ def sentence_precision(response: Response, support: Support) -> Measured:
 def citation_precision(response: Response, support: Support) -> Measured:
     """Return the share of scored citations, each once by sentence, that support it."""
     return _with_interval(sentences.citation_precision(judged_response(response, support)))
+
+
+def quoted(response: Response, support: Support) -> int:
+    """Return how many sentences all their citations quote: those that no measure counts."""
+    return len(response.sentences) - len(judged_response(response, support).sentences)
+
+
+def precisions(response: Response, support: Support) -> dict[str, Measured]:
+    """Return sentence and citation precision by name; nothing where all is quoted."""
+    judged = judged_response(response, support)
+    if response.sentences and not judged.sentences:
+        return {}
+    return {
+        "sentence_precision": _with_interval(sentences.sentence_precision(judged)),
+        "citation_precision": _with_interval(sentences.citation_precision(judged)),
+    }
 
 
 def _with_interval(one: Measured) -> Measured:

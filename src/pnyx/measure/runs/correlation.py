@@ -13,7 +13,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.verdicts import Source, read_annotations
 from pnyx.measure.answers.correlation import kendall_tau_b
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain
-from pnyx.measure.core.intervals import column_means
+from pnyx.measure.core.intervals import SIGNED, column_means
 from pnyx.measure.core.significance import Compared, Test, differ, family
 from pnyx.measure.core.weighted import numbers
 from pnyx.measure.runs.rankings import Run, scores_of, some_topics, topic_order
@@ -219,7 +219,7 @@ def _measured(
     taus: Mapping[str, Measured],
     bootstrap: Bootstrap,
 ) -> MeasuredRetriever:
-    (tau,) = column_means(numbers([m.value for m in taus.values()])[:, None], bootstrap)
+    (tau,) = column_means(numbers([m.value for m in taus.values()])[:, None], bootstrap, SIGNED)
     return MeasuredRetriever(
         name,
         tags,

@@ -7,6 +7,7 @@ measures are checked here first, and only those of trec_eval are computed togeth
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -46,7 +47,7 @@ def parse_measures(names: Sequence[str]) -> dict[str, Any]:
 def _parse(name: str) -> Any:
     library = _library()
     try:
-        measure = library.parse_measure(name)
+        measure = _read(library, name)
         unknown = sorted(set(measure.params) - set(measure.SUPPORTED_PARAMS))
         if unknown:
             raise ValueError(f"{measure.NAME} has no parameter {unknown[0]!r}")
@@ -60,6 +61,30 @@ def _parse(name: str) -> Any:
     except (ValueError, AssertionError, TypeError, RecursionError, MemoryError) as error:
         raise InputError(f"--measure {shorten(name, 40)}: {shorten(str(error), 200)}") from None
     return measure
+
+
+def _read(library: Any, name: str) -> Any:
+    """Return the measure of a name such as `nDCG(dcg='exp-log2')@10`; NameError: there is none.
+
+    `parse_measure` of ir-measures 0.4 rests on `ast.Num`, which Python 3.14 no longer has.
+    """
+    try:
+        node: Any = ast.parse(name, mode="eval").body
+        at: list[Any] = []
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            node, at = node.left, [ast.literal_eval(node.right)]
+        given: list[ast.keyword] = []
+        if isinstance(node, ast.Call) and not node.args:
+            node, given = node.func, node.keywords
+        parameters = {one.arg or "**": ast.literal_eval(one.value) for one in given}
+    except (SyntaxError, ValueError):
+        node = None
+    if not isinstance(node, ast.Name):
+        raise ValueError("must be in format Measure(k1=v1, k2=v2)@c")
+    if node.id not in library.measures.registry:
+        raise NameError(node.id)
+    measure = library.measures.registry[node.id]
+    return measure(**parameters, **dict(zip([measure.AT_PARAM], at, strict=False)))
 
 
 def _unfit(measure: Any) -> str:

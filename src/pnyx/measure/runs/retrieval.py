@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain
-from pnyx.measure.core.intervals import column_means
+from pnyx.measure.core.intervals import UNIT, column_means
 from pnyx.measure.core.significance import Compared, Comparison, Test, differ, family
 from pnyx.measure.core.weighted import Floats, numbers
 from pnyx.measure.runs.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES, Scorer, parse_measures
@@ -27,6 +27,10 @@ __all__ = [
 TopicsOf: TypeAlias = Literal["qrels", "run", "both"]
 """Which topics a run is measured on: all of the qrels (`trec_eval -c`); those of the qrels that the
 run has (`trec_eval`); those of the qrels that every run has."""
+
+
+_UNBOUNDED = ("Num", "BPM", "INSQ", "INST", "SDCG", "alpha_DCG", "NRBP")
+"""Measures that count documents, or are not brought to [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,7 @@ def measure_retrieval(
     judgements = judgements_of(qrels)
     if not measures and judgements.diverse:
         parsed |= parse_measures(DEFAULT_DIVERSITY)
+    ranges = [None if name.startswith(_UNBOUNDED) else UNIT for name in parsed]
     scorer, judged = Scorer(parsed, judgements), judgements.by_topic
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
     topics = topics_measured(ranked, judged, topics_of, "qrels")
@@ -144,7 +149,7 @@ def measure_retrieval(
         run = MeasuredRun(
             name,
             own.tags,
-            dict(zip(parsed, column_means(tables[name], bootstrap), strict=True)),
+            dict(zip(parsed, column_means(tables[name], bootstrap, ranges), strict=True)),
             values,
             tuple(t for t in values if t not in own.by_topic),
             tuple(t for t in own.by_topic if t not in judged),

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -156,7 +156,6 @@ class Encoder:
             list(pool.map(run, rows))
 
 
-@functools.cache
 def load_encoder(name: str = "minilm-int8") -> Encoder:
     """Load a packaged encoder (so far `minilm-int8`); the second call returns the same one.
 
@@ -167,6 +166,11 @@ def load_encoder(name: str = "minilm-int8") -> Encoder:
     if name not in _FOLDERS:
         known = ", ".join(_FOLDERS)
         raise InputError(f"no packaged encoder is called {shorten(name, 40)}, expected {known}")
+    return _load(name)  # a cache would take the default and its name for two
+
+
+@functools.cache
+def _load(name: str) -> Encoder:
     return Encoder(name, resources.files("pnyx.models") / "weights" / _FOLDERS[name])
 
 
@@ -180,13 +184,23 @@ def _read(folder: Traversable, file: str, expected: dict[str, Any] | None) -> by
     return data
 
 
-def open_session(model: bytes) -> Any:
-    """Return a session that runs an ONNX model on one thread, so that texts run side by side."""
+def open_session(model: bytes, tensors: Mapping[str, npt.NDArray[Any]] | None = None) -> Any:
+    """Return a session that runs an ONNX model on one thread, so that texts run side by side.
+
+    Args:
+        model: the content of the file.
+        tensors: constants that the file names and does not hold.
+    """
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
+    # Said, so that another default of another release changes no score.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only
+    if tensors:
+        values = map(onnxruntime.OrtValue.ortvalue_from_numpy, tensors.values())
+        options.add_external_initializers(list(tensors), list(values))
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 

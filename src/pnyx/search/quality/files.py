@@ -99,7 +99,7 @@ def _object(path: Path, *, keep_surrogates: bool = False) -> dict[str, Any]:
 
 def _model(folder: Path, row: Mapping[str, Any]) -> QualityModel | PaperModel:
     kind, settings, files = row.get("kind"), row.get("settings"), row.get("files")
-    if kind not in _FILES:
+    if not isinstance(kind, str) or kind not in _FILES:
         raise InputError(f"kind: found {shorten(kind, 40)}, expected one of {', '.join(_FILES)}")
     if not _NAME.fullmatch(string(row.get("name"), "name")):
         raise InputError(f"name: found {shorten(row['name'], 40)!r}")

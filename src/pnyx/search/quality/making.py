@@ -18,7 +18,7 @@ from pnyx.judge.calibration.curves import folds_of
 from pnyx.measure.answers.binary import weighted_brier, weighted_f1
 from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2, weighted_spearman
 from pnyx.measure.core.base import Bootstrap, Measured
-from pnyx.measure.core.intervals import draw_weights, drawn_value
+from pnyx.measure.core.intervals import SIGNED, UNIT, Range, draw_weights, drawn_value
 from pnyx.measure.core.weighted import Weighted
 from pnyx.search.quality.files import CARD, MANIFEST, write_quality_model
 from pnyx.search.quality.training import (
@@ -206,6 +206,7 @@ QUALITY_MEASURES: Mapping[str, Weighted] = {
     "r2": weighted_r2,
     "mse": weighted_brier,
 }
+_BOUNDS = {"pearson": SIGNED, "spearman": SIGNED, "mse": UNIT}
 LENGTH_ALONE = "length alone"
 _BOOTSTRAP = Bootstrap(1000)
 
@@ -253,18 +254,25 @@ def _by_length(fit: RatedTexts, test: RatedTexts) -> Floats:
 def _measures(rated: RatedTexts, quality: Floats, called: NDArray[np.bool_]) -> dict[str, Measured]:
     clusters = np.unique(rated.topics, return_inverse=True)[1]
     found = {
-        name: _measured(measure, rated.quality, quality, clusters)
+        name: _measured(measure, rated.quality, quality, clusters, _BOUNDS.get(name))
         for name, measure in QUALITY_MEASURES.items()
     }
     if not rated.argument.all():
         gold, said = rated.argument.astype(float), called.astype(float)
-        found["f1"] = _measured(weighted_f1, gold, said, clusters)
+        found["f1"] = _measured(weighted_f1, gold, said, clusters, UNIT)
     return found
 
 
 def _measured(
-    measure: Weighted, gold: Floats, score: Floats, clusters: NDArray[np.intp]
+    measure: Weighted,
+    gold: Floats,
+    score: Floats,
+    clusters: NDArray[np.intp],
+    bounds: Range | None,
 ) -> Measured:
     value = float(measure(gold, score, np.ones((1, len(gold))))[0])
     drawn = [measure(gold, score, weights) for weights in draw_weights(clusters, _BOOTSTRAP)]
-    return drawn_value(value, np.concatenate(drawn), len(gold), len(gold), _BOOTSTRAP)
+    count, topics = len(gold), int(clusters.max()) + 1
+    return drawn_value(
+        value, np.concatenate(drawn), count, count, topics, _BOOTSTRAP, bounds=bounds
+    )

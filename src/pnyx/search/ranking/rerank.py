@@ -142,9 +142,12 @@ async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Li
         if isinstance(answer, Unscored):
             reasons.append(answer.reason)
             continue
-        counts.update({name: len(answer.notes.get(name, ())) for name in ("missing", "repeated")})
+        named = _positions(answer)
+        left_out = [i for i in range(len(present)) if i not in named]
+        counts["missing"] += len(left_out)
+        counts["repeated"] += len(answer.notes.get("repeated", ()))
         counts["invented"] += int(answer.notes.get("invented", 0))
-        order[ranks.start : ranks.stop] = [present[i] for i in _positions(answer)]
+        order[ranks.start : ranks.stop] = [present[i] for i in (*named, *left_out)]
     counts = +counts
     problems = tuple(_lines(counts, reasons, len(windows), len(texts), how))
     return Reranked(
@@ -159,14 +162,17 @@ def _window_id(question: Question, how: Listwise, ranks: range, windows: int) ->
 
 def _checked(answer: Answer, count: int) -> Answer:
     """Return the answer, or Unscored where it is no order of the window: judges are pluggable."""
-    if isinstance(answer, Unscored) or sorted(_positions(answer)) == list(range(count)):
+    if isinstance(answer, Unscored):
         return answer
-    return Unscored(f"order: not each of {count} positions once", Provenance(judge="rerank"))
+    named = _positions(answer)
+    if named and len(set(named)) == len(named) and set(named) <= set(range(count)):
+        return answer
+    return Unscored(f"order: not some of {count} positions once", Provenance(judge="rerank"))
 
 
 def _positions(answer: Judged) -> list[int]:
     value = answer.value
-    return [i for i in value if type(i) is int] if isinstance(value, list) else []
+    return value if isinstance(value, list) and all(type(i) is int for i in value) else []
 
 
 def _lines(

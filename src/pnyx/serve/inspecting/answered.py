@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pnyx.judge.answers import answer_of_row
+from pnyx.judge.answers import QUOTED, answer_of_row
 from pnyx.serve.inspecting.findings import (
     CitationLine,
     CitedView,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["answered_lines", "answered_measures", "cited_by_answered"]
 
-_VERBATIM = "quoted"
 _CHECKS = {"relevance": "Is it about the question?", "stance": "Does it serve this side?"}
 
 Said = Mapping[tuple[int, str], tuple["Judgement", Mapping[str, Any]]]
@@ -44,7 +43,7 @@ def _verdict(said: tuple[Judgement, Mapping[str, Any]] | None) -> VerdictView:
     if said is None:
         return VerdictView("unscored", "not judged", why="no judgement of it is given")
     found, row = said
-    if row.get("method") == _VERBATIM:
+    if row.get("method") == QUOTED.method:
         return VerdictView("quoted", STATES["quoted"].word)
     return of_value(
         found.value, found.probability, found.unscored, words=VERDICT_WORDS["support"]
@@ -69,19 +68,15 @@ def answered_lines(catalogue: Catalogue, at: ReportAt) -> list[SentenceLine]:
 
 
 def answered_measures(catalogue: Catalogue, at: ReportAt) -> list[MeasureLine]:
-    """Return sentence and citation precision of a response; nothing where none was judged."""
-    from pnyx.measure.reports.responses import citation_precision, sentence_precision
+    """Return sentence and citation precision of what is not quoted; nothing where that is all."""
+    from pnyx.measure.reports.responses import precisions
 
     said: dict[tuple[int, str], Answer] = {
         key: answer_of_row(row) for key, (_, row) in _support_of(catalogue, at).items()
     }
     if not said:
         return []
-    response = catalogue.response(at)
-    found = {
-        "sentence_precision": sentence_precision(response, said),
-        "citation_precision": citation_precision(response, said),
-    }
+    found = precisions(catalogue.response(at), said)
     return [
         MeasureLine(name, measure_label(name), one.value, one.scored, one.asked, one.low, one.high)
         for name, one in found.items()

@@ -1,9 +1,9 @@
-"""The file of a catalogue, asked: one connection a thread, and lists in pages."""
+"""The file of a catalogue, asked, and lists in pages."""
 
 from __future__ import annotations
 
 import sqlite3
-import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -29,16 +29,20 @@ class Asked:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._held = threading.local()
+        self._idle: list[sqlite3.Connection] = []  # several threads ask at once
+        weakref.finalize(self, _close, self._idle)
 
     def all(self, sql: str, *values: Any) -> list[Any]:
         """Return all rows of a query."""
-        connection = getattr(self._held, "connection", None)
-        if connection is None:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
             uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
             connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-            self._held.connection = connection
-        found: list[Any] = connection.execute(sql, values).fetchall()
+        try:
+            found: list[Any] = connection.execute(sql, values).fetchall()
+        finally:
+            self._idle.append(connection)
         return found
 
     def one(self, sql: str, *values: Any) -> Any:
@@ -53,6 +57,11 @@ class Asked:
         total = self.all(f"SELECT count(*) {tail.partition(' ORDER BY ')[0]}", *values)[0][0]
         rows = f"{select} {tail} LIMIT {ON_A_PAGE} OFFSET {(page - 1) * ON_A_PAGE}"
         return paged(self.all(rows, *values), total, page)
+
+
+def _close(connections: Sequence[sqlite3.Connection]) -> None:
+    for one in connections:
+        one.close()
 
 
 def pages_of(total: int) -> int:

@@ -172,6 +172,9 @@ class Builder:
             self._count(table)
         self.connection.execute("COMMIT")
         self.connection.execute("ANALYZE")
+
+    def close(self) -> None:
+        """Close the file."""
         self.connection.close()
 
     def _make_facets(self) -> None:

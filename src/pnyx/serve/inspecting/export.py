@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, escaped
-from pnyx.files import atomic_folder
+from pnyx.files import atomic_folder, read_json
 from pnyx.restricted import hides_text
 from pnyx.serve.inspecting.catalogue import ON_A_PAGE, Catalogue, NotThereError
 from pnyx.serve.inspecting.figures import file_name
@@ -155,12 +155,11 @@ def check_export(folder: str | Path) -> bool:
     held = [one for one in out.rglob("*") if not one.is_dir() or one.is_symlink()]
     if not held:
         return True
-    mark = out / _MARK
-    try:
-        told = json.loads(mark.read_text(encoding="utf-8"))
-        own = set(told["files"]) if told["format"] == _FORMAT else set()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError("holds files that are no export of pnyx view", path=out) from error
+    told = read_json(out / _MARK)
+    files = told.get("files") if told is not None else None
+    if told is None or not isinstance(files, list):
+        raise InputError("holds files that are no export of pnyx view", path=out)
+    own = {name for name in files if isinstance(name, str) and told.get("format") == _FORMAT}
     foreign = [one for one in held if one.relative_to(out).as_posix() not in own]
     if foreign:
         shown = escaped(foreign[0].relative_to(out).as_posix(), 80)

@@ -143,7 +143,7 @@ def _sources(path: Path) -> Iterator[Found]:
 
 def _of_folder(path: Path, depth: int) -> Iterator[Found]:
     """Yield the results that a folder is, then what else is in it."""
-    manifest = read_json(path / MANIFEST)
+    manifest = None if (path / MANIFEST).is_symlink() else read_json(path / MANIFEST)
     if manifest is not None and manifest.get("format") == "pnyx-index":
         return
     entries = _entries(path)
@@ -188,7 +188,7 @@ def _of_file(path: Path) -> Found:
         return Found(name, str(path), "unknown", {}, problem)
     files = {part: str(path)}
     manifest = Path(f"{path}.{MANIFEST}")
-    if manifest.is_file():
+    if manifest.is_file() and not manifest.is_symlink():
         files["manifest"] = str(manifest)
     return Found(name, str(path), kind, files)
 

@@ -37,6 +37,11 @@ class Cell:
     tint: int
     reason: str = ""
 
+    @property
+    def weak(self) -> bool:
+        """Whether it is a yes that is likelier a no, by its probability."""
+        return self.state == "yes" and self.probability is not None and self.probability < 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Row:

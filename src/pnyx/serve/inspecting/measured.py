@@ -141,16 +141,16 @@ class ReportMeasures:
 
     def __init__(self, builder: Builder, source: int) -> None:
         self.builder, self.source = builder, source
-        self.held: dict[int, dict[int, list[float | None]]] = {}
-        self.topics: dict[int, None] = {}
+        self.held: dict[int, dict[str, list[float | None]]] = {}
+        self.topics: set[str] = set()
 
     def take(self, report: JudgedReport, run: int, topic: int) -> None:
         """Measure a report."""
         from pnyx.measure.reports.registry import MAIN, measure_report
 
         found = measure_report(report, names=MAIN)
-        self.topics[topic] = None
-        self.held.setdefault(run, {})[topic] = [found[name].value for name in MAIN]
+        self.topics.add(report.topic_id)
+        self.held.setdefault(run, {})[report.topic_id] = [found[name].value for name in MAIN]
         for place, name in enumerate(MAIN):
             one = found[name]
             self.builder.value(
@@ -158,18 +158,21 @@ class ReportMeasures:
             )
 
     def finish(self) -> None:
-        """Add the means over all topics, with intervals."""
+        """Add the means over all topics, with intervals: those of `measure_reports`."""
         import numpy as np
 
         from pnyx.measure.core.base import BOOTSTRAP
         from pnyx.measure.core.intervals import column_means
-        from pnyx.measure.reports.registry import MAIN
+        from pnyx.measure.reports.registry import MAIN, RANGES, REPORT_MEASURES
 
+        of = dict(zip(REPORT_MEASURES, RANGES, strict=True))
+        ranges = [of[name] for name in MAIN]
         for run, own in self.held.items():
             empty: list[float | None] = [None] * len(MAIN)
-            rows = [own.get(topic, empty) for topic in self.topics]
+            # In the order of `measure_reports`, whose draws these are to be.
+            rows = [own.get(topic, empty) for topic in sorted(self.topics)]
             table = np.array([[math.nan if x is None else x for x in row] for row in rows])
-            means = column_means(table, BOOTSTRAP)
+            means = column_means(table, BOOTSTRAP, ranges)
             for place, (name, one) in enumerate(zip(MAIN, means, strict=True)):
                 self.builder.value(
                     (self.source, run, None, name, place, one.value, one.low, one.high, one.scored,

@@ -11,13 +11,13 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from pnyx._version import __version__
-from pnyx.errors import InputError
-from pnyx.files import make_folder
+from pnyx.errors import InputError, PnyxError, escaped
+from pnyx.files import atomic_text, disk_errors, make_folder
 from pnyx.restricted import hides_text
 from pnyx.serve.inspecting.building import Builder
 from pnyx.serve.inspecting.catalogue import Catalogue
@@ -51,6 +51,7 @@ def open_catalogue(paths: Sequence[str], *, fresh: bool = False, store: str = ""
 
     Raises:
         InputError: a path does not exist, or nothing in them could be read.
+        PnyxError: the catalogue cannot be written.
     """
     for path in paths:
         if not Path(path).exists():
@@ -58,9 +59,14 @@ def open_catalogue(paths: Sequence[str], *, fresh: bool = False, store: str = ""
     place = cache_folder() / "view" / f"{_name_of(paths)}.sqlite"
     if not fresh and _is_of(place, state_of(paths)):
         return Catalogue(place, store)
-    make_folder(place.parent, 0o700)  # it holds words of people's documents
-    _forget_old(place.parent)
-    _build(paths, place)
+    try:
+        with disk_errors(place):
+            make_folder(place.parent, 0o700)  # it holds words of people's documents
+            _forget_old(place.parent)
+            _build(paths, place)
+    except sqlite3.Error as error:
+        problem = f"{escaped(str(place))}: the catalogue cannot be written: {error}"
+        raise PnyxError(problem) from error
     return Catalogue(place, store)
 
 
@@ -72,17 +78,29 @@ def _name_of(paths: Sequence[str]) -> str:
 
 
 def _is_of(place: Path, state: dict[str, tuple[int, int]]) -> bool:
-    """Tell whether a catalogue is there, whole, and of files in this state."""
-    if not place.is_file():
+    """Tell whether a catalogue is there, as it was written, and of files in this state."""
+    try:
+        if _sum_file(place).read_text(encoding="ascii") != _digest(place):
+            return False
+    except (OSError, ValueError):
         return False
     try:
         uri = f"{place.absolute().as_uri()}?mode=ro&immutable=1"
         with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
             rows = connection.execute("SELECT path, size, changed FROM given").fetchall()
-            whole = connection.execute("SELECT count(*) FROM sqlite_stat1").fetchone()[0]
     except sqlite3.Error:
         return False
-    return bool(whole) and {path: (size, changed) for path, size, changed in rows} == state
+    return {path: (size, changed) for path, size, changed in rows} == state
+
+
+def _sum_file(place: Path) -> Path:
+    """Return the file of a catalogue's digest: SQLite does not notice a damaged byte of a text."""
+    return place.with_name(f"{place.name}.blake2b")
+
+
+def _digest(place: Path) -> str:
+    with place.open("rb") as stream:
+        return hashlib.file_digest(stream, "blake2b").hexdigest()
 
 
 def _build(paths: Sequence[str], place: Path) -> None:
@@ -92,13 +110,15 @@ def _build(paths: Sequence[str], place: Path) -> None:
         if not given.sources:
             shown = ", ".join(paths)
             raise InputError("holds no results that pnyx writes (docs/viewing.md)", path=shown)
-        builder = Builder(temporary)
-        for found in given.sources:
-            read_source(builder, found)
-        builder.finish(given.files)
+        with contextlib.closing(Builder(temporary)) as builder:
+            for found in given.sources:
+                read_source(builder, found)
+            builder.finish(given.files)
         problems = Catalogue(temporary).sources()
         if all(one.problem for one in problems):
             raise InputError(problems[0].problem)
+        with atomic_text(_sum_file(place)) as stream:
+            stream.write(_digest(temporary))
         temporary.replace(place)
     finally:
         temporary.unlink(missing_ok=True)
@@ -120,13 +140,21 @@ class Current:
         paths: what was given.
         fresh: build the first anew.
         store: see `open_catalogue`.
+        say: is told why files that changed are not read.
 
     Raises:
         InputError: see `open_catalogue`.
     """
 
-    def __init__(self, paths: Sequence[str], *, fresh: bool = False, store: str = "") -> None:
-        self.paths, self.store = list(paths), store
+    def __init__(
+        self,
+        paths: Sequence[str],
+        *,
+        fresh: bool = False,
+        store: str = "",
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.paths, self.store, self._say = list(paths), store, say
         self._state = state_of(self.paths)
         self._catalogue = open_catalogue(self.paths, fresh=fresh, store=store)
         self._looked = time.monotonic()
@@ -141,10 +169,15 @@ class Current:
         try:
             state = state_of(self.paths)
             if state != self._state:
-                # Where nothing can be read any more, what was read stays to be looked at.
-                with contextlib.suppress(InputError):
+                # Where nothing can be read any more, what was read stays to be looked at; where
+                # nothing can be written, it is tried again.
+                try:
                     self._catalogue = open_catalogue(self.paths, store=self.store)
-                self._state = state
+                    self._state = state
+                except InputError:
+                    self._state = state
+                except PnyxError as error:
+                    self._say(str(error))
             self._looked = time.monotonic()
         finally:
             self._lock.release()

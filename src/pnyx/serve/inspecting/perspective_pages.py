@@ -11,7 +11,7 @@ import numpy as np
 
 from pnyx.corpora import read_perspectives, read_run
 from pnyx.measure.core.base import Measured
-from pnyx.measure.core.intervals import column_means
+from pnyx.measure.core.intervals import UNIT, column_means
 from pnyx.measure.core.weighted import numbers
 from pnyx.measure.perspectives.verdicts import Verdicts, verdicts_of_answers
 from pnyx.measure.runs.rankings import Rankings, rankings_of
@@ -242,7 +242,7 @@ def _covered(catalogue: Catalogue, source: Source, name: str) -> Figure:
         )
         for matrix in found.values()
     ]
-    means = column_means(np.stack([numbers(row) for row in rows]))
+    means = column_means(np.stack([numbers(row) for row in rows]), bounds=UNIT)
     columns = [
         Column("question", "name"),
         Column("perspectives", "count"),

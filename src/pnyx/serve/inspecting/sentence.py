@@ -59,7 +59,7 @@ def _judged(
     }
 
 
-_ORDER: Mapping[str, int] = {"unscored": 0, "yes": 1, "no": 2}
+_ORDER: Mapping[str, int] = {"unscored": 0, "yes": 1, "weak": 1, "no": 2}
 
 
 def _cited(

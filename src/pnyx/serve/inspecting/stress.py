@@ -58,7 +58,7 @@ def trial_section(row: Row) -> Section:
     if interval.get("draws"):
         drawn = [
             f"95 % intervals: {interval['draws']:,} draws of {interval['clusters']} "
-            f"{interval['clustered_by']}s, percentiles."
+            f"{interval['clustered_by']}s."
         ]
     # What was expected and what was wrong stand above, in the notice.
     line = trial_lines(row)[-1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pnyx.judge.reports.records import Finding, JudgedCitation, Outcome, Step
-from pnyx.view.model import STATES, State, StateWording, probability, state_of
+from pnyx.view.model import STATES, State, StateWording, probability, said_of, state_of
 
 __all__ = [
     "MEASURES",
@@ -113,9 +113,8 @@ def of_finding(finding: Finding, words: tuple[str, str] = ("yes", "no")) -> Verd
     """Return a finding of a judged report as a verdict."""
     if finding.value is None:
         return VerdictView("unscored", "unscored", "", finding.by, finding.why)
-    word, state = (words[0], "yes") if finding.value else (words[1], "no")
-    chance = probability(finding.probability)
-    return VerdictView(state, word, chance, finding.by, finding.why)  # type: ignore[arg-type]
+    state, word = said_of(finding.value, finding.probability, words)
+    return VerdictView(state, word, probability(finding.probability), finding.by, finding.why)
 
 
 _ORDERS: Final = {"a": "the first is better", "b": "the second is better", "tie": "neither"}
@@ -132,8 +131,7 @@ def of_value(
     if value is None:
         return VerdictView("unscored", "unscored", "", "", unscored or "no reason given")
     if isinstance(value, bool):
-        said = words[0] if value else words[1]
-        return VerdictView("yes" if value else "no", said, probability(chance))
+        return VerdictView(*said_of(value, chance, words), probability(chance))
     if isinstance(value, int | float):
         of = f" of {_bounds(scale)}" if _bounds(scale) else ""
         return VerdictView("uncited", f"{value:g}{of}")

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.corpora import ReportRequest
+from pnyx.corpora.text.citations import without_notes
 from pnyx.corpora.text.segment import split_sentences
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.records import Citation, Evidence, Sentence
@@ -138,7 +139,7 @@ def _candidates(encoder: Encoder, documents: Sequence[Evidence]) -> _Candidates 
     cited: dict[str, list[str]] = {}
     place: dict[str, int] = {}
     for number, document in enumerate(documents):
-        for text in split_sentences(document.text)[:MAX_SENTENCES]:
+        for text in map(without_notes, split_sentences(document.text)[:MAX_SENTENCES]):
             if not is_quotable(text) or text.rstrip().endswith("?"):
                 continue
             place.setdefault(text, number)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.corpora import ReportRequest
-from pnyx.corpora.text.segment import split_sentences
+from pnyx.corpora.text.segment import named_words, split_sentences
 from pnyx.records import Evidence, Question
+from pnyx.search.lexical.record_codec import searched_text
 from pnyx.search.pipeline import Searcher
 from pnyx.search.ranking.diversify import mmr
 from pnyx.search.ranking.fusion import RRF_CONSTANT
@@ -24,14 +25,27 @@ __all__ = ["Gathered", "Query", "gather", "queries_of"]
 _MOST_QUERIES = 24
 """Searches for one request: a background may be a page long."""
 
+_TELLS = re.compile(
+    r"(?:i|we|my|our)\b(?!.{0,200}\b(?:know|want|wish|like|need|look|interest|learn|find|ask)).*[^?]$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A sentence of a problem statement that tells of its author and asks for nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search: its text, how much it counts, and whether it can bring documents."""
+    """One search.
+
+    Attributes:
+        weight: how much it counts.
+        brings: whether it can bring documents.
+        part: whether it is a part of what the request asks for.
+    """
 
     text: str
     weight: float = 1.0
     brings: bool = True
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,9 @@ class Gathered:
         worth: document id -> what it counts, in [0, 1]: relevance, less for a low quality.
         queries: what was searched for; those that bring documents are the facets of the request.
         found: documents that any query found.
+        lacking: parts of the request on which there is no evidence: those with a name that is in
+            none of the documents found, and all where there are no documents.
+        doubtful: other parts that no document is about, by their own ranking.
         problems: what a reader must know, one line each.
     """
 
@@ -52,6 +69,8 @@ class Gathered:
     worth: dict[str, float]
     queries: tuple[Query, ...]
     found: int
+    lacking: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property
@@ -67,9 +86,10 @@ def queries_of(
 
     A sentence without a word of its own matter ("Please help.") is left out.
     """
-    parts = [request.title, *split_sentences(request.problem), *questions]
     general = [Query(request.asked, 2.0)] if request.problem else []
-    wanted = [Query(text) for text in parts]
+    asked = split_sentences(request.problem)
+    wanted = [Query(request.title), *(Query(text, part=not _TELLS.match(text)) for text in asked)]
+    wanted += map(Query, questions)
     if plan.background > 0:
         told = split_sentences(request.background)
         wanted += [Query(text, plan.background, brings=False) for text in told]
@@ -95,6 +115,7 @@ def gather(
     fused: dict[str, float] = {}
     relevance: dict[str, float] = {}
     known: dict[str, Evidence] = {}
+    doubtful: list[str] = []
     for query, found in zip(queries, searches, strict=True):
         for hit in found.hits[: plan.retrieve]:
             place = query.weight / (RRF_CONSTANT + hit.rank)
@@ -102,11 +123,12 @@ def gather(
         if query.brings:
             hits = found.hits
             documents = searcher.engine.fetch([h.doc_id for h in hits[: plan.retrieve]])
-            for one, chance in zip(
-                documents, judge.chances(query.text, hits, documents), strict=True
-            ):
+            chances = judge.chances(query.text, hits, documents)
+            for one, chance in zip(documents, chances, strict=True):
                 known[one.id] = one
                 relevance[one.id] = max(relevance.get(one.id, 0.0), chance)
+            if query.part and max(chances, default=0.0) < plan.relevant:
+                doubtful.append(query.text)
     kept = [doc_id for doc_id in fused if relevance.get(doc_id, 0.0) >= plan.relevant]
     kept.sort(key=lambda doc_id: (-fused[doc_id], doc_id))
     once = list({known[i].text: known[i] for i in reversed(kept)}.values())[::-1]
@@ -116,6 +138,8 @@ def gather(
         for one in once
     }
     chosen = _different(searcher, once, fused, worth, plan)
+    parts = [one.text for one in queries if one.part]
+    lacking = [one for one in parts if not chosen or _absent(one, known.values())]
     problems = tuple(dict.fromkeys(line for found in searches for line in found.problems))
     return Gathered(
         tuple(chosen),
@@ -123,8 +147,20 @@ def gather(
         {one.id: worth[one.id] for one in chosen},
         tuple(queries),
         len(fused),
+        tuple(lacking),
+        tuple(one for one in doubtful if one not in lacking),
         problems,
     )
+
+
+def _absent(part: str, documents: Iterable[Evidence]) -> bool:
+    """Tell whether a part names somebody, a place or a year that no document names."""
+    names = {word for word in named_words(part) if not word[0].isdigit() or len(word) == 4}
+    wanted = set(map(content_words, names)) - {frozenset()}
+    if not wanted:
+        return False
+    held = frozenset().union(*(content_words(searched_text(one)) for one in documents))
+    return any(not one <= held for one in wanted)
 
 
 def _different(
@@ -148,7 +184,6 @@ def _vectors(searcher: Searcher, documents: Sequence[Evidence]) -> NDArray[np.fl
     """Return vectors of documents: those of the index, else made now."""
     from pnyx.models.embed.encoder import load_encoder
     from pnyx.search.features.vectors import VECTORS
-    from pnyx.search.lexical.record_codec import searched_text
 
     known = searcher.engine.feature_info(VECTORS)
     if known is not None and known.documents == len(searcher.engine):

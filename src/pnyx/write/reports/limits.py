@@ -33,6 +33,17 @@ class Limits:
             kept.append(one)
         return tuple(kept)
 
+    def share(self, part: float) -> Limits:
+        """Return a part of each limit."""
+        return Limits(tuple((unit, int(most * part)) for unit, most in self.most))
+
+    def left(self, texts: Sequence[str]) -> Limits:
+        """Return what is left for other sentences beside these."""
+        if not texts:
+            return self
+        used = [*texts, ""]  # with the space between
+        return Limits(tuple((unit, most - count_length(used, unit)) for unit, most in self.most))
+
     def __str__(self) -> str:
         said = {f"{most} {UNITS[unit]}": None for unit, most in self.most}
         return " and ".join(said)

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from pnyx.corpora import ReportRequest
-from pnyx.judge.answers import Answer, Unscored
+from pnyx.judge.answers import Answer, Unscored, is_quoted
 from pnyx.judge.base import Judge, run_blocking
 from pnyx.judge.store.completions import StoredModel
 from pnyx.measure.core.base import Measured
-from pnyx.measure.reports.responses import citation_precision, sentence_precision
+from pnyx.measure.reports.responses import precisions
 from pnyx.models.http.flow import run_all
 from pnyx.records import Document, Evidence, Response
 from pnyx.search.pipeline import Searcher
-from pnyx.write.case import Draft, is_quoted, with_scores
+from pnyx.write.case import Draft, with_scores
 from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.reports.gathering import Gathered, gather, queries_of
 from pnyx.write.reports.generate import sub_questions
+from pnyx.write.reports.lacking import lacking_parts, of_parts, of_request
 from pnyx.write.reports.limits import Limits
 from pnyx.write.reports.plan import WritingPlan
 
@@ -40,7 +41,7 @@ class Reporter(Protocol):
         """Whether it asks a language model."""
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
-        """Return the sentences; none where nothing can be said."""
+        """Return the sentences; none where nothing can be said for lack of evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Report:
     Attributes:
         request: what was asked for.
         response: what was written; each citation's score is the probability that the document
-            supports the sentence, 1 for a quotation. Without sentences where there is no evidence.
+            supports the sentence, 1 for a quotation. Where there is no evidence it says so.
         limits: what it had to keep within.
         gathered: the evidence, of which it may cite a part.
         support: (position of the sentence, document id) -> does the document support it?
@@ -58,6 +59,8 @@ class Report:
         judges: judge name -> its card.
         problems: what was removed or went wrong, one line each.
         failed: there was evidence, and the writer gave nothing usable.
+        lacking: parts of the request on which there is no evidence.
+        negative: how many sentences, the last ones, say on what no evidence was found.
         settings: label -> value, how it was made.
     """
 
@@ -70,6 +73,8 @@ class Report:
     judges: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     failed: bool = False
+    lacking: tuple[str, ...] = ()
+    negative: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -166,25 +171,36 @@ async def _report(
     if model is not None and plan.questions > 0:
         questions, problems = await sub_questions(model, request, plan.questions)
     gathered = gather(searcher, request, plan, queries_of(request, plan, questions))
-    draft = await writer.write(request, gathered, limits)
+    lacking = await lacking_parts(request, gathered)
+    negative = of_parts(lacking, limits) if gathered.documents else ()
+    room = limits.left([one.text for one in negative])
+    draft = await writer.write(request, gathered, room)
     read = {one.id: one for one in gathered.documents}
     draft = _capped(without_foreign_citations(draft, set(read)), plan.per_sentence)
-    draft = replace(draft, sentences=limits.cut(draft.sentences))
+    draft = replace(draft, sentences=room.cut(draft.sentences))
     response = _response(request, draft, writer, plan)
     support = await judge_citations(request.asked, response, read, judge, quotes=draft.quotes)
     cited = {doc_id: read[doc_id] for doc_id in response.references}
     response = replace(with_scores(response, support), documents=_embedded(cited))
     judged = not all(map(is_quoted, support.values()))
+    measures = precisions(response, support) if judged else {}
+    if draft.failed:
+        negative = ()
+    elif not gathered.documents or (writer.asks and not draft.sentences):
+        negative = of_request(request, lacking, limits)
+    response = replace(response, sentences=(*response.sentences, *negative))
     return Report(
         request,
         response,
         limits,
         gathered,
         support,
-        _measures(response, support) if judged else {},
+        measures,
         {judge.name: judge.card} if judged else {},
         (*problems, *gathered.problems, *draft.problems),
         draft.failed,
+        lacking,
+        len(negative),
         {"writer": writer.name, "search": str(searcher.plan), **_counted(gathered)},
     )
 
@@ -226,11 +242,4 @@ def _embedded(cited: Mapping[str, Evidence]) -> dict[str, Document]:
     return {
         doc_id: Document(doc_id, one.text, one.title, one.url, one.source)
         for doc_id, one in cited.items()
-    }
-
-
-def _measures(response: Response, support: Mapping[tuple[int, str], Any]) -> dict[str, Measured]:
-    return {
-        "sentence_precision": sentence_precision(response, support),
-        "citation_precision": citation_precision(response, support),
     }
