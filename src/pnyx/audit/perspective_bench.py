@@ -152,8 +152,8 @@ class BenchSearch:
 class BenchJudge:
     """Has pairs judged, each once, and writes the verdicts to the folder `out`.
 
-    `settings` is as for `apply_judge`; `on_pairs` is told before each round how many pairs there
-    are; `kept` counts the verdicts that were there from an earlier run.
+    `settings` is as for `apply_judge`; `on_pairs` is told before each round how many pairs are
+    to be judged; `kept` counts the verdicts that were there from an earlier run.
     """
 
     judge: Judge
@@ -165,12 +165,16 @@ class BenchJudge:
     def verdicts(self, pairs: PairSource, name: str) -> Verdicts:
         """Return the verdicts on pairs, which are also written to the file `name`."""
         make_folder(self.out)
-        if self.on_pairs is not None and pairs.count is not None:
-            self.on_pairs(pairs.count)
+
+        def started(kept: int, _: int) -> None:
+            if self.on_pairs is not None and pairs.count is not None:
+                self.on_pairs(pairs.count - kept)
+
         rows: list[Mapping[str, Any]] = []
         applied = apply_judge(
-            self.judge, pairs, self.out / name, settings=self.settings, take=rows.append
-        )
+            self.judge, pairs, self.out / name, settings=self.settings, on_start=started,
+            take=rows.append,
+        )  # fmt: skip
         self.kept += applied.kept
         return verdicts_of_answers(self.judge.name, rows)
 
