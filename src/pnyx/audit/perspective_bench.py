@@ -153,22 +153,22 @@ class BenchJudge:
     """Has pairs judged, each once, and writes the verdicts to the folder `out`.
 
     `settings` is as for `apply_judge`; `on_pairs` is told before each round how many pairs are
-    to be judged; `kept` counts the verdicts that were there from an earlier run.
+    to be judged, and whether it is the last; `kept` counts the verdicts of an earlier run.
     """
 
     judge: Judge
     out: Path
     settings: Mapping[str, Any] | None = None
-    on_pairs: Callable[[int], None] | None = None
+    on_pairs: Callable[[int, bool], None] | None = None
     kept: int = 0
 
-    def verdicts(self, pairs: PairSource, name: str) -> Verdicts:
+    def verdicts(self, pairs: PairSource, name: str, *, last: bool = True) -> Verdicts:
         """Return the verdicts on pairs, which are also written to the file `name`."""
         make_folder(self.out)
 
         def started(kept: int, _: int) -> None:
             if self.on_pairs is not None and pairs.count is not None:
-                self.on_pairs(pairs.count - kept)
+                self.on_pairs(pairs.count - kept, last)
 
         rows: list[Mapping[str, Any]] = []
         applied = apply_judge(
@@ -281,7 +281,7 @@ def _tuned(
     asked = search.questions(dev)
     runs = {s.model: list(search.mmr(s, asked, lambdas).values()) for s in search.scorings}
     pairs = search.pairs(entries for own in runs.values() for entries in own)
-    verdicts = judging.verdicts(pairs, "verdicts-dev.jsonl")
+    verdicts = judging.verdicts(pairs, "verdicts-dev.jsonl", last=False)
     views = {topic: search.perspectives[topic] for topic in dev}
     name = f"MRecall@{search.bench.depths[0]}"
     tuning: dict[str, dict[float, float | None]] = {}

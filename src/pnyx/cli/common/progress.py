@@ -158,8 +158,8 @@ def watched(
 ) -> Iterator[Judge]:
     """Yield the judge with progress: answers, how many are unscored, and what models have spent.
 
-    `expected` says how many answers there will be, where the judge is asked several times;
-    otherwise they are held against all that it has been asked so far, and no end is foreseen.
+    `expected` says how many answers there will be, where the judge is asked several times, as `of`
+    of `_Show`; otherwise they are held against all that it was asked so far, with no end foreseen.
     """
     from pnyx.judge.watched import Watched
 
