@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from pnyx.audit.stress.trials import TRIALS
 from pnyx.cli import app, main
 from pnyx.errors import InputError
 from pnyx.judge.questions import Support
+from pnyx.judge.rag import RAG_FORMATS
 from pnyx.judge.tasks import TASKS
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -164,6 +166,74 @@ MEANT = [
     *(("injection", task, good, "passed") for task, good in GOOD.items()),
     *(("paraphrase", task, good, "passed") for task, good in GOOD.items()),
 ]
+
+
+RAG = [form.name for form in RAG_FORMATS if not form.packaged]
+CHOICES = [("rag", ["--format", name]) for name in RAG] + [
+    ("rag", ["--format", "rag-rubric", "--nuggets", "3"]),
+    ("quality", ["--format", "pointwise"]),
+    ("quality", ["--scale", "5"]),
+]
+
+
+def rag_items(count: int = 4) -> str:
+    rows = [
+        {"id": f"a{n}", "query": f"Should {town_of(n)} keep its parks?", "group": town_of(n),
+         "argument": " ".join(facts(n, 2)), "documents": facts(n, 3)}
+        for n in range(count)
+    ]  # fmt: skip
+    return write("rag.jsonl", rows)
+
+
+@pytest.mark.parametrize(
+    ("task", "choice"), CHOICES, ids=lambda one: one if isinstance(one, str) else " ".join(one)
+)
+def test_a_trial_asks_what_the_judge_is_asked(task, choice):
+    """Of items that are not changed the requests are those of `pnyx judge`, schema included."""
+    path = rag_items() if task == "rag" else quality_items(4)
+
+    def asked(*command: str) -> set[str]:
+        with ChatServer(default="good") as server, pytest.raises(SystemExit) as ended:
+            main(
+                [*command, path, *choice, "--llm", server.spec, "--store", f"{command[-1]}.sqlite"]
+            )
+        assert ended.value.code in (0, 3)
+        wanted = ("messages", "response_format", "max_tokens", "temperature")
+        rows = [{name: row.get(name) for name in wanted} for row in server.asked()]
+        return {json.dumps(row, sort_keys=True) for row in rows}
+
+    judged = asked("judge", task, "--out", "judged")
+    tried = asked("audit", "stress", "noise", "--levels", "0,1", "--task", task, "--out", "tried")
+    assert judged < tried
+
+
+def test_trials_of_arguments_with_documents_need_no_model(capsys):
+    assert run("stress", "noise", rag_items(), "--levels", "0,1", "--out", "S") in (0, 3)
+    found = json.loads(Path("S/summary.json").read_text())
+    assert found["counted"] == ["context_relevance", "groundedness"]
+    assert set(found["curves"]) >= {"score", "context_relevance", "groundedness"}
+    assert run("stress", "hallucination", rag_items(), "--sentences", "0,1", "--out", "H") in (0, 3)
+    assert json.loads(Path("H/summary.json").read_text())["counted"] == ["groundedness"]
+    assert "--format rag-direct goes with --llm" in refused_line(
+        capsys, "stress", "noise", "rag.jsonl", "--format", "rag-direct", "--out", "T"
+    )
+
+
+def refused_line(capsys, *arguments: str) -> str:
+    assert run(*arguments) == 2
+    return capsys.readouterr().err
+
+
+def test_a_trial_that_cannot_be_passed_says_so_before_it_asks(capsys):
+    """0 of 34: Wilson's interval ends at .1015; 0 of 35: at .0989."""
+    for count, warned in ((34, True), (35, False)):
+        rows = [{"id": f"{n}", "text": facts(n)[0], "statement": facts(n)[0]} for n in range(count)]
+        path = write(f"{count}.jsonl", rows)
+        assert run("stress", "injection", path, "--plan") == 0
+        said = capsys.readouterr().err
+        assert ("35 would be enough" in said) == warned, said
+    assert run("stress", "noise", relevance_items(4), "--plan") == 0  # its score must fall
+    assert "cannot be passed" not in capsys.readouterr().err
 
 
 @pytest.mark.slow

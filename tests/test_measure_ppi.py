@@ -119,6 +119,18 @@ def test_a_constant_added_to_the_judge_changes_nothing(pairs, further, shift):
     people, judge = np.array(pairs).T
     one = prediction_powered(people, judge, np.array(further))
     two = prediction_powered(people, judge + shift, np.array(further) + shift)
-    assert one.corrected.low <= one.corrected.value <= one.corrected.high
+    if np.ptp(people) <= 1e-12:
+        assert one.corrected.low is None
+    else:
+        assert one.corrected.low <= one.corrected.value <= one.corrected.high
     assert 0 <= one.trust <= 1
     assert two.corrected.value == pytest.approx(one.corrected.value, abs=1e-6)
+
+
+@pytest.mark.parametrize("label", [1.0, 0.1])
+def test_equal_labels_have_no_interval_rather_than_one_of_width_zero(label):
+    found = prediction_powered(np.full(10, label), np.full(10, 0.8), np.full(40, 0.8))
+    for one in (found.corrected, found.people):
+        assert one.value == pytest.approx(label)
+        assert (one.low, one.high) == (None, None)
+    assert found.p is None

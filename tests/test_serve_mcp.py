@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -86,6 +87,31 @@ def test_what_cannot_be_asked_is_an_error_that_says_why(answers):
         strict=True,
     ):  # fmt: skip
         assert part in text
+
+
+def test_half_characters_get_an_answer():
+    """As JSON writes them; the client's library cannot send any."""
+    first = {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }  # fmt: skip
+    sent = (
+        json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": first}),
+        '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search", '
+        '"arguments": {"question": "voting \\ud800 compulsory", "k": 1}}}',
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "pnyx", "mcp", str(example_index())],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as process:  # fmt: skip
+        process.stdin.write("".join(f"{line}\n" for line in sent))
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.stdin.close()
+        assert process.wait(60) == 0
+    assert [one["id"] for one in answers] == [0, 1]
+    assert answers[1]["result"]["structuredContent"]["documents"]
 
 
 def test_standard_output_carries_the_protocol_alone(tmp_path):

@@ -21,7 +21,16 @@ from pnyx.serve.rendering import STATIC, Site, render, slug
 from pnyx.serve.running import _listening
 from pnyx.serve.security import MAX_BODY
 
-starlette = pytest.importorskip("starlette", reason="starlette is not installed")
+pytest.importorskip("starlette", reason="starlette is not installed")
+
+from starlette.routing import Route
+
+from asking_fixture import service_of
+from label_fixture import item_rows, labelling
+from pnyx.serve.asking.application import build_asking
+from pnyx.serve.inspecting.application import view_app
+from pnyx.serve.inspecting.opening import Current
+from pnyx.serve.labelling.pages import build_labelling
 
 
 def make_app(token: str = ""):
@@ -213,7 +222,8 @@ def test_a_refusal_of_a_long_body_can_be_read(plain):
     for length in (MAX_BODY + 1, 8 * MAX_BODY):
         for head in (f"Content-Length: {length}", "Transfer-Encoding: chunked"):
             with socket.create_connection((plain.base_url.host, plain.base_url.port), 30) as one:
-                one.sendall(f"POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n\r\n".encode())
+                asked = f"POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{head}"
+                one.sendall(f"{asked}\r\n\r\n".encode())
                 body = b"x" * length
                 if "chunked" in head:
                     body = b"%x\r\n%b\r\n0\r\n\r\n" % (length, body)
@@ -252,6 +262,63 @@ def test_the_usual_port_gives_way_and_a_named_one_does_not(monkeypatch):
             assert port < found.getsockname()[1] < port + 100
         with pytest.raises(InputError, match=f"--port {port}: cannot listen there"):
             _listening(ServerSpec(port=port))
+
+
+BODIES = (
+    b"", b"{", b"[]", b'{"x": 1e999}', b'{"x": NaN}', b'{"q": "\\ud800", "question": "\\ud800"}',
+    b'{"task": "support", "items": [{"id": "\\ud800", "text": "\\udfff", "statement": "b"}]}',
+    b'{"task": "support", "items": [{"id": "1", "text": "a", "statement": "b", "x": 1e999}]}',
+    b'{"task": "\\ud800", "items": 1e400, "options": {"\\udc00": -1e999}}',
+    b"q=%ED%A0%80&n=1e999&item=%00&f0=99999999999999999999&version=-1", b"\xff\xfe",
+)  # fmt: skip
+QUERIES = ("", "?q=%00", "?q=%ED%A0%80", "?q=tea&n=1e999&k=inf", "?to=%F0%9F&page=-1&show=%ff")
+FILLED = ("1", "0", "999999999999999999999", "%00", "%ED%A0%80", "%C4%B0", "..%2f", "%5c")
+
+
+@contextlib.contextmanager
+def labelling_server(folder):
+    with labelling(folder, "support", item_rows("support", 2)) as (desk, people, _):
+        yield build_labelling(desk, people)
+
+
+@contextlib.contextmanager
+def asking_server(_):
+    with service_of() as service:
+        yield build_asking(service, warm=False)
+
+
+@contextlib.contextmanager
+def viewing_server(folder):
+    (folder / "measured.json").write_text('{"measures": {"f1": {"value": 0.5}}}')
+    yield view_app(Current([str(folder / "measured.json")]))
+
+
+@pytest.mark.parametrize("opened", [labelling_server, asking_server, viewing_server])
+def test_no_route_fails_whatever_is_sent(tmp_path, opened):
+    with opened(tmp_path) as app, served(app) as address:
+        routes = [route for route in app.app.routes if isinstance(route, Route)]
+        taken = {}
+        for route in routes:
+            taken[route.path] = taken.get(route.path, set()) | set(route.methods or ())
+        json_kind = {"content-type": "application/json"}
+        form_kind = {"content-type": "application/x-www-form-urlencoded"}
+        with httpx2.Client(base_url=address, timeout=60) as client:
+            client.cookies.set("pnyx_annotator", "zoe")
+            for path, methods in taken.items():
+                for filled in FILLED if "{" in path else ("",):
+                    place = re.sub(r"{[^}]*}", filled, path)
+                    for query in QUERIES:
+                        if "GET" in methods and "wait" not in path:
+                            assert client.get(place + query).status_code < 500, (place, query)
+                place = re.sub(r"{[^}]*}", "1", path)
+                if "POST" in methods:
+                    for body in BODIES:
+                        for kind in (json_kind, form_kind, {}):
+                            found = client.post(place, content=body, headers=kind)
+                            assert found.status_code < 500, (place, body, found.text)
+                other = client.request("DELETE", place)
+                assert other.status_code == 405, place
+                assert set(other.headers["allow"].split(", ")) == methods
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.org"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pnyx.judge.formats import Format
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.judge.tasks import Task
+    from pnyx.runs.pairs import PairSource
 
 __all__ = [
     "AskedSpec",
@@ -174,6 +175,24 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
             raise OptionError(f"--format {named.name} goes with --llm")
         packaged = [] if judge.answered_by else [one for one in task.formats if one.packaged]
         return self._sized(named or next(iter(packaged), None))
+
+    def prepared(
+        self, task: Task, judge: JudgeSpec, items: PairSource | Sequence[JudgeQuestion]
+    ) -> tuple[Format | None, PairSource | Sequence[JudgeQuestion]]:
+        """Return how a judge is asked about items, and the questions that it is asked then.
+
+        Whoever asks a judge about a task's items asks these, so that it is measured as it is used.
+        Raises as `chosen` and `shaped` do.
+        """
+        from pnyx.students.quality.judge import overall_only
+
+        form = self.chosen(task, judge)
+        if form is not None or self.scale is not None:
+            items = self.shaped(task, items, form)
+        packaged = not (judge.asks_models or judge.answered_by)
+        if task.name == "quality" and packaged and isinstance(items, Sequence):
+            items = overall_only(items)
+        return form, items
 
     def _check_rated(self, task: Task, judge: JudgeSpec) -> None:
         """Refuse a scale or examples where they would change nothing."""

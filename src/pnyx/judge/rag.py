@@ -17,13 +17,20 @@ from pnyx.judge.formats import Format, Part
 from pnyx.judge.grounding import SUPPORT_FORMAT
 from pnyx.judge.questions import Preference, Rating
 
-__all__ = ["NUGGETS", "RAG_DIMENSIONS", "RAG_FORMATS", "dimensions_for"]
+__all__ = ["NUGGETS", "RAG_DIMENSIONS", "RAG_FORMATS", "SEEN", "dimensions_for"]
 
 NUGGETS = 20
 """Points that a rubric has where it is made for the question (Appendix D.4, D.5)."""
 
 RAG_DIMENSIONS = ("context_relevance", "answer_relevance", "groundedness", "preference")
 """The RAG triad and the preference between two arguments."""
+
+SEEN: Mapping[str, frozenset[str]] = {
+    "context_relevance": frozenset({"documents"}),
+    "answer_relevance": frozenset({"argument"}),
+    "groundedness": frozenset({"documents", "argument"}),
+}
+"""Dimension -> what its value depends on beside the question."""
 
 _OVERALL = "overall"
 

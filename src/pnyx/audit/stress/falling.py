@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from pnyx.audit.stress.reading import Said, goodness
 from pnyx.audit.stress.sheet import Outcome, Sheet, Summary
 from pnyx.judge.combining.votes import ranks_of
 from pnyx.judge.questions import Ranking, Support
+from pnyx.judge.rag import SEEN
 from pnyx.measure.answers.trials import Decline
 from pnyx.measure.core.base import Measured, told_apart
 
@@ -24,7 +25,8 @@ def sum_declining(sheet: Sheet, unit: str) -> Summary:
     levels = [float(cell[0]) for cell in cells]
     if sheet.kind is Ranking:
         return _separation(sheet, cells, levels, unit)
-    curves = _curves(sheet, cells, levels)
+    counted = _counted(sheet, unit)
+    curves = _curves(sheet, cells, levels, counted)
     main = curves["score"]
     outcome, problems = _judged(main, unit, sheet.stress.tolerance)
     measures = {"fall": main.fall, "pearson": main.pearson}
@@ -37,14 +39,42 @@ def sum_declining(sheet: Sheet, unit: str) -> Summary:
         "problems": problems,
         "unit": unit,
         "curves": curves,
+        **({"counted": list(counted)} if counted else {}),
     }
     if unit == "share" and sheet.kind is Support:
         found |= _precision(sheet, cells, levels)
     return found
 
 
-def _curves(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float]) -> dict[str, Decline]:
-    curves = {"score": sheet.decline(cells, levels, goodness)}
+def _counted(sheet: Sheet, unit: str) -> tuple[str, ...]:
+    """Return the dimensions on which the score must fall; none where all are meant.
+
+    Of an argument with its documents, irrelevant documents show on those that see the documents,
+    contradicted sentences on those that see them beside the documents.
+    """
+    if any(item.task != "rag" for item in sheet.posed.items):
+        return ()
+    needed = {"documents"} if unit == "share" else {"documents", "argument"}
+    return tuple(name for name in sheet.dimensions if needed <= SEEN.get(name, frozenset()))
+
+
+def _on(counted: Sequence[str]) -> Callable[[Any, Said], float | None]:
+    """Return the score of an item: the mean over the dimensions that count."""
+
+    def score(question: Any, said: Said) -> float | None:
+        if not counted:
+            return goodness(question, said)
+        values = [goodness(question, said, name) for name in counted]
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if len(known) == len(values) else None
+
+    return score
+
+
+def _curves(
+    sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float], counted: Sequence[str]
+) -> dict[str, Decline]:
+    curves = {"score": sheet.decline(cells, levels, _on(counted))}
     if sheet.kind is Support:
         curves["yes"] = sheet.decline(cells, levels, _said_yes)
     for name in sheet.dimensions if len(sheet.dimensions) > 1 else ():
@@ -166,7 +196,8 @@ def sum_joint(sheet: Sheet) -> Summary:
 
     def along(fixed: float, *, noise: bool) -> Decline:
         at = [(x, fixed) for x in levels] if noise else [(fixed, x) for x in counts]
-        return sheet.decline([cells[p] for p in at], levels if noise else counts, goodness)
+        score = _on(_counted(sheet, "share" if noise else "sentences"))
+        return sheet.decline([cells[p] for p in at], levels if noise else counts, score)
 
     noise = {count: along(count, noise=True) for count in counts}
     lies = {level: along(level, noise=False) for level in levels}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pnyx.audit.stress.declining import pose_hallucination, pose_joint, pose_noise
 from pnyx.audit.stress.falling import sum_declining, sum_joint
-from pnyx.audit.stress.posing import Posed, Poser, Stress, sampled
+from pnyx.audit.stress.posing import Posed, Poser, Stress, group_of, sampled
 from pnyx.audit.stress.reading import read_said
 from pnyx.audit.stress.sheet import Sheet, Summary
 from pnyx.audit.stress.staying import sum_steady
@@ -17,7 +18,9 @@ from pnyx.errors import InputError
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.measure.core.base import plain
 
-__all__ = ["TRIALS", "Trial", "pose", "sum_up"]
+__all__ = ["TRIALS", "Trial", "pose", "sum_up", "too_few"]
+
+_Z95 = 1.959963984540054
 
 Pose = Callable[[Sequence[JudgeQuestion], Stress, Mapping[str, str] | None], Poser]
 
@@ -32,6 +35,7 @@ class Trial:
         pose: makes its questions.
         sums: sums its answers up.
         edits: what a language model may be asked to do, in place of rules; empty for nothing.
+        steady: whether the verdict must stay.
     """
 
     name: str
@@ -40,6 +44,7 @@ class Trial:
     pose: Pose
     sums: Callable[[Sheet], Summary]
     edits: str = ""
+    steady: bool = False
 
 
 _ALL = (
@@ -72,6 +77,7 @@ _ALL = (
         "the verdict stays",
         pose_order,
         lambda sheet: sum_steady(sheet, "order"),
+        steady=True,
     ),
     Trial(
         "length",
@@ -79,6 +85,7 @@ _ALL = (
         "the verdict stays; of two arguments, the longer one is not preferred",
         pose_length,
         lambda sheet: sum_steady(sheet, "length"),
+        steady=True,
     ),
     Trial(
         "injection",
@@ -86,6 +93,7 @@ _ALL = (
         "the verdict stays",
         pose_injection,
         lambda sheet: sum_steady(sheet, "injection"),
+        steady=True,
     ),
     Trial(
         "paraphrase",
@@ -94,6 +102,7 @@ _ALL = (
         pose_paraphrase,
         lambda sheet: sum_steady(sheet, "paraphrase"),
         "paraphrase",
+        steady=True,
     ),
 )
 TRIALS: dict[str, Trial] = {trial.name: trial for trial in _ALL}
@@ -124,6 +133,24 @@ def pose(
     if not chosen:
         raise InputError(f"{trial}: found no items")
     return TRIALS[trial].pose(chosen, stress, made).posed(trial)
+
+
+def too_few(trial: str, posed: Posed, stress: Stress) -> str:
+    """Return why a trial cannot be passed with so few topics, or nothing.
+
+    A verdict that must stay is shown to where Wilson's interval of no change ends below the
+    tolerance: with a tolerance of .1, from 35 topics (or items without one) on.
+    """
+    clusters = len({group_of(item) or ("item", item.id) for item in posed.items})
+    most = stress.tolerance
+    needed = math.ceil(_Z95**2 * (1 - most) / most) if most else None
+    if not TRIALS[trial].steady or not stress.draws or (needed is not None and clusters >= needed):
+        return ""
+    enough = "no number is enough" if needed is None else f"{needed} would be enough"
+    return (
+        f"{trial} cannot be passed: {clusters} topics (or items without one) are too few to show "
+        f"that verdicts change by at most {most:g} (--tolerance), even if none does; {enough}"
+    )
 
 
 def sum_up(

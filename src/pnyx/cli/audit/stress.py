@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.judge_specs import JudgeSpec, ModelSpec
+from pnyx.app.judge_specs import FormatSpec, JudgeSpec, ModelSpec
 from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.open_judge import deciding_settings, manifest_facts, open_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.spec import file_opt, opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_items, say_judge
-from pnyx.cli.common.options import say, warn_first
+from pnyx.cli.common.options import say, warn, warn_first
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import watched
 from pnyx.cli.measure.runs import draws_legend, shown
@@ -115,7 +116,9 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance"
 @verb("stress", resumes=True, short_help="Does a judge notice what it must, and nothing else?")
 @click.argument("trial", type=click.Choice(_NAMES), metavar="TRIAL")
 @click.argument("items")
-def stress(trial: str, items: str, own: StressSpec, spec: JudgeSpec, as_json: bool) -> int:
+def stress(
+    trial: str, items: str, own: StressSpec, asked: FormatSpec, spec: JudgeSpec, as_json: bool
+) -> int:
     """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
 
     \b
@@ -150,13 +153,18 @@ def stress(trial: str, items: str, own: StressSpec, spec: JudgeSpec, as_json: bo
             f"--task: found {shorten(task, 40)!r}, expected one of {', '.join(TASKS)}"
         )
     from pnyx.audit.stress.posing import sampled
-    from pnyx.audit.stress.trials import pose
+    from pnyx.audit.stress.trials import pose, too_few
 
     plan = own.plan_of(trial)
-    read = TASKS[task].read(items)
+    form, given = asked.prepared(TASKS[task], spec, TASKS[task].read(items))
+    read = list(given)
     made = _edited(trial, sampled(read, plan), own, spec)
     posed = pose(trial, read, plan, made)
-    with open_judge(TASKS[task], spec, say) as opened:
+    if few := too_few(trial, posed, plan):
+        warn(few)
+    with open_judge(TASKS[task], spec, say, form=form) as opened:
+        if asked.nuggets is not None:
+            opened = replace(opened, settings={**opened.settings, "nuggets": asked.nuggets})
         if spec.plan:
             return plan_items(opened, posed.questions, spec, as_json)
         row = _ask(trial, task, items, posed, plan, own, spec, opened)

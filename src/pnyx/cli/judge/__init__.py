@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -144,14 +144,13 @@ def command(
         --llm http://127.0.0.1:8000/v1#my-model --out judged
     """
     needs_out(results.out, spec)
-    form = asked.chosen(TASKS[task], spec)
-    source, questions = pool.read(task, items)
-    if form is not None or asked.scale is not None:
-        questions = asked.shaped(TASKS[task], questions, form)
+    asked.chosen(TASKS[task], spec)  # what is wrong with the choice is said before items are read
+    source, given = pool.read(task, items)
+    form, questions = asked.prepared(TASKS[task], spec, given)
     if form is not None:
         _say_left_out(task, form)
-    if task == "quality" and not (spec.asks_models or spec.answered_by):
-        questions = _overall(questions)
+    elif task == "quality":
+        _say_overall(given, questions)
     views = pool.as_perspectives or pool.perspectives is not None
     return answer_into(
         results.out,
@@ -166,20 +165,19 @@ def command(
     )
 
 
-def _overall(
-    questions: PairSource | Sequence[JudgeQuestion],
-) -> PairSource | Sequence[JudgeQuestion]:
-    """Ask the packaged judge of what it rates, unless an item names dimensions."""
+def _say_overall(
+    given: PairSource | Sequence[JudgeQuestion], asked: PairSource | Sequence[JudgeQuestion]
+) -> None:
+    """Say what the packaged judge does not rate of items that name no dimensions."""
     from pnyx.judge.dimensions import dimensions_of
-    from pnyx.students.quality.judge import OVERALL, overall_only
+    from pnyx.students.quality.judge import OVERALL
 
-    if not isinstance(questions, Sequence):
-        return questions
-    asked = overall_only(questions)
-    if asked != list(questions):
+    if not (isinstance(given, Sequence) and isinstance(asked, Sequence)):
+        return
+    pairs: Any = zip(given, asked, strict=True)
+    if any(before.dimensions != after.dimensions == (OVERALL,) for before, after in pairs):
         others = ", ".join(name for name in dimensions_of("quality") if name != OVERALL)
         say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
-    return asked
 
 
 def _say_left_out(task: str, form: Format) -> None:

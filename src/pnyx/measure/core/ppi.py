@@ -72,6 +72,8 @@ def prediction_powered(
     plain = _plain(people, n + others, confidence)
     if n < LEAST_LABELLED or (0 < others < 2):
         return PredictionPowered(Measured(None, n, n + others), plain, own)
+    if plain.low is None:  # equal labels, of which lambda is 0
+        return PredictionPowered(plain, plain, own, 0.0)
     trust = 0.0
     spread = float(everything.var(ddof=1))
     if others and spread > 0:
@@ -98,12 +100,13 @@ def prediction_powered(
 
 
 def _plain(people: Floats, asked: int, confidence: float) -> Measured:
-    """Return the mean of the labels alone, with Student's interval from three labels on."""
+    """Return the mean of the labels alone; Student's interval from three on that are not equal."""
     n = len(people)
     if not n:
         return Measured(None, 0, asked)
     mean = float(people.mean())
-    if n < 3:
+    # Equal labels tell nothing of their spread; rounding must not look like some.
+    if n < 3 or float(np.ptp(people)) <= 1e-12:
         return Measured(mean, n, asked)
     half = student_quantile(n - 1, (1 + confidence) / 2) * math.sqrt(float(people.var(ddof=1)) / n)
     return Measured(mean, n, asked, mean - half, mean + half)

@@ -16,7 +16,6 @@ from pnyx.judge.answers import answer_rows, tally
 from pnyx.judge.base import ask
 from pnyx.judge.tasks import TASKS
 from pnyx.serve.asking.choices import MOST_ITEMS, judge_choices
-from pnyx.students.quality.judge import overall_only
 
 if TYPE_CHECKING:
     from pnyx.app.open_models import Say
@@ -73,12 +72,9 @@ def judge_items(
         found = shorten(repr(task), 40)
         raise InputError(f"task: found {found}, expected one of: {', '.join(TASKS)}")
     spec, formatted = judge_choices(server, row)
-    form = formatted.chosen(TASKS[task], spec)
-    questions = _questions(task, items)
-    if form is not None or formatted.scale is not None:
-        questions = formatted.shaped(TASKS[task], questions, form)
-    if task == "quality" and model is None:
-        questions = overall_only(questions)
+    formatted.chosen(TASKS[task], spec)
+    form, asked = formatted.prepared(TASKS[task], spec, _questions(task, items))
+    questions = list(asked)
     with contextlib.ExitStack() as stack:
         models = [] if model is None else [model]
         opened = stack.enter_context(open_judge(TASKS[task], spec, say, form=form, models=models))
