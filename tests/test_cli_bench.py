@@ -137,6 +137,24 @@ def test_a_language_model_is_asked_what_berds_asks(capsys, index, views, tmp_pat
     assert "You decide whether a document supports a perspective." in system
 
 
+def test_the_first_of_two_rounds_foretells_no_end(capsys, index, views, tmp_path, monkeypatch):
+    from contextlib import contextmanager
+
+    shown: list[tuple[int, int]] = []
+
+    @contextmanager
+    def reporting(doing):
+        yield lambda done, of, word, *, free=False: shown.append((done, of))
+
+    monkeypatch.setattr("pnyx.cli.common.progress.reporting", reporting)
+    command = (*_bench(index, views, tmp_path / "out"), "--retrievers", "bm25")
+    assert _call(capsys, *command)[0] == 0
+    dev = (tmp_path / "out" / "verdicts-dev.jsonl").read_text().count("\n")
+    test = (tmp_path / "out" / "verdicts.jsonl").read_text().count("\n")
+    assert shown == [(0, -dev), *((n, -dev) for n in range(1, dev + 1)), (dev, dev + test),
+                     *((dev + n, dev + test) for n in range(1, test + 1))]  # fmt: skip
+
+
 def test_what_is_unscored_is_no_no(capsys, index, views, tmp_path, monkeypatch):
     from pnyx.students.judge import StudentJudge
 

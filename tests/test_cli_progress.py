@@ -5,19 +5,20 @@ from __future__ import annotations
 import io
 import re
 import sys
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli.common.progress import _logged, counted, spent_so_far, watched
+from pnyx.cli.common.progress import _logged, _Pace, _rate, counted, spent_so_far, watched
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.llm.judge import LlmJudge
 from pnyx.judge.questions import Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
+from pnyx.judge.watched import Watched
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.prices import Price
@@ -63,17 +64,69 @@ def test_what_an_earlier_run_has_done_makes_no_pace(capsys, monkeypatch) -> None
     ]
 
 
-def test_on_a_terminal_the_expected_end_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def on_terminal(monkeypatch: pytest.MonkeyPatch, times: list[float]) -> Terminal:
+    """Return a terminal of 200 columns; what is done is said at these times."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
+    clock = iter(times)
+    fake = SimpleNamespace(monotonic=lambda: next(clock))
+    monkeypatch.setattr("pnyx.cli.common.progress.time", fake)
+    return terminal
+
+
+def lines_of(terminal: Terminal) -> list[str]:
+    """Return what the bar has said, in its order."""
+    text = re.sub("\x1b\\[[0-9;?]*[a-zA-Z]|\r", "\n", terminal.getvalue())
+    return [" ".join(one.split()) for one in text.split("\n") if any(map(str.isalnum, one))]
+
+
+def test_on_a_terminal_the_expected_end_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = on_terminal(monkeypatch, [0, 10, 20])
     with counted("embedding documents", 1000) as advance:
         for done in (0, 10, 20):
             advance(done)
-            time.sleep(0.2)
-    shown = re.sub("\x1b\\[[0-9;]*m", "", terminal.getvalue())
-    assert re.search(r"20/1000 +[0-9.]+/s +0:00:0. +left +0:0[0-9]:[0-9]{2}", shown)
+    said = lines_of(terminal)
+    assert {"20 of 1,000 1.0/s", "about 16 min left"} <= set(said)  # 980 more at 1 a second
+    assert not [one for one in said if "?" in one]
+
+
+def test_the_first_moments_and_what_came_from_the_store_make_no_pace() -> None:
+    pace = _Pace()
+
+    def told(now: float, done: int, free: bool = False, of: int | None = 1000) -> tuple[str, str]:
+        pace.take(now, done, of, free=free)
+        return _rate(pace.rate), pace.left
+
+    assert told(0.0, 0) == told(0.001, 128) == told(0.5, 130) == ("", "")
+    assert told(2.4, 168) == ("", "")  # 1.9 s after what is told from
+    assert told(4.5, 210) == ("20.0/s", "about 40 s left")  # 80 in 4 s, 790 more
+    pace = _Pace()
+    assert told(0.0, 0, free=True) == told(30.0, 900, free=True) == ("", "")
+    assert told(40.0, 901) == ("0.1/s", "about 16 min left")  # 1 in 10 s, 99 more
+    assert told(130.0, 903) == ("1.8/min", "about 54 min left")  # 3 in 100 s, 97 more
+    assert told(150.0, 906, of=-950) == ("3.0/min", "")  # there may be more to come
+    assert told(151.0, 5) == ("", "")  # another round has begun
+    assert pace.counted == "5 of 1,000"
+
+
+def test_answers_of_the_store_are_counted_and_make_no_pace(monkeypatch, tmp_path) -> None:
+    with ChatServer() as server, Store(tmp_path / "store.sqlite") as store:
+        ask(LlmJudge(StoredModel(ChatEndpoint(server.url, "test"), store)), QUESTIONS)
+        again = StoredModel(ChatEndpoint(server.url, "test"), store)
+        terminal = on_terminal(monkeypatch, [0, 40, 80, 120, 160, 200])
+        with watched(LlmJudge(again), [again], lambda: 1000) as wrapped:
+            ask(wrapped, QUESTIONS)
+    said = lines_of(terminal)
+    assert "3 of 1,000" in said
+    assert not [one for one in said if "left" in one or "/s" in one or "/min" in one]
+
+
+def test_what_is_asked_is_said_before_the_first_answer() -> None:
+    told: list[tuple[int, int, int]] = []
+    ask(Watched(EncoderJudge(), lambda *counts: told.append(counts)), QUESTIONS)
+    assert told == [(0, 3, 0), (1, 3, 0), (2, 3, 0), (3, 3, 0)]
 
 
 def test_on_a_terminal_answers_are_counted_and_unchanged(
@@ -89,7 +142,7 @@ def test_on_a_terminal_answers_are_counted_and_unchanged(
         answers = [ask(wrapped, QUESTIONS), ask(wrapped, QUESTIONS)]
     assert answers == [ask(judge, QUESTIONS)] * 2
     assert "judging" in terminal.getvalue()
-    assert "6/6" in terminal.getvalue()
+    assert "6 of 6" in terminal.getvalue()
 
 
 def test_the_bar_says_what_is_unscored_and_what_was_spent(
@@ -109,6 +162,6 @@ def test_the_bar_says_what_is_unscored_and_what_was_spent(
         tokens = server.billed["prompt_tokens"] + server.billed["completion_tokens"]
     assert spent_so_far([model]) == f"{tokens} tokens, ${tokens / 1000:.4f}"
     shown = " ".join(terminal.getvalue().split())
-    assert "3/3" in shown
+    assert "3 of 3" in shown
     assert "1 unscored" in shown
     assert f"{tokens} tokens, ${tokens / 1000:.4f}" in shown

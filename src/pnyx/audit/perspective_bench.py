@@ -152,25 +152,29 @@ class BenchSearch:
 class BenchJudge:
     """Has pairs judged, each once, and writes the verdicts to the folder `out`.
 
-    `settings` is as for `apply_judge`; `on_pairs` is told before each round how many pairs there
-    are; `kept` counts the verdicts that were there from an earlier run.
+    `settings` is as for `apply_judge`; `on_pairs` is told before each round how many pairs are
+    to be judged, and whether it is the last; `kept` counts the verdicts of an earlier run.
     """
 
     judge: Judge
     out: Path
     settings: Mapping[str, Any] | None = None
-    on_pairs: Callable[[int], None] | None = None
+    on_pairs: Callable[[int, bool], None] | None = None
     kept: int = 0
 
-    def verdicts(self, pairs: PairSource, name: str) -> Verdicts:
+    def verdicts(self, pairs: PairSource, name: str, *, last: bool = True) -> Verdicts:
         """Return the verdicts on pairs, which are also written to the file `name`."""
         make_folder(self.out)
-        if self.on_pairs is not None and pairs.count is not None:
-            self.on_pairs(pairs.count)
+
+        def started(kept: int, _: int) -> None:
+            if self.on_pairs is not None and pairs.count is not None:
+                self.on_pairs(pairs.count - kept, last)
+
         rows: list[Mapping[str, Any]] = []
         applied = apply_judge(
-            self.judge, pairs, self.out / name, settings=self.settings, take=rows.append
-        )
+            self.judge, pairs, self.out / name, settings=self.settings, on_start=started,
+            take=rows.append,
+        )  # fmt: skip
         self.kept += applied.kept
         return verdicts_of_answers(self.judge.name, rows)
 
@@ -277,7 +281,7 @@ def _tuned(
     asked = search.questions(dev)
     runs = {s.model: list(search.mmr(s, asked, lambdas).values()) for s in search.scorings}
     pairs = search.pairs(entries for own in runs.values() for entries in own)
-    verdicts = judging.verdicts(pairs, "verdicts-dev.jsonl")
+    verdicts = judging.verdicts(pairs, "verdicts-dev.jsonl", last=False)
     views = {topic: search.perspectives[topic] for topic in dev}
     name = f"MRecall@{search.bench.depths[0]}"
     tuning: dict[str, dict[float, float | None]] = {}

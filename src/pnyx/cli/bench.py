@@ -215,10 +215,15 @@ def _run(search: BenchSearch, opened: Opened, spec: BenchSpec, asked: JudgeSpec)
     from pnyx.audit.perspective_bench import BenchJudge, bench_perspectives
 
     labelled = spec.joined()
-    expected: list[int] = []
-    with watched(opened.judge, opened.models, lambda: sum(expected) or None) as judge:
+    expected = 0  # negative: another round follows
+
+    def begun(pairs: int, last: bool) -> None:
+        nonlocal expected
+        expected = (abs(expected) + pairs) * (1 if last else -1)
+
+    with watched(opened.judge, opened.models, lambda: expected or None) as judge:
         settings = deciding_settings(opened, asked)
-        judging = BenchJudge(judge, Path(str(spec.out)), settings, expected.append)
+        judging = BenchJudge(judge, Path(str(spec.out)), settings, begun)
         return bench_perspectives(search, judging, labelled, spec.shift)
 
 

@@ -16,8 +16,8 @@ class Watched:
 
     Args:
         judge: who answers.
-        tell: called after each answer with how many are there, of how many that were asked so far,
-            and how many of them are unscored. What it raises ends the asking; a reply of a language
+        tell: called with what is asked, and after each answer, with how many answers are there, of
+            how many that were asked so far, and how many of them are unscored. What it raises ends the asking; a reply of a language
             model is stored before that.
     """
 
@@ -29,6 +29,7 @@ class Watched:
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """See `pnyx.judge.base.Judge`."""
         self._total += len(questions)
+        self._tell(self._done, self._total, self._unscored)
 
         def counted(position: int, answer: Answer) -> None:
             emit(position, answer)

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -22,32 +22,73 @@ __all__ = ["counted", "reporting", "spent_so_far", "told", "watched"]
 LOG_SECONDS = 30.0
 """A log gets a line of progress this often; work that takes less leaves none."""
 
-_Show: TypeAlias = Callable[[int, int | None, str], None]
-"""Shows how much is done, of how much if that is known, and a word on it."""
+SETTLED_SECONDS = 1.0
+"""What comes in the first moments makes no pace: much of it was there before."""
+
+PACE_SECONDS = 2.0
+"""Work goes on this long before its pace is told."""
+
+
+class _Show(Protocol):
+    def __call__(self, done: int, of: int | None, word: str, *, free: bool = False) -> None:
+        """Show how much is done, of how much if that is known, and a word on it.
+
+        Args:
+            done: how much is done.
+            of: of how much; negative where there may be more to come, and so no end is foreseen.
+            word: anything else.
+            free: what is done so far came from the store, and says nothing of the pace.
+        """
+
+
+class _Pace:
+    """How much is done of how much, and how fast that goes on."""
+
+    def __init__(self) -> None:
+        self.done, self._now = 0, 0.0
+        self._of: int | None = None
+        self._began: float | None = None
+        self._base = (0.0, 0)
+
+    def take(self, now: float, done: int, of: int | None, *, free: bool) -> None:
+        """Take what is done now; less than before is work of another kind."""
+        if self._began is None or free or done < self.done:
+            self._began = now
+        if now - self._began < SETTLED_SECONDS:
+            self._base = (now, done)
+        self._now, self.done, self._of = now, done, of
+
+    @property
+    def counted(self) -> str:
+        return f"{self.done:,}" + (f" of {abs(self._of):,}" if self._of else "")
+
+    @property
+    def rate(self) -> float | None:
+        """How much is done in a second; None: too early to say."""
+        seconds, count = self._now - self._base[0], self.done - self._base[1]
+        return count / seconds if count > 0 and seconds >= PACE_SECONDS else None
+
+    @property
+    def left(self) -> str:
+        """In how long all is done; empty where that cannot be told."""
+        rate, of = self.rate, self._of or 0
+        return f"about {_duration((of - self.done) / rate)} left" if rate and of > 0 else ""
 
 
 def _logged(doing: str) -> _Show:
-    """Return what writes a line to a log now and then, with the expected end.
-
-    The pace is that since the first call: what was done before it may be of an earlier run.
-    """
+    """Return what writes a line to a log now and then, with the expected end."""
     said = time.monotonic()
-    first: tuple[float, int] | None = None
+    pace = _Pace()
 
-    def show(done: int, of: int | None, word: str) -> None:
-        nonlocal said, first
+    def show(done: int, of: int | None, word: str, *, free: bool = False) -> None:
+        nonlocal said
         now = time.monotonic()
-        first = first or (now, done)
+        pace.take(now, done, of, free=free)
         if now - said < LOG_SECONDS:
             return
         said = now
-        line = f"pnyx: {' '.join(filter(None, (doing, word)))}: {done:,}"
-        if of:
-            line += f" of {of:,}"
-        if of and done > first[1]:
-            pace = (now - first[0]) / (done - first[1])
-            line += f", about {_duration(pace * (of - done))} left"
-        click.echo(line, err=True)
+        line = f"pnyx: {' '.join(filter(None, (doing, word)))}: {pace.counted}"
+        click.echo(", ".join(filter(None, (line, pace.left))), err=True)
 
     return show
 
@@ -82,25 +123,31 @@ def reporting(doing: str = "") -> Iterator[_Show]:
         return
     from rich import progress
     from rich.console import Console
-    from rich.text import Text
 
-    class Rate(progress.ProgressColumn):
-        def render(self, task: progress.Task) -> Text:
-            return Text(f"{task.speed:.1f}/s" if task.speed else "")
-
+    pace = _Pace()
     columns = (
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        Rate(),
         progress.TextColumn("{task.fields[word]}"),
         progress.TimeElapsedColumn(),
-        progress.TextColumn("left"),
-        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[left]}"),
     )
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(doing, total=None, word="")
-        yield lambda done, of, word: bar.update(task, completed=done, total=of, word=word)
+        task = bar.add_task(doing, total=None, word="", left="")
+
+        def show(done: int, of: int | None, word: str, *, free: bool = False) -> None:
+            pace.take(time.monotonic(), done, of, free=free)
+            said = "  ".join(filter(None, (pace.counted, _rate(pace.rate), word)))
+            bar.update(task, completed=done, total=abs(of) if of else None, word=said,
+                       left=pace.left)  # fmt: skip
+
+        yield show
+
+
+def _rate(rate: float | None) -> str:
+    if rate is None:
+        return ""
+    return f"{rate:,.1f}/s" if rate >= 0.1 else f"{rate * 60:.1f}/min"
 
 
 @contextlib.contextmanager
@@ -111,8 +158,8 @@ def watched(
 ) -> Iterator[Judge]:
     """Yield the judge with progress: answers, how many are unscored, and what models have spent.
 
-    `expected` says how many answers there will be, where the judge is asked several times;
-    otherwise all that it has been asked so far.
+    `expected` says how many answers there will be, where the judge is asked several times, as `of`
+    of `_Show`; otherwise they are held against all that it was asked so far, with no end foreseen.
     """
     from pnyx.judge.watched import Watched
 
@@ -121,7 +168,13 @@ def watched(
         def tell(done: int, asked: int, unscored: int) -> None:
             lacking = f"{unscored} unscored" if unscored else ""
             word = "  ".join(filter(None, [lacking, spent_so_far(models)]))
-            show(done, expected() or asked, word)
+            free = bool(models) and replied() == before
+            show(done, expected() or -asked, word, free=free)
+
+        def replied() -> int:
+            return sum(model.counts.asked + model.counts.failed for model in models)
+
+        before = replied()
 
         yield Watched(judge, tell)
 
