@@ -17,8 +17,8 @@ class Watched:
     Args:
         judge: who answers.
         tell: called with what is asked, and after each answer, with how many answers are there, of
-            how many that were asked so far, and how many of them are unscored. What it raises ends the asking; a reply of a language
-            model is stored before that.
+            how many that were asked so far, and how many of them are unscored. What it raises ends
+            the asking; a reply of a language model is stored before that.
     """
 
     def __init__(self, judge: Judge, tell: Callable[[int, int, int], None]) -> None:
