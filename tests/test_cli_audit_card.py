@@ -189,6 +189,27 @@ def test_a_card_of_a_good_judge_advises_against_nothing(tmp_path, capsys):
     assert card["asked"][0]["cost"]["tokens_per_answer"] > 0
 
 
+def test_agreement_of_yes_and_no_has_the_figures_of_measure(tmp_path, capsys):
+    draw = np.random.default_rng(3)
+    truth = draw.random(60) < 0.4
+    chance = np.clip(0.5 * truth + 0.5 * draw.random(60), 0, 1)
+    rows = [
+        {"id": f"i{n}", "task": "support", "value": bool(p > 0.5), "probability": float(p),
+         "unscored": None, "judge": "j", "group": f"t{n % 12}"}
+        for n, p in enumerate(chance)
+    ]  # fmt: skip
+    write("a.jsonl", rows)
+    write("l.jsonl", [{"id": f"i{n}", "value": bool(yes)} for n, yes in enumerate(truth)])
+    assert run("agreement", "a.jsonl", "--labels", "l.jsonl", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["compared"][0]["answers"]
+    with pytest.raises(SystemExit):
+        main(["measure", "support", "a.jsonl", "--labels", "l.jsonl", "--json"])
+    measured = json.loads(capsys.readouterr().out)["measures"]
+    assert found == {name: measured[name] for name in ("f1", "average_precision", "auroc")}
+    assert run("agreement", "a.jsonl", "--labels", "l.jsonl") == 0
+    assert "auroc" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_a_card_of_a_bad_judge_says_what_it_is_not_for(tmp_path, capsys):
     _, labels = judged(tmp_path, "noise", "injection", reply=planted.obeying(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,13 +11,18 @@ from pnyx.app.spec import file_opt
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import draws_legend, few_warning, finish
 from pnyx.errors import OptionError
-from pnyx.view.trials import rater_table, rater_title
+from pnyx.view.tables import Column, Table
+from pnyx.view.trials import figure, rater_table, rater_title
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pnyx.cli.measure.runs import Part
     from pnyx.measure.answers.raters import RaterAgreement
 
 __all__ = ["agreement"]
+
+_OF_YES_AND_NO = ("f1", "average_precision", "auroc")
 
 
 class RatersSpec(BootstrapSpec, JudgedSpec, heading="Labels"):
@@ -37,8 +42,9 @@ def agreement(answers: str, spec: RatersSpec, as_json: bool) -> int:
     and Kendall's correlation, for each dimension and as their mean, with 95 % intervals from a
     bootstrap over groups (topics) or items. Several files of labels are also compared with each
     other, and so are the raters (annotator) within a file. Joined on id and dimension; of several
-    raters the mean counts, of yes and no the majority. docs/measures.md defines each. Exit status
-    3: some of the labelled questions are unscored.
+    raters the mean counts, of yes and no the majority. Answers of yes and no also get F1, average
+    precision and AUROC, as of pnyx measure. docs/measures.md defines each. Exit status 3: some of
+    the labelled questions are unscored.
 
     \b
     Example:
@@ -57,12 +63,36 @@ def agreement(answers: str, spec: RatersSpec, as_json: bool) -> int:
     notes = few_warning(found.bootstrap, found.clusters, found.clustered_by)
     if found.unscored:
         notes.insert(0, f"{found.unscored} of the labelled questions are unscored and left out")
-    return finish(found.row(), notes, lambda: _report(found), as_json, unscored=found.unscored)
+    row = found.row()
+    for one, labels in zip(row["compared"], spec.labels, strict=False):  # the judge with each first
+        if "-" not in (answers, labels) and (own := _as_measured(answers, labels, spec)):
+            one["answers"] = own
+    return finish(row, notes, lambda: _report(found, row), as_json, unscored=found.unscored)
 
 
-def _report(found: RaterAgreement) -> list[Part]:
+def _as_measured(answers: str, labels: str, spec: RatersSpec) -> dict[str, Any]:
+    """Return what `pnyx measure` says of yes and no, where it can; see `_OF_YES_AND_NO`."""
+    from pnyx.judge.questions import Support
+    from pnyx.judge.tasks import TASKS
+    from pnyx.judge.verdicts import read_verdicts
+    from pnyx.measure.answers.agreement import measure_agreement
+
+    first = next(iter(read_verdicts(answers)))
+    task = TASKS.get(first.task)
+    if first.task != "perspectives" and (task is None or task.kind is not Support):
+        return {}
+    measured = measure_agreement(answers, labels, judge=spec.judge, bootstrap=spec.bootstrap)
+    found = {name: measured.measures.get(name) for name in _OF_YES_AND_NO}
+    return {n: m.row() for n, m in found.items() if m is not None and m.value is not None}
+
+
+def _report(found: RaterAgreement, row: Mapping[str, Any]) -> list[Part]:
     parts: list[Part] = []
-    for one in found.row()["compared"]:
+    for one in row["compared"]:
         parts += [[rater_title(one)], rater_table(one)]
+        if own := one.get("answers"):
+            columns = [Column("measure", "name"), Column("value, 95 % interval", "figure"),
+                       Column("items", "counts")]  # fmt: skip
+            parts.append(Table(columns, [(n, figure(m), figure(m)) for n, m in own.items()]))
     drawn = f"{found.clusters} {found.clustered_by}s"
     return [*parts, draws_legend(drawn, found.bootstrap)]
