@@ -18,6 +18,7 @@ __all__ = [
     "ECE_BINS",
     "ReliabilityBin",
     "against_labels",
+    "ece_bias",
     "reliability",
     "weighted_accuracy",
     "weighted_auroc",
