@@ -8,6 +8,7 @@ with and before what ends no match.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import re
 import re._constants as op
@@ -30,8 +31,9 @@ CALLS = re.compile(rf"\.\s*(?:{'|'.join(sorted(METHODS))}|compile)\b")
 REGEX = re.compile(r"\bre\s*\.")
 """What a file holds that calls an expression, or makes one: no other is read as a tree."""
 SIZE = 3000
-SUSPICIOUS = 0.006
-"""Seconds of processor time. On 3,000 characters a linear expression needs some 0.0003."""
+SUSPICIOUS = 8.0
+"""How many times as long as a plain linear expression on as long a text; whoever needs less is
+not measured on a longer one."""
 GROWTH = 9.0
 """For four times as long a text: a linear expression needs 4 times as long, a quadratic one 16."""
 
@@ -232,15 +234,25 @@ def seconds(found: Found, method: str, text: str, times: int = 1) -> float:
     return best
 
 
+@functools.cache
+def usual(size: int) -> float:
+    """Return what a linear expression that stops at every character needs on this machine."""
+    plain = Found("", re.compile(r"(?:a|b)c?"), frozenset())
+    return seconds(plain, "finditer", "ab" * (size // 2), 20)
+
+
 def slow(found: Found, size: int = SIZE) -> str | None:
     """Return the beginning of a text on which an expression is slower than linear, or None."""
     for method in sorted(found.methods):
         for number, text in enumerate(texts_for(found.pattern, size)):
-            if seconds(found, method, text) < SUSPICIOUS * size / SIZE:
+            if seconds(found, method, text) < SUSPICIOUS * usual(size):
                 continue
             longer = list(texts_for(found.pattern, 4 * size))[number]
-            least = seconds(found, method, text, 3)
-            most = seconds(found, method, longer, 3)
+            # In turns: whatever else the machine does slows both down.
+            pairs = [
+                (seconds(found, method, text), seconds(found, method, longer)) for _ in "1234567"
+            ]
+            least, most = (min(column) for column in zip(*pairs, strict=True))
             if most > GROWTH * least:
                 return f"{method} {text[:24]!r}: {least:.4f} s, four times as long {most:.4f} s"
     return None

@@ -10,7 +10,6 @@ import contextlib
 import hmac
 import html
 import ipaddress
-import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final, TypeAlias
@@ -58,7 +57,6 @@ _QUESTION: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><titl
 whoever this browser was signed in as before.</p>
 <form method="post" action="{action}"><button>Sign in</button> <a href="/">Stay as I am</a></form>
 """
-_PROTO: Final = re.compile(r"\s*proto=", re.IGNORECASE)
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN: Final = frozenset({"/healthz"})
 """Addresses that need no token."""
@@ -80,9 +78,9 @@ def is_secure(scheme: str, headers: Mapping[str, str]) -> bool:
     Who says so wrongly keeps nobody's cookie but their own from being sent.
     """
     forwarded = headers.get("x-forwarded-proto", "").partition(",")[0].strip()
-    first = headers.get("forwarded", "").partition(",")[0].replace('"', "").split(";")
-    said = {forwarded, scheme, *(one.strip()[6:] for one in first if _PROTO.match(one))}
-    return "https" in {one.casefold() for one in said}
+    first = headers.get("forwarded", "").partition(",")[0].replace('"', "").casefold()
+    parts = [one.strip() for one in first.split(";")]
+    return "https" in (forwarded.casefold(), scheme) or "proto=https" in parts
 
 
 class Guard:
