@@ -138,7 +138,7 @@ def strict_ranking(text: str) -> list[Any]:
     check(all(type(number) is int for number in value["order"]))
     order = list(dict.fromkeys(n - 1 for n in value["order"] if 1 <= n <= len(RANKING.texts)))
     check(order)
-    return [order + [i for i in range(len(RANKING.texts)) if i not in order]]
+    return [order]  # what it leaves out is not ranked
 
 
 # --- the forms, each with a valid reply
