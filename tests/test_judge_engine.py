@@ -12,7 +12,7 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.errors import ModelError
-from pnyx.judge.answers import Judged, Unscored
+from pnyx.judge.answers import Judged, Unscored, answer_rows, tally
 from pnyx.judge.base import ask
 from pnyx.judge.llm.judge import Asking, LlmJudge
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
@@ -282,7 +282,25 @@ def test_a_rating_that_says_too_much_is_repaired_or_unscored(store, trouble):
         (bad,) = ask(judge, [rating(f"[[{trouble}]]")])
         assert len(server.asked()) == 4
     assert good.notes["repaired"] is True
-    assert reason(bad) == "schema"
+    if trouble == "repeated":
+        assert reason(bad) == "schema"
+    else:  # a score on what was not asked for: the others are kept, and that is said
+        assert None not in bad.value
+        assert bad.notes["lenient"] == ["dimensions"]
+
+
+def test_one_bad_dimension_costs_no_other(store):
+    """Also after the repair turn: what is good in the reply is kept, the rest unscored."""
+    scores = {"clarity": 1, "cogency": "high", "reasonableness": 3.0}
+    reply = {name: {"reason": "", "score": score} for name, score in scores.items()}
+    with ChatServer(reply=f"Sure! {json.dumps(reply)} Anything else?") as server:
+        (answer,) = ask(judge_on(server, store), [rating("Text.")])
+        assert len(server.asked()) == 2
+    assert answer.value == [1, None, 3]
+    assert answer.notes["dimensions"]["cogency"].startswith("schema: ")
+    assert answer.notes["lenient"] == ["dimensions", "number", "prose"]
+    rows = answer_rows(answer.question, answer)
+    assert tally(rows)["read_leniently"] == 3
 
 
 def test_a_rating_in_another_order_is_read_back_in_its_own(store):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from pnyx.judge.base import Judge, ask, run_blocking
 from pnyx.judge.forms import FORMS
 from pnyx.judge.llm.judge import LlmJudge
 from pnyx.judge.llm.prompting import block, load_prompt, parse_prompt
-from pnyx.judge.llm.reading import UnreadableReply, validated
+from pnyx.judge.llm.reading import UnreadableReply, validated, watching_departures
 from pnyx.judge.passages import find_evidence
 from pnyx.judge.questions import Rating, Support
 from pnyx.judge.store.completions import StoredModel
@@ -223,11 +224,11 @@ def read_verdict(text: str) -> Any:
         "[" * 100000,
         json.dumps([VALID]),
         json.dumps(VALID) * 2,
-        json.dumps(VALID) + " and so on",
-        f"I say {json.dumps(VALID)}",
         f"```json\n{json.dumps(VALID)}\n```\n```json\n{json.dumps(VALID)}\n```",
         f"```json\n{json.dumps(VALID)}\n```\n{json.dumps(VALID)}",
-        f"```json\n{json.dumps(VALID)}",
+        f'The page says "{json.dumps(VALID)}".',
+        f"Either {json.dumps(VALID)} or {{'answer': 'no'}}",
+        f"<think>maybe {json.dumps(VALID)}",
         '{"answer": "yes", ' + json.dumps(VALID)[1:],
         *(
             json.dumps(VALID | change)
@@ -254,6 +255,20 @@ def test_no_score_from_garbage(text):
     assert len(str(caught.value)) < 200
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(VALID) + " and so on",
+        f"Sure! Here is the verdict: {json.dumps(VALID)}",
+        f"```json\n{json.dumps(VALID)}",
+    ],
+)
+def test_one_object_in_prose_is_read_and_called_lenient(text):
+    with watching_departures() as departures:
+        assert read_verdict(text) == read_verdict(json.dumps(VALID))
+    assert departures == {"prose"}
+
+
 def test_a_fence_inside_of_a_quotation_is_no_fence():
     quoted = VALID | {"evidence": "```json\n{}\n``` says the page"}
     assert read_verdict(json.dumps(quoted)).evidence == quoted["evidence"]
@@ -272,7 +287,7 @@ def test_a_mutated_reply_is_read_right_or_not_at_all(data):
         return
     assert verdict.answer in ("yes", "no")
     assert 0 <= verdict.confidence <= 1
-    whole = json.loads(mutated.replace("```json", "").replace("```", "").strip())
+    whole, _ = json.JSONDecoder().raw_decode(mutated, re.search(r"\{\s*\"", mutated).start())
     assert set(whole) == set(VALID)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge.llm.reading import UnreadableReply, one_object, word_spans
+from pnyx.judge.llm.reading import UnreadableReply, one_object, watching_departures, word_spans
 from pnyx.judge.passages import find_words
 from regex_fuzz import Found, slow
 
@@ -94,9 +94,14 @@ def test_a_fence_is_what_it_always_was(text):
     if alone and fences[0].strip() == '{"a": 1}':
         assert one_object(text) == {"a": 1}
         assert word_spans(text, "a") == []
-    else:
-        with pytest.raises(UnreadableReply):
-            one_object(text)
+        return
+    try:
+        with watching_departures() as departures:
+            read = one_object(text)
+    except UnreadableReply:
+        return
+    assert (read, departures) == ({"a": 1}, {"prose"})
+    assert text.count('{"a": 1}') == 1
 
 
 WORDS = st.text(st.sampled_from("aAbB \n\u00a0ſİß."), max_size=30)

@@ -26,6 +26,7 @@ __all__ = [
     "answer_rows",
     "asked_of",
     "is_quoted",
+    "notes_on_reading",
     "tally",
     "verdict_fields",
 ]
@@ -36,6 +37,9 @@ A = TypeVar("A", "Judged", "Unscored", "Answer")
 
 NOTES: dict[str, str] = {
     "repaired": "true: the first reply could not be read; this one came after a repair turn",
+    "lenient": "how the reply departs from what was asked for, and was read all the same: prose "
+    "(its one JSON object stands in other words), number (2.0 for 2), dimensions (those that "
+    "could not be read are unscored, the others kept)",
     "batch": "how many questions shared the call",
     "probabilities": "probability of yes by method: stated, token",
     "dimensions": "of a rating: dimension -> why it is unscored",
@@ -161,6 +165,14 @@ QUOTED: Final = Provenance("verbatim", method="quoted")
 def is_quoted(answer: Answer | None) -> bool:
     """Tell whether a sentence stands in the passage that it cites."""
     return isinstance(answer, Judged) and answer.provenance.method == QUOTED.method
+
+
+def notes_on_reading(answers: Iterable[Answer]) -> dict[str, Any]:
+    """Return the notes on how replies were read that an answer made of several has, too."""
+    notes = [answer.notes for answer in answers]
+    lenient = sorted({how for one in notes for how in one.get("lenient", ())})
+    repaired = any(one.get("repaired") for one in notes)
+    return {**({"repaired": True} if repaired else {}), **({"lenient": lenient} if lenient else {})}
 
 
 def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]:

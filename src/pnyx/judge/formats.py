@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.answers import Answer, Judged, notes_on_reading
 from pnyx.judge.combining.votes import provenance_of
 from pnyx.judge.questions import JudgeQuestion, Rating
 
@@ -59,8 +59,7 @@ def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> A
         if isinstance(answer, Judged) and len(asked.dimensions) == 1:
             said = {asked.dimensions[0]: answer.explanation, **said}
         reasons |= said
-        if answer.notes.get("repaired"):
-            notes["repaired"] = True
+    notes |= notes_on_reading(answers)
     if reasons:
         notes["reasons"] = reasons
     provenance = provenance_of(judge, "stated", answers)

@@ -11,7 +11,16 @@ from typing import Any, ClassVar, TypeAlias
 
 from pnyx.corpora.benchmarks.items import LABEL_WORDS
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored, Value, verdict_fields
+from pnyx.judge.answers import (
+    Answer,
+    Judged,
+    Missing,
+    Provenance,
+    Unscored,
+    Value,
+    notes_on_reading,
+    verdict_fields,
+)
 from pnyx.judge.combining import votes
 from pnyx.judge.dimensions import aspect_of, dimensions_of, normalised
 
@@ -351,7 +360,8 @@ class Preference(_Kind):
         """Return one answer from those given and turned: a verdict that turns round is a tie."""
         orders = [str(given.value), _TURNED[str(turned.value)]]
         value = orders[0] if orders[0] == orders[1] else "tie"
-        notes = {**given.notes, **turned.notes, "orders": orders}
+        read = notes_on_reading((given, turned))
+        notes = {**given.notes, **turned.notes, **read, "orders": orders}
         if "chances" in given.notes and "chances" in turned.notes:
             (other,) = turned.notes["chances"]
             notes["chances"] = [*given.notes["chances"], {_TURNED[v]: p for v, p in other.items()}]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from pnyx.judge.answers import Answer, Judged, Missing, Unscored
+from pnyx.judge.answers import Answer, Judged, Missing, Unscored, notes_on_reading
 from pnyx.judge.combining.votes import provenance_of
 from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.formats import Format, Part
@@ -226,8 +226,7 @@ def _composed(
             notes.setdefault(note, {})[name] = said
         if told[name].reason:
             notes.setdefault("reasons", {})[name] = told[name].reason
-    if any(answer.notes.get("repaired") for answer in answers):
-        notes["repaired"] = True
+    notes |= notes_on_reading(answers)
     raw = next((answer.raw for answer in answers if answer.raw), "")
     provenance = provenance_of(judge, "stated", answers)
     composed: Answer = question.compose(cells, provenance, notes=notes)

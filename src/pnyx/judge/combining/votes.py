@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored
+from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored, notes_on_reading
 
 if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion, Ranking, Rating
@@ -65,7 +65,9 @@ def combine(
     if not answers:
         raise ValueError("no answers to combine")
     method = how if how in question.counted else question.counted[0]
-    notes = {"votes": [a.value if isinstance(a, Judged) else None for a in answers]}
+    notes: dict[str, Any] = {"votes": [a.value if isinstance(a, Judged) else None for a in answers]}
+    read = notes_on_reading(answers)
+    notes |= {"lenient": read["lenient"]} if "lenient" in read else {}
     return question.count(answers, provenance_of(judge, method, answers), notes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -239,18 +240,24 @@ class RatingForm(Form):
     def read(
         self, prompt: Prompt, questions: Sequence[Rating], sample: int, text: str
     ) -> list[Reading | None]:
-        """See `Form.read`; each dimension that the reply omits is unscored."""
+        """See `Form.read`; each dimension that the reply omits is unscored.
+
+        Where some are bad the reply is unreadable, with the others kept.
+        """
         (question,) = questions
         given = by_name(one_object(text))
         asked = self.names(question, question.dimensions)
         unknown = [name for name in given if name not in asked]
-        if unknown:
-            raise UnreadableReply(f"found a score on {unknown[0][:40]!r}, not asked for")
+        faults = [f"found a score on {name[:40]!r}, not asked for" for name in unknown]
         scores: list[Any] = []
         notes: dict[str, dict[str, Any]] = {"reasons": {}}
         missing = {}
         for name in question.dimensions:
-            found = self.rated(question, name, given)
+            try:
+                found = self.rated(question, name, given)
+            except UnreadableReply as error:
+                faults.append(str(error))
+                found = Missing(f"schema: {error}")
             if isinstance(found, Missing):
                 scores.append(None)
                 missing[name] = str(found)
@@ -260,10 +267,14 @@ class RatingForm(Form):
             for note, said in told.items():
                 notes.setdefault(note, {})[name] = said
         if len(missing) == len(scores):
-            raise UnreadableReply("it scores none of the dimensions")
+            raise UnreadableReply(faults[0] if faults else "it scores none of the dimensions")
         if missing:
             notes["dimensions"] = missing
-        return [Reading(value=scores if len(scores) > 1 else scores[0], notes=notes)]
+        read = Reading(value=scores if len(scores) > 1 else scores[0], notes=notes)
+        if faults:
+            kept = replace(read, notes={**notes, "lenient": ["dimensions"]})
+            raise UnreadableReply(faults[0], [kept])
+        return [read]
 
     def rated(
         self, question: Rating, name: str, given: Mapping[str, Any]

@@ -20,6 +20,7 @@ from pnyx.judge.llm.reading import (
     cut_reason,
     probability_of_yes,
     repair_turn,
+    watching_departures,
 )
 from pnyx.judge.passages import find_evidence
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
@@ -157,11 +158,14 @@ class LlmJudge:
         again: ChatRequest,
         outcome: Reply | CallFailed,
     ) -> list[Answer]:
+        kept, source, notes = problem.kept, (request, reply), {}
         if isinstance(outcome, Reply) and not cut_reason(outcome, again):
             try:
                 readings = self._read(questions, outcome)
             except UnreadableReply as second:
                 problem = second
+                if second.kept:
+                    kept, source, notes = second.kept, (again, outcome), {"repaired": True}
             else:
                 notes = {"repaired": True}
                 return await self._completed(questions, readings, again, outcome, notes)
@@ -169,6 +173,8 @@ class LlmJudge:
             return self._failed(questions, again, outcome)
         if len(questions) > 1:
             return await self._split(questions)
+        if kept:
+            return await self._completed(questions, kept, *source, notes)
         provenance = self._provenance(questions, request, reply)
         return [Unscored(f"schema: {problem}", provenance, reply.text, {"repaired": False})]
 
@@ -203,7 +209,12 @@ class LlmJudge:
 
     def _read(self, questions: Sequence[Any], reply: Reply) -> list[Reading | None]:
         prompt = self.asking.prompt(questions)
-        return form_of(prompt).read(prompt, questions, self.asking.sample, reply.text)
+        with watching_departures() as departures:
+            try:
+                readings = form_of(prompt).read(prompt, questions, self.asking.sample, reply.text)
+            except UnreadableReply as error:
+                raise UnreadableReply(str(error), _marked(error.kept, departures)) from error
+        return _marked(readings, departures)
 
     def _judged(
         self,
@@ -270,6 +281,20 @@ class LlmJudge:
             }
         method = _METHOD[self.asking.probability] if questions[0].yes_no else "stated"
         return Provenance(self.name, request.hash, method, details)
+
+
+def _marked(readings: Sequence[Reading | None], departures: set[str]) -> list[Reading | None]:
+    """Return the readings of a reply with a note on how it departs from what was asked for."""
+    if not departures:
+        return list(readings)
+    return [
+        one
+        and replace(
+            one,
+            notes={**one.notes, "lenient": sorted({*one.notes.get("lenient", ()), *departures})},
+        )
+        for one in readings
+    ]
 
 
 def _no_task(question: JudgeQuestion) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
 from itertools import takewhile
@@ -25,7 +28,7 @@ from pnyx.models.chat.types import (
 )
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from pydantic import BaseModel, ValidationError
 
     from pnyx.judge.store.completions import StoredModel
 
@@ -40,6 +43,7 @@ __all__ = [
     "schema_of",
     "validated",
     "validated_value",
+    "watching_departures",
     "word_spans",
 ]
 
@@ -47,7 +51,36 @@ M = TypeVar("M", bound="BaseModel")
 
 
 class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
-    """The reply is not the one JSON object that was asked for; `str()` says what it lacks."""
+    """The reply is not the one JSON object that was asked for; `str()` says what it lacks.
+
+    `kept` are readings of what is good in it, for when asking again does not help.
+    """
+
+    def __init__(self, problem: str, kept: Sequence[Any] = ()) -> None:
+        super().__init__(problem)
+        self.kept = kept
+
+
+_departures: ContextVar[set[str] | None] = ContextVar("departures", default=None)
+
+
+@contextlib.contextmanager
+def watching_departures() -> Iterator[set[str]]:
+    """Yield what will be how the replies read within depart from what was asked for.
+
+    `prose`: the one JSON object stands in other words; `number`: 2.0 for 2.
+    """
+    found = set[str]()
+    token = _departures.set(found)
+    try:
+        yield found
+    finally:
+        _departures.reset(token)
+
+
+def _departs(how: str) -> None:
+    if (found := _departures.get()) is not None:
+        found.add(how)
 
 
 def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
@@ -96,10 +129,30 @@ def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
     try:
         return model.model_validate(value)
     except ValidationError as error:
+        whole = _with_whole_numbers(value, error)
+        if whole is not None:
+            with contextlib.suppress(ValidationError):
+                read = model.model_validate(whole)
+                _departs("number")
+                return read
         first = error.errors(include_url=False, include_input=False)[0]
         parts = [name, *map(str, first["loc"])] if name else list(map(str, first["loc"]))
         place = ".".join(parts) or "the reply"
         raise UnreadableReply(escaped(f"{place}: {first['msg']}", 120)) from error
+
+
+def _with_whole_numbers(value: Any, error: ValidationError) -> Any:
+    """Return a value with 2 for each 2.0 where an integer is asked; None if that is not all."""
+    value = copy.deepcopy(value)
+    for one in error.errors(include_url=False):
+        found = one["input"]
+        if one["type"] != "int_type" or not isinstance(found, float) or not found.is_integer():
+            return None
+        part = value
+        for name in one["loc"][:-1]:
+            part = part[name]
+        part[one["loc"][-1]] = int(found)
+    return value
 
 
 _OPENING = re.compile(r"```(?:json)?[ \t]*\n", re.IGNORECASE)
@@ -108,29 +161,65 @@ _THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
 def one_object(text: str) -> dict[str, Any]:
-    """Decode the only JSON object of a reply, alone or in one fence, behind a `<think>` block.
+    """Decode the only JSON object of a reply, alone, in one fence or in prose, behind `<think>`.
 
     Half characters and NUL become U+FFFD. A key that comes twice makes it unreadable.
     """
-    start, end = _object_span(text)
-    text = text[start:end].strip()
+    return _located(text)[0]
+
+
+def _located(text: str) -> tuple[dict[str, Any], int, int]:
+    """Return the only JSON object of a reply, and where it stands."""
+    shown = text
     try:
-        value = _decoded(text)
+        start, end = _object_span(text)
+        shown = text[start:end].strip()
+        value = clean_value(_DECODER.decode(shown))
     except (ValueError, RecursionError) as error:
-        shown = repr(escaped(text, 60)) if text else "nothing"
-        raise UnreadableReply(f"found {shown}, expected one JSON object") from error
+        within = _in_prose(text)
+        if within is None:
+            found = repr(escaped(shown, 60)) if shown else "nothing"
+            problem = f"found {found}, expected one JSON object"
+            raise (
+                error if isinstance(error, UnreadableReply) else UnreadableReply(problem)
+            ) from error
+        _departs("prose")
+        return within
     if not isinstance(value, dict):
         raise UnreadableReply("found another JSON value, expected an object")
-    return value
+    return value, start, end
 
 
-def _decoded(text: str) -> Any:
-    value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
-    return clean_value(value)
+_BRACE = re.compile(r"\{\s*(?=[\"'}])")
+"""What begins an object, and not a word in braces."""
+_QUOTES = tuple("\"'`\u201c\u2018\u00ab\u201e")
+
+
+def _in_prose(text: str) -> tuple[dict[str, Any], int, int] | None:
+    """Return the one object of a reply that says something else, too; None where none is sure.
+
+    What looks like another object, whole or broken, or thoughts that do not end, could hold
+    another answer.
+    """
+    thinking = _THINKING.match(text)
+    start = thinking.end() if thinking else 0
+    opening = _BRACE.search(text, start)
+    if opening is None or "<think>" in text[start:]:
+        return None
+    if "```" not in text and text[: opening.start()].endswith(_QUOTES):
+        return None  # of somebody else, maybe of the document
+    try:
+        value, end = _DECODER.raw_decode(text, opening.start())
+        value = clean_value(value)
+    except (ValueError, RecursionError):
+        return None
+    if not value or _BRACE.search(text, end):
+        return None
+    return value, opening.start(), end
 
 
 def _object_span(text: str) -> tuple[int, int]:
-    """Return where in a reply its JSON must stand."""
+    """Return where in a reply its JSON should stand."""
     thinking = _THINKING.match(text)
     start = thinking.end() if thinking else 0
     # A fence inside of a string is quoted text: a document about Markdown may well hold one.
@@ -158,7 +247,7 @@ _COLON = re.compile(r"\s*:")
 
 def word_spans(text: str, key: str) -> list[tuple[int, int]]:
     """Return where the string values of each `"key"` at any depth stand in a readable reply."""
-    start, end = _object_span(text)
+    _, start, end = _located(text)
     spans = []
     named = False
     for literal in _STRING.finditer(text, start, end):
@@ -177,6 +266,9 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_constant)
 
 
 def repair_turn(request: ChatRequest, reply: Reply, error: UnreadableReply) -> ChatRequest:
@@ -208,12 +300,15 @@ async def ask_structured(
         if isinstance(reply, CallFailed) or fault:
             return None, [*problems, fault or ""]
         try:
-            read = validated(shape, reply.text)
+            with watching_departures() as departures:
+                read = validated(shape, reply.text)
         except UnreadableReply as error:
             problems.append(f"schema: {error}")
             request = repair_turn(request, reply, error)
         else:
-            return read, ["the reply was read after a repair turn"] if problems else []
+            said = ["the reply was read after a repair turn"] if problems else []
+            lenient = ", ".join(sorted(departures))
+            return read, [*said, *([f"the reply was read leniently ({lenient})"] * bool(lenient))]
     return None, problems
 
 
