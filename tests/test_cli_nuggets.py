@@ -395,6 +395,12 @@ BANKS = st.lists(
 )  # fmt: skip
 
 
+def test_a_question_without_answers_does_not_say_how_others_count():
+    empty, other = asks("1", "who pays", "AND"), asks("2", "who pays", "", "a b", "a")
+    ((aggregator, answers),), _ = merged_texts(empty, other)
+    assert (aggregator, set(answers)) == ("", {"a b", "a"})
+
+
 @settings(deadline=None)
 @given(BANKS, st.data())
 def test_the_order_of_banks_does_not_matter(banks, data):

@@ -313,7 +313,8 @@ def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
         return first
     some = [group[place] for place in places]
     nuggets = [one for _, one in some]
-    stated = [(bool(one.answers), one.aggregator) for one in nuggets if one.aggregator]
+    # How answers count is said by who has some.
+    answered = [one for one in nuggets if one.answers] or nuggets
     lost = [
         {"bank": bank, "id": one.id, "text": one.text, **_beside(one)} for bank, one in some[1:]
     ]
@@ -323,7 +324,7 @@ def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
         references=_references(nuggets),
         sub_nuggets=tuple(_with_own_ids([p for one in nuggets for p in one.sub_nuggets])),
         importance=_importance(nuggets),
-        aggregator=next((a for _, a in sorted(stated, key=lambda one: not one[0])), ""),
+        aggregator=next((one.aggregator for one in answered if one.aggregator), ""),
         extra={**first.extra, "merged": [*first.extra.get("merged", ()), *lost]},
     )
 
