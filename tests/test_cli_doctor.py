@@ -14,7 +14,8 @@ import pytest
 from chat_server import ChatServer
 from pnyx.cli import main
 from pnyx.cli.installed import VARIABLES, installed
-from pnyx.judge.store.store import Store, request_key
+from pnyx.judge.store.rows import request_key
+from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply
 from pnyx.models.embed.encoder import _load
 

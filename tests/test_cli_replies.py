@@ -14,7 +14,8 @@ from chat_server import ChatServer, Handler
 from pnyx.cli import main
 from pnyx.corpora import load_example
 from pnyx.judge.llm.judge import Asking
-from pnyx.judge.store.store import Store, request_key
+from pnyx.judge.store.rows import request_key
+from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
 from pnyx.models.chat.types import MAX_REPLY_BYTES, Reply, read_reply
 from pnyx.search.build import build_index

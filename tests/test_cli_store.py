@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from pnyx.cli import main
-from pnyx.judge.store.store import Store, request_key
+from pnyx.judge.store.rows import request_key
+from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply
 
 

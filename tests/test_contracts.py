@@ -66,7 +66,8 @@ from pnyx.judge.tasks import TASKS, Task
 from pnyx.judge.watched import Watched
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.registry import REPORT_MEASURES
-from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.http.responses import RetryPolicy
 from pnyx.records import (
     CITATION_STYLES,
     SIDES,
@@ -80,10 +81,17 @@ from pnyx.search.build import build_index
 from pnyx.search.features.clusters import DEFAULT_SPACE
 from pnyx.search.features.topic_points import SPACES
 from pnyx.search.index import Index
-from pnyx.search.pipeline import SearchPlan
-from pnyx.search.plan import FUSIONS, LEXICAL, MODEL_PARAMETERS, PARAMETERS, SCORINGS, Scoring
+from pnyx.search.plan import (
+    FUSIONS,
+    LEXICAL,
+    MODEL_PARAMETERS,
+    PARAMETERS,
+    SCORINGS,
+    Listwise,
+    Scoring,
+    SearchPlan,
+)
 from pnyx.search.ranking.models import MODELS
-from pnyx.search.ranking.rerank import Listwise
 from pnyx.students.assignment import AssignmentJudge
 from pnyx.students.judge import (
     SCORERS,
@@ -93,9 +101,9 @@ from pnyx.students.judge import (
     load_perspective_student,
 )
 from pnyx.students.quality.judge import QualityJudge
-from pnyx.write.arguing import Plan
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter
+from pnyx.write.plan import Plan
 from student_fixture import tiny_student
 
 # --- judges
@@ -590,7 +598,11 @@ SHAPES: dict[str, Callable[[], Any]] = {
     "paraphrase": editing.paraphrase_reply,
     "definition": importlib.import_module("pnyx.annotate.definitions")._reply_model,
     "perspectives": lambda: importlib.import_module("pnyx.search.perspectives")._reply_model(True),
-    **{name: getattr(replies, name) for name in replies.__all__ if name != "survey_reply"},
+    **{
+        name: shape
+        for name, shape in vars(replies).items()
+        if name.endswith("_reply") and name != "survey_reply"
+    },
     "survey_reply": lambda: replies.survey_reply(4),
     **{f"nugget-{style}": lambda style=style: reply_shape(style) for style in get_args(Style)},
     "nugget-importance": lambda: importance_shape(3),
@@ -942,8 +954,9 @@ def _error(kind: type[PnyxError]) -> PnyxError:
 @pytest.mark.parametrize(
     "kind",
     [
-        getattr(errors, name)
-        for name in [n for n in errors.__all__ if isinstance(getattr(errors, n), type)]
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, Exception)
     ],
 )
 def test_an_error_is_one_line_and_exit_status_2(kind, monkeypatch, capsys):

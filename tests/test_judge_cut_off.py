@@ -15,7 +15,7 @@ import pytest
 from chat_server import ChatServer, key_of
 from pnyx.cli import main
 from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.base import ask, run_blocking
+from pnyx.judge.base import ask
 from pnyx.judge.llm.judge import Asking, LlmJudge
 from pnyx.judge.llm.plan import plan_run
 from pnyx.judge.llm.prompting import load_prompt
@@ -23,8 +23,10 @@ from pnyx.judge.questions import Preference, Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
-from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message, RetryPolicy
+from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message
 from pnyx.models.chat.ledger import Ledger, bound_of
+from pnyx.models.http.flow import run_blocking
+from pnyx.models.http.responses import RetryPolicy
 from pnyx.records import Document, Question
 from pnyx.write.generate import LlmWriter
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from pnyx.files import json_line
 from pnyx.judge.answers import Judged, Provenance, answer_rows
-from pnyx.judge.forms import FORMS, Reading, form_of
-from pnyx.judge.forms.base import reordered
+from pnyx.judge.forms import FORMS, form_of
+from pnyx.judge.forms.base import Reading, reordered
 from pnyx.judge.llm.prompting import Prompt, load_prompt
 from pnyx.judge.llm.reading import (
     UnreadableReply,

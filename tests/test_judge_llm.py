@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from chat_server import ChatServer
 from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.base import Judge, ask, run_blocking
+from pnyx.judge.base import Judge, ask
 from pnyx.judge.forms import FORMS
 from pnyx.judge.llm.judge import LlmJudge
-from pnyx.judge.llm.prompting import block, load_prompt, parse_prompt
+from pnyx.judge.llm.prompting import load_prompt, parse_prompt
 from pnyx.judge.llm.reading import UnreadableReply, validated, watching_departures
+from pnyx.judge.llm.templates import block
 from pnyx.judge.passages import find_evidence
 from pnyx.judge.questions import Rating, Support
 from pnyx.judge.store.completions import StoredModel
@@ -30,8 +31,9 @@ from pnyx.models.chat.endpoint import (
     ChatRequest,
     Message,
     Reply,
-    RetryPolicy,
 )
+from pnyx.models.http.flow import run_blocking
+from pnyx.models.http.responses import RetryPolicy
 
 HASTY = RetryPolicy(timeout=0.8, attempts=2, first_wait=0.01)
 VALID = {"reason": "r", "evidence": "fares fell", "answer": "yes", "confidence": 0.75}

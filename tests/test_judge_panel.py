@@ -20,7 +20,8 @@ from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Preference, Rating, Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.http.responses import RetryPolicy
 
 HASTY = RetryPolicy(timeout=0.8, attempts=2, first_wait=0.01)
 TEXT = "Fares fell last year, and more people took the bus."

@@ -9,6 +9,7 @@ import pytest
 from chat_server import ChatServer
 from pnyx.judge.base import ask
 from pnyx.judge.forms import form_of
+from pnyx.judge.item_questions import ask_relevance
 from pnyx.judge.llm.judge import Asking, LlmJudge
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply
@@ -16,7 +17,6 @@ from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Shot, Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.judge.tasks import ask_relevance
 from pnyx.models.chat.endpoint import ChatEndpoint
 
 QUESTION = ask_relevance("1", "Is tea healthy?", "Tea calms.")

@@ -10,7 +10,13 @@ import time
 import pytest
 
 from pnyx.errors import InputError, PnyxError
-from pnyx.judge.store.store import CLAIM_SECONDS, Store, claimant, default_store_path, request_key
+from pnyx.judge.store.rows import request_key
+from pnyx.judge.store.store import (
+    CLAIM_SECONDS,
+    Store,
+    claimant,
+    default_store_path,
+)
 from pnyx.models.chat.endpoint import ChatRequest, Message, Reply
 
 REQUEST = ChatRequest((Message("user", "höflich \U0001f600"),), {"type": "object"}, max_tokens=9)

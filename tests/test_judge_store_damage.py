@@ -19,9 +19,9 @@ from chat_server import ChatServer
 from pnyx.cli import main
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.store.maintenance import merge_stores, store_stats
-from pnyx.judge.store.rows import COLUMNS
+from pnyx.judge.store.rows import COLUMNS, request_key
 from pnyx.judge.store.schema import MIGRATIONS
-from pnyx.judge.store.store import Store, request_key
+from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
 
 REQUEST = ChatRequest((Message("user", "Is tea healthy?"),), {"type": "object"})

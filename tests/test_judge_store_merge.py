@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.store.maintenance import export_store, merge_stores, store_stats
-from pnyx.judge.store.rows import row_from_object
+from pnyx.judge.store.rows import StoredRow, request_key, row_from_object
 from pnyx.judge.store.schema import checksum
-from pnyx.judge.store.store import Store, StoredRow, request_key
+from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
 
 WHEN = "2026-01-02T03:04:05+00:00"

@@ -18,7 +18,8 @@ import pytest
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.store import schema as store_layout
 from pnyx.judge.store.maintenance import clear_store, store_stats
-from pnyx.judge.store.store import Store, StoredRow, request_key
+from pnyx.judge.store.rows import StoredRow, request_key
+from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
 
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2, "cached_tokens": 4}

@@ -21,11 +21,10 @@ from pnyx.models.chat.endpoint import (
     ChatRequest,
     Message,
     Reply,
-    RetryPolicy,
     endpoint_from,
 )
 from pnyx.models.chat.types import read_reply
-from pnyx.models.http.responses import Dialect, refused_parameter, retry_after
+from pnyx.models.http.responses import Dialect, RetryPolicy, refused_parameter, retry_after
 
 SCHEMA = {
     "type": "object",

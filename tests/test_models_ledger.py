@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler
 from pnyx.errors import InputError, ModelError
-from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message, Reply, RetryPolicy
+from pnyx.models.chat.endpoint import (
+    ChatEndpoint,
+    ChatRequest,
+    Message,
+    Reply,
+)
 from pnyx.models.chat.ledger import (
     BudgetReached,
     Ledger,
@@ -26,6 +31,7 @@ from pnyx.models.chat.ledger import (
 )
 from pnyx.models.chat.prices import Price, price_of, read_prices
 from pnyx.models.chat.types import CallFailed
+from pnyx.models.http.responses import RetryPolicy
 
 HASTY = RetryPolicy(timeout=0.8, attempts=3, first_wait=0.01, longest_wait=0.1)
 SCHEMA = {"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}}}

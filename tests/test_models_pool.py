@@ -16,13 +16,13 @@ from pnyx.models.chat.endpoint import (
     ChatRequest,
     Message,
     Reply,
-    RetryPolicy,
     endpoint_from,
 )
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.pool import EndpointPool
 from pnyx.models.chat.types import ChatModel
 from pnyx.models.http.flow import run_all
+from pnyx.models.http.responses import RetryPolicy
 
 HASTY = RetryPolicy(timeout=2, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.1)
 

@@ -20,9 +20,15 @@ from chat_server import ChatServer, Handler
 from pnyx.cli import main
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import CallFailed, ChatEndpoint, ChatRequest, Message, RetryPolicy
+from pnyx.models.chat.endpoint import (
+    CallFailed,
+    ChatEndpoint,
+    ChatRequest,
+    Message,
+)
 from pnyx.models.embed.endpoint import EmbeddingEndpoint
 from pnyx.models.http.addresses import Secrets
+from pnyx.models.http.responses import RetryPolicy
 from pnyx.models.http.transport import HttpTransport
 
 KEY = "sk-proj-SECRETSECRETSECRET0123456789/abcdefghijklmnopqrstuvwxyz+0123456789ABCDEFGHIJKLMNOPQ"

@@ -14,10 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler
-from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message, Reply, RetryPolicy
+from pnyx.models.chat.endpoint import (
+    ChatEndpoint,
+    ChatRequest,
+    Message,
+    Reply,
+)
 from pnyx.models.http import transport
 from pnyx.models.http.body import DamagedError, Inflate
 from pnyx.models.http.flow import MemoryBudget, run_all
+from pnyx.models.http.responses import RetryPolicy
 
 BACKENDS = ["asyncio", "trio"]
 

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import TypeVar
 
 import click
 import pytest
@@ -54,27 +53,10 @@ def test_few_names_stand_at_the_top() -> None:
     assert len(set(pnyx.__all__) - set(ROOMS)) <= 45
 
 
-def test_every_module_lists_what_it_offers() -> None:
-    missing = []
+def test_public_names_are_listed_in_the_stubs_of_rooms_alone() -> None:
     for found in pkgutil.walk_packages(pnyx.__path__, "pnyx."):
-        if found.name == "pnyx.__main__" or found.ispkg:
-            continue
-        module = importlib.import_module(found.name)
-        public = {
-            name
-            for name, value in vars(module).items()
-            if not name.startswith("_")
-            and not isinstance(value, TypeVar)
-            and getattr(value, "__module__", None) == module.__name__
-        }
-        if found.name != "pnyx._version" and not hasattr(module, "__all__"):
-            missing.append(found.name)
-        for name in getattr(module, "__all__", ()):
-            assert hasattr(module, name), f"{found.name}.{name}"
-        if not found.name.startswith("pnyx.cli."):
-            hidden = sorted(public - set(getattr(module, "__all__", ())))
-            assert hidden == [], f"{found.name}: neither in __all__ nor private: {hidden}"
-    assert missing == []
+        if found.name not in ("pnyx.__main__", "pnyx.errors", "pnyx.records") and not found.ispkg:
+            assert not hasattr(importlib.import_module(found.name), "__all__"), found.name
 
 
 def _imported_by(code: str) -> set[str]:

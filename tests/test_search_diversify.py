@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pnyx.errors import InputError
-from pnyx.search.index import Hit
+from pnyx.search.engine import Hit
 from pnyx.search.ranking.diversify import in_order, mmr, of_best, round_robin
 
 SCORES = st.floats(-1e6, 1e6)

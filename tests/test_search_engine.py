@@ -15,8 +15,8 @@ from pnyx.search.build import build_index
 from pnyx.search.engine import Engine, FeatureInfo, Hit, Topic
 from pnyx.search.features.clusters import Facet, facets
 from pnyx.search.perspectives_index import IndexPerspectives
-from pnyx.search.pipeline import Searcher, SearchPlan
-from pnyx.search.plan import Scoring
+from pnyx.search.pipeline import Searcher
+from pnyx.search.plan import Scoring, SearchPlan
 from pnyx.write.arguing import argue
 from pnyx.write.case import Draft
 from pnyx.write.plan import Plan

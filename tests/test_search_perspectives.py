@@ -20,12 +20,14 @@ from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.questions import Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy
+from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.embed.encoder import load_encoder
+from pnyx.models.http.responses import RetryPolicy
 from pnyx.records import Argument, Document, Perspective, Premise, Question
 from pnyx.search.build import build_index
+from pnyx.search.engine import Hit
 from pnyx.search.features.access import put_feature
-from pnyx.search.index import Hit, Index
+from pnyx.search.index import Index
 from pnyx.search.perspectives import (
     FilePerspectives,
     LlmPerspectives,

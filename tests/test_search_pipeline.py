@@ -14,10 +14,10 @@ from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
 from pnyx.search.perspectives import PerspectiveSet
-from pnyx.search.pipeline import Searcher, SearchPlan
-from pnyx.search.plan import AUTO, SCORINGS
-from pnyx.search.ranking.rerank import Listwise, rerank_pointwise
-from pnyx.search.ranking.scoring import Scoring, rank_documents
+from pnyx.search.pipeline import Searcher
+from pnyx.search.plan import AUTO, SCORINGS, Listwise, Scoring, SearchPlan
+from pnyx.search.ranking.rerank import rerank_pointwise
+from pnyx.search.ranking.scoring import rank_documents
 
 BY = Provenance("oracle")
 TOPIC = Question("t", "word")

@@ -20,9 +20,11 @@ from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Ranking
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import ChatEndpoint, RetryPolicy
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.http.responses import RetryPolicy
 from pnyx.records import Question
-from pnyx.search.ranking.rerank import Listwise, rerank, rerank_async, rerank_many
+from pnyx.search.plan import Listwise
+from pnyx.search.ranking.rerank import rerank, rerank_async, rerank_many
 
 QUESTION = Question("q1", "Should voting be compulsory?")
 BY = Provenance("oracle")

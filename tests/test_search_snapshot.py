@@ -16,8 +16,8 @@ from pnyx.search.features.access import put_feature
 from pnyx.search.features.clusters import cluster_documents, clusters_of
 from pnyx.search.features.vectors import document_vectors, embed_documents
 from pnyx.search.index import Index
-from pnyx.search.pipeline import Searcher, SearchPlan
-from pnyx.search.ranking.scoring import Scoring
+from pnyx.search.pipeline import Searcher
+from pnyx.search.plan import Scoring, SearchPlan
 
 QUESTION = Question("q", "word3 word17 often")
 

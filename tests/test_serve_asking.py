@@ -11,7 +11,8 @@ from asking_fixture import VOTING, service_of
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.errors import InputError
 from pnyx.models.http import flow
-from pnyx.serve.asking.arguing import Job, LeftError
+from pnyx.models.http.flow import LeftError
+from pnyx.serve.asking.arguing import Job
 from pnyx.serve.asking.choices import chosen, chosen_for
 from pnyx.serve.asking.pool import Busy, Pool, Shared
 

@@ -13,7 +13,7 @@ from page_fixture import PHONE, Watched, chromium, served, served_by_command
 from pnyx.corpora.bundled import load_example
 from pnyx.records import Argument, Document, Premise
 from pnyx.search import build_index, cluster_documents, embed_documents, score_documents
-from pnyx.search.quality.documents import QualityModel
+from pnyx.students.quality.surface import QualityModel
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ import pytest
 from argue_report import scripted, write_files
 from chat_server import ChatServer
 from pnyx.errors import InputError
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.opening import open_catalogue
 from pnyx.serve.inspecting.pages import addresses, all_pages, resolve
 from pnyx.serve.rendering import Links, Site, render

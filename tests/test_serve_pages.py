@@ -12,12 +12,12 @@ from pnyx.errors import InputError
 from pnyx.records import Argument, Document
 from pnyx.search import Index, Scoring, build_index, cluster_documents, score_documents
 from pnyx.search.explain import Explanation, explain
-from pnyx.search.quality.documents import QualityModel
 from pnyx.serve.asking.address import Asked, document_link, read_asked
 from pnyx.serve.asking.examples import example_questions
 from pnyx.serve.asking.marking import Marker
 from pnyx.serve.asking.why import why_view
 from pnyx.serve.rendering import Links
+from pnyx.students.quality.surface import QualityModel
 from pnyx.view.text import clean
 
 QUESTION = "Should voting be compulsory?"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.serve.inspecting import opening
-from pnyx.serve.inspecting.catalogue import ON_A_PAGE, NotThereError
+from pnyx.serve.inspecting.asking import ON_A_PAGE, NotThereError
 from pnyx.serve.inspecting.opening import Current, open_catalogue
 from pnyx.serve.inspecting.pages import addresses, all_pages, resolve
 from pnyx.serve.inspecting.records import Filter

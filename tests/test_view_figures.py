@@ -24,7 +24,7 @@ from pnyx.errors import InputError
 from pnyx.measure.core.base import Measured
 from pnyx.measure.perspectives.coverage import by_question, measure_perspectives
 from pnyx.serve.inspecting.application import site_of
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.export import export_pages
 from pnyx.serve.inspecting.opening import open_catalogue
 from pnyx.serve.inspecting.pages import addresses, all_pages, resolve

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_server import ChatServer
-from pnyx.judge.base import run_blocking
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.endpoint import endpoint_from
+from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Premise, Question
 from pnyx.write.generate import LlmWriter
 from pnyx.write.packing import WORDS_PER_TOKEN, pack, pack_for, words_per_token

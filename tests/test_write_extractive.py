@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pnyx.judge.base import run_blocking
+from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Premise, Question
 from pnyx.write.extractive import ExtractiveWriter
 

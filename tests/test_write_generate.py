@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer
 from pnyx.errors import InputError
-from pnyx.judge.base import run_blocking
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import RetryPolicy, endpoint_from
+from pnyx.models.chat.endpoint import endpoint_from
+from pnyx.models.http.flow import run_blocking
+from pnyx.models.http.responses import RetryPolicy
 from pnyx.records import Document, Question
 from pnyx.write.case import Draft
 from pnyx.write.generate import LlmWriter, WorkedExample, choose_examples, read_examples

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit, run_blocking
+from pnyx.judge.base import Emit
 from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Evidence, Question
 from pnyx.search.polarity import same_words
 from pnyx.search.relevance import BY_RANK

@@ -46,8 +46,9 @@ from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
-from pnyx.write.arguing import Plan, argue
+from pnyx.write.arguing import argue
 from pnyx.write.case import Case
+from pnyx.write.plan import Plan
 
 if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel

@@ -39,9 +39,10 @@ from pnyx.search.index import Index
 from pnyx.search.quality.documents import score_documents
 from pnyx.students.judge import PackagedJudge
 from pnyx.students.quality.surface import QualityModel
-from pnyx.write.arguing import Plan, argue
+from pnyx.write.arguing import argue
 from pnyx.write.case import Writer
 from pnyx.write.extractive import ExtractiveWriter
+from pnyx.write.plan import Plan
 
 DRAWS = 2000
 

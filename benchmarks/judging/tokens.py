@@ -36,8 +36,9 @@ from pnyx.models.chat.endpoint import endpoint_from
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
 from pnyx.students.judge import PackagedJudge
-from pnyx.write.arguing import Plan, argue
+from pnyx.write.arguing import argue
 from pnyx.write.extractive import ExtractiveWriter
+from pnyx.write.plan import Plan
 
 _REASON = '"reason": one short sentence on what in the document decides;\n'
 _FEWER_TOKENS = 40

@@ -23,9 +23,9 @@ from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
 from pnyx.corpora import ReportRequest
 from pnyx.corpora.bundled import load_example
-from pnyx.judge.base import run_blocking
 from pnyx.measure.core.intervals import share_of
 from pnyx.models.embed.encoder import load_encoder
+from pnyx.models.http.flow import run_blocking
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index

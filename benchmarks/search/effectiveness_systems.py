@@ -20,12 +20,12 @@ from pnyx.search.features.vectors import document_vectors, embed_documents, embe
 from pnyx.search.index import Index
 from pnyx.search.perspectives import perspectives_of, search_perspectives
 from pnyx.search.perspectives_index import IndexPerspectives
-from pnyx.search.plan import PARAMETERS
+from pnyx.search.plan import PARAMETERS, Scoring
 from pnyx.search.quality.documents import score_documents
 from pnyx.search.ranking.dense import dense_rank
 from pnyx.search.ranking.diversify import mmr, of_best
 from pnyx.search.ranking.fusion import RankedList
-from pnyx.search.ranking.scoring import Scoring, rank_documents, touche_rank
+from pnyx.search.ranking.scoring import rank_documents, touche_rank
 from pnyx.students.quality.surface import QualityModel
 
 BASELINE = "Dirichlet"

@@ -35,7 +35,8 @@ from pnyx.search.features.access import put_feature
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.index import Index
 from pnyx.search.lexical.record_codec import searched_text
-from pnyx.search.ranking.scoring import Scoring, rank_documents
+from pnyx.search.plan import Scoring
+from pnyx.search.ranking.scoring import rank_documents
 
 Rows = NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Rows]

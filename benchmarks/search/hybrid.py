@@ -32,10 +32,9 @@ from pnyx.measure.runs.retrieval import measure_retrieval
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.records import Question, RunEntry
 from pnyx.search.index import Index
-from pnyx.search.plan import AUTO
+from pnyx.search.plan import AUTO, Scoring
 from pnyx.search.ranking.fusion import RankedList, fuse_rrf, fuse_weighted
 from pnyx.search.ranking.scoring import (
-    Scoring,
     choose_scoring,
     depth_of_parts,
     fuse_parts,

@@ -39,7 +39,8 @@ from .models.chat.endpoint import endpoint_from
 from .records import Argument, Document, Perspective, Question, Response
 from .search.build import add_to_index, build_index
 from .search.index import Index
-from .search.pipeline import Searcher, SearchPlan
+from .search.pipeline import Searcher
+from .search.plan import SearchPlan
 from .students.judge import PackagedJudge
 from .view.markdown import render_markdown
 from .view.report import render_html

@@ -21,30 +21,6 @@ from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.placing import place_folder, recover_folder, temporary_of
 from pnyx.placing import temporary as temporary_neighbour
 
-__all__ = [
-    "MAX_LINE_BYTES",
-    "atomic_folder",
-    "atomic_text",
-    "clean_text",
-    "clean_value",
-    "decoded",
-    "disk_errors",
-    "guarded",
-    "json_line",
-    "make_folder",
-    "open_binary",
-    "own_folder",
-    "parse_json",
-    "parse_json_object",
-    "read_head",
-    "read_json",
-    "read_jsonl",
-    "read_line_at",
-    "read_lines",
-    "scan_lines",
-    "scan_raw_lines",
-]
-
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Longest accepted line; a longer one is broken or hostile."""
 _LONGEST_JSON = 8 * MAX_LINE_BYTES

@@ -14,8 +14,6 @@ from typing import Any
 
 from pnyx.errors import MissingExtra, PnyxError
 
-__all__ = ["free_memory", "load_onnxruntime", "load_usearch"]
-
 _OWN_ID = "_ZNSt7codecvtIDsc11__mbstate_tE2idE"
 """std::codecvt<char16_t, char>::id, which each copy of libstdc++ has for itself. It comes late."""
 _SHARED_ID = "_ZNSt7__cxx117collateIcE2idE"

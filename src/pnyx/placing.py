@@ -21,8 +21,6 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 
-__all__ = ["place_folder", "recover_folder", "temporary", "temporary_of", "try_lock"]
-
 _ENDING = ".pnyx"
 _MOVED = "-old"
 _HEX = "[0-9a-f]{8}"

@@ -15,8 +15,6 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-__all__ = ["HiddenError", "hides_text", "no_text", "reason_word", "textless"]
-
 _SWITCH = "PNYX_NO_TEXT"
 _FRAMES = 3
 

@@ -9,14 +9,11 @@ from typing import Annotated, Any
 
 from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.errors import shorten
-from pnyx.judge.base import run_blocking
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.store.completions import StoredModel
-from pnyx.models.http.flow import run_all
+from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.records import Question
-
-__all__ = ["DraftedDefinition", "draft_definitions"]
 
 _MAX_EXAMPLES = 5
 _EXAMPLE_WORDS = 200

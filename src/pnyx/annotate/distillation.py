@@ -24,7 +24,7 @@ from pnyx.judge.calibration.curves import (
     fit,
     folds_of,
 )
-from pnyx.judge.tasks import ask_relevance
+from pnyx.judge.item_questions import ask_relevance
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.core.base import Measured
@@ -32,15 +32,6 @@ from pnyx.measure.core.ground_truth import Gold, Joined, Pair
 from pnyx.students.files import CARD, MANIFEST, Student, check_name, write_manifest
 from pnyx.students.judge import Score, load_scorer
 from pnyx.students.train.base import Example, Report, Trained, Trainer, quiet
-
-__all__ = [
-    "Distillation",
-    "Distilled",
-    "calibrate",
-    "distil",
-    "example_of",
-    "split_questions",
-]
 
 _FOLDS = 5
 _PARTLY = 0.75

@@ -16,8 +16,6 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.perspectives.verdicts import UnscoredPairs
 from pnyx.records import Qrel
 
-__all__ = ["check_thresholds", "write_graded_qrels"]
-
 
 def check_thresholds(thresholds: Sequence[float]) -> None:
     """Raise InputError unless thresholds rise and lie in (0, 1]."""

@@ -16,16 +16,6 @@ from pnyx.judge.answers import Answer, verdict_fields
 from pnyx.judge.questions import Shot
 from pnyx.judge.verdicts import Source, Verdict, read_verdicts, yes_or_no
 
-__all__ = [
-    "FORMAT",
-    "LABELLED",
-    "LabelledPair",
-    "ShotPool",
-    "group_of",
-    "labelled_row",
-    "read_labelled",
-]
-
 FORMAT = "labelled-pairs"
 LABELLED = "labelled.jsonl"
 """Name of the file in a results folder of `pnyx annotate label`."""

@@ -19,9 +19,8 @@ from pnyx.judge.base import Emit, Judge, of_kind
 from pnyx.judge.questions import JudgeQuestion, Ranking
 from pnyx.models.http.flow import run_all
 from pnyx.records import Question, RunEntry
-from pnyx.search.ranking.rerank import Listwise, Reranked, rerank_async
-
-__all__ = ["Listed", "SlidingJudge", "listed_by_question", "write_ranking"]
+from pnyx.search.plan import Listwise
+from pnyx.search.ranking.rerank import Reranked, rerank_async
 
 _CONCURRENCY = 32
 

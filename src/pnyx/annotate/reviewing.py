@@ -19,8 +19,6 @@ from pnyx.files import MAX_LINE_BYTES, atomic_text, json_line, scan_lines
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.core.ground_truth import Truth
 
-__all__ = ["Disagreement", "draw_disagreements", "read_review", "write_review"]
-
 EDGES: tuple[float, ...] = (0.9, 0.95, 0.98)
 """Confidences that part the bins of DIRAS, Appendix M; an edge belongs to the bin below it."""
 

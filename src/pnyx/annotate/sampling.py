@@ -13,8 +13,6 @@ from pnyx.records import Evidence, Question, judged_text
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher
 
-__all__ = ["PairSample", "SampledPair", "sample_pairs"]
-
 
 @dataclass(frozen=True, slots=True)
 class PairSample:

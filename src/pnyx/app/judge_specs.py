@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from pnyx.judge.tasks import Task
     from pnyx.runs.pairs import PairSource
 
-__all__ = [
-    "AskedSpec",
-    "AskingSpec",
-    "CombiningSpec",
-    "FormatSpec",
-    "JudgeSpec",
-    "ModelSpec",
-    "PaidModelSpec",
-    "SpendingSpec",
-    "WriterSpec",
-]
-
 _LLM: Final = ("--llm", lambda spec: spec.asks_models)
 
 

@@ -6,8 +6,6 @@ from typing import Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
 
-__all__ = ["LabellingSpec"]
-
 
 class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge"):
     """Who answers which items, and where the labels go."""

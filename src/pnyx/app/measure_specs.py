@@ -11,15 +11,6 @@ from pnyx.measure.core.base import BOOTSTRAP, Bootstrap
 if TYPE_CHECKING:
     from pnyx.measure.core.ground_truth import Joined, Truth
 
-__all__ = [
-    "BootstrapSpec",
-    "ComparingSpec",
-    "CorrectionSpec",
-    "JudgedSpec",
-    "SidesSpec",
-    "TruthSpec",
-]
-
 
 class BootstrapSpec(Spec, heading="Intervals", rare="draws seed"):
     """How intervals are drawn."""

@@ -8,8 +8,6 @@ from pnyx.app.judge_specs import _LLM, JudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import InputError, OptionError
 
-__all__ = ["BankSpec", "CreateSpec", "MergeSpec", "NuggetJudgeSpec"]
-
 
 class BankSpec(Spec, heading="Output", rare="format"):
     """Where a nugget bank is written."""

@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from pnyx.judge.tasks import Task
     from pnyx.students.judge import StudentJudge
 
-__all__ = [
-    "Opened",
-    "check_batch",
-    "check_probability",
-    "deciding_settings",
-    "default_judge",
-    "manifest_facts",
-    "names_student",
-    "open_judge",
-]
-
 _PERSPECTIVE_PROMPT = "support-perspective"
 """Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pnyx.models.chat.prices import Price
     from pnyx.models.chat.types import ChatModel
 
-__all__ = ["Say", "open_model", "open_models", "prices_of"]
-
 _SIGN_SECONDS = 10.0
 
 Say: TypeAlias = Callable[[str], None]
@@ -89,7 +87,8 @@ def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
 
 def _by_model(named: Sequence[str], timeout: float, concurrency: int) -> list[ChatModel]:
     """Return one model for each name, behind all of its addresses."""
-    from pnyx.models.chat.endpoint import RetryPolicy, endpoint_from
+    from pnyx.models.chat.endpoint import endpoint_from
+    from pnyx.models.http.responses import RetryPolicy
 
     retry = RetryPolicy(timeout=timeout)
     by_name: dict[str, list[Any]] = {}

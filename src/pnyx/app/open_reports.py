@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pnyx.judge.reports.plan import ReportPlan
     from pnyx.records import Evidence, NuggetBank, Response
 
-__all__ = ["REPORT_PROMPTS", "ReportInputs", "open_report_judge", "read_report_inputs"]
-
 REPORT_PROMPTS = {
     "nugget": "nugget-list",
     "support": "",

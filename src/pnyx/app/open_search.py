@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.search.pipeline import Searcher
-    from pnyx.search.ranking.scoring import Scoring
-    from pnyx.write.arguing import Plan
+    from pnyx.search.plan import Scoring
     from pnyx.write.case import Writer
-
-__all__ = ["argue_plan", "open_searcher", "open_writer", "scoring_of"]
+    from pnyx.write.plan import Plan
 
 
 def open_searcher(
@@ -57,7 +55,7 @@ def open_searcher(
 
 def scoring_of(spec: ScoringSpec) -> Scoring:
     """Return the scoring model of a spec."""
-    from pnyx.search.ranking.scoring import Scoring
+    from pnyx.search.plan import Scoring
 
     parameters = _given(spec, "mu k1 b wc wq")
     others = _given(spec, "lexical fusion dense_weight feedback")
@@ -136,7 +134,7 @@ def _perspectives(
 def argue_plan(spec: ArgueSpec) -> Plan:
     """Return how an argument is made."""
     from pnyx.records import SIDES
-    from pnyx.write.arguing import Plan
+    from pnyx.write.plan import Plan
 
     return Plan(
         sides=SIDES if spec.stance == "both" else (spec.stance,),

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pnyx.write.reports.reporting import Reporter
     from pnyx.write.reports.submission import Form
 
-__all__ = ["open_form", "open_reporter", "report_plan", "rules_of"]
-
 
 def rules_of(spec: SubmissionSpec) -> TrackRules | None:
     """Return the rules of the track that is named, if one is."""

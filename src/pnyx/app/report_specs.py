@@ -13,8 +13,6 @@ from pnyx.errors import OptionError
 if TYPE_CHECKING:
     from pnyx.judge.reports.plan import ReportPlan, Weights
 
-__all__ = ["ReportJudgeSpec", "ReportSpec", "WeightSpec", "plan_of"]
-
 
 class ReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_documents"):
     """What reports are judged by."""

@@ -11,8 +11,6 @@ from pnyx.errors import OptionError
 from pnyx.search.plan import CERTAINTY, FEATURES, PARAMETERS, Listwise, Scoring, SearchPlan
 from pnyx.write.plan import CONTEXT, POINTS, SHOTS, Plan
 
-__all__ = ["ArgueSpec", "FeatureSpec", "ScoringSpec", "SearchSpec", "StageSpec"]
-
 _SHOWN: Final = {name: f"{one.default:g}" for name, one in PARAMETERS.items()}
 _LISTWISE: Final = ("--rerank by --llm", lambda spec: spec.rerank and not spec.judges_each)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pnyx.app.spec import Spec, file_opt, opt
 
-__all__ = ["ServerSpec", "ViewSpec"]
-
 
 class ServerSpec(Spec, heading="Server"):
     """Where pages are served, and to whom."""

@@ -21,8 +21,6 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, cast, dataclass_trans
 
 from pnyx.errors import InputError, OptionError, shorten
 
-__all__ = ["Opt", "Range", "Spec", "file_opt", "flags_of", "opt", "opts_of"]
-
 _OPT: Final = "opt"
 _NO_TEXT: Final = re.compile("[\ud800-\udfff]")
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pnyx.web.fetch import FetchLimits
     from pnyx.web.search import SearchApi
 
-__all__ = ["API_NAMES", "SEARCH_HELP", "FetchSpec", "SearchSpec"]
-
 API_NAMES: Final = ("serper",)
 """The names in `pnyx.web.search.APIS`, which is not imported for them."""
 SEARCH_HELP: Final = f"API to search with ({', '.join(API_NAMES)}), or a file of results."

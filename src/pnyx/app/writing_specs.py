@@ -10,8 +10,6 @@ from pnyx.records import CitationStyle
 from pnyx.write.plan import CONTEXT
 from pnyx.write.reports.plan import LIMIT, QUESTIONS, WritingPlan
 
-__all__ = ["ReportSpec", "SubmissionSpec"]
-
 
 class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"):
     """In what form reports are written."""

@@ -20,8 +20,6 @@ from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.raters import measure_raters
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, told_apart
 
-__all__ = ["LEAST_ALPHA", "MOST_ECE", "MOST_UNSCORED", "make_card"]
-
 LEAST_ALPHA = 0.667
 """Krippendorff's least alpha from which even tentative conclusions may be drawn (2004, 11.4)."""
 MOST_ECE = 0.1

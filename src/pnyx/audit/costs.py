@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["cost_of"]
-
 
 def cost_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return calls, how many of them the store answered, and tokens and dollars an answer.

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from pnyx.corpora.bundled import Example, ExampleLabel
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
+from pnyx.judge.item_questions import ask_relevance, ask_stance
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks import ask_relevance, ask_stance
 from pnyx.measure.answers.binary import against_labels
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import share_of
@@ -17,8 +17,6 @@ from pnyx.measure.runs.ranked import perspective_coverage, precision_at
 from pnyx.records import SIDES, Argument, Document, Evidence, Question, Side, judged_text
 from pnyx.search.engine import Engine
 from pnyx.search.sides import stance_side
-
-__all__ = ["Unlabelled", "argued_agreement", "judge_agreement", "search_agreement"]
 
 Cited: TypeAlias = Mapping[tuple[str, Side], Sequence[str]]
 """Question id and side -> the documents cited for it."""

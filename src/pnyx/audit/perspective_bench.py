@@ -30,16 +30,14 @@ from pnyx.records import SIDES, Question, RunEntry
 from pnyx.runs.pairs import PairSource, pairs_of_views
 from pnyx.runs.results import apply_judge
 from pnyx.search.index import Index
-from pnyx.search.pipeline import Searcher, SearchPlan
-from pnyx.search.ranking.scoring import Scoring
+from pnyx.search.pipeline import Searcher
+from pnyx.search.plan import Scoring, SearchPlan
 
 if TYPE_CHECKING:
     from pnyx.measure.core.ground_truth import Joined
     from pnyx.measure.perspectives.results import PerspectiveCoverage
     from pnyx.models.embed.embedder import Embedder
     from pnyx.search.perspectives import PerspectiveSource
-
-__all__ = ["BenchJudge", "BenchSearch", "Benched", "bench_perspectives", "pairs_at_most"]
 
 _CANDIDATES = 100
 

@@ -10,9 +10,7 @@ from pnyx.errors import InputError
 from pnyx.judge.perspectives import PASSAGE_WORDS
 
 if TYPE_CHECKING:
-    from pnyx.search.ranking.scoring import Scoring
-
-__all__ = ["LAMBDAS", "RETRIEVERS", "VARIANTS", "PerspectiveBench", "Variant"]
+    from pnyx.search.plan import Scoring
 
 Variant: TypeAlias = Literal["plain", "mmr", "perspectives"]
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from pnyx.models.embed.embedder import Embedder
 
-__all__ = ["GRIDS", "Fold", "Parameters", "Setting", "Tuned", "Tuning", "tune"]
-
 GRIDS: Final[Mapping[str, tuple[float, ...]]] = {
     "mu": (10, 25, 50, 100, 250, 500, 1000, 1500, 2000, 3000, 5000),
     "k1": (0.3, 0.6, 0.9, 1.2, 1.5, 2.0, 3.0),

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec
     from pnyx.autojudge.settings import Settings
 
-__all__ = ["Answerer", "asked", "phase", "say"]
-
 T = TypeVar("T")
 S = TypeVar("S", bound="JudgeSpec")
 

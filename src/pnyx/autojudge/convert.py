@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from pnyx.measure.reports.measuring import Reports
     from pnyx.records import LeaderboardCell, NuggetBank
 
-__all__ = [
-    "banks_of",
-    "leaderboard_of",
-    "nugget_banks_of",
-    "qrels_for",
-    "qrels_of",
-    "question_of",
-    "response_of",
-]
-
 
 def response_of(report: Report) -> Response:
     """Return a report as a record; InputError names the file that the runner read it from."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pnyx.measure.reports.measuring import Missing, Reports
     from pnyx.records import LeaderboardCell, NuggetBank, Qrel
 
-__all__ = ["PnyxJudge"]
-
 _SHOWN = 5
 
 

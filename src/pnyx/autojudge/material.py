@@ -16,8 +16,6 @@ from pnyx.records import Evidence, Question, Response
 if TYPE_CHECKING:
     from autojudge_base import Report, Request
 
-__all__ = ["Material", "material_of"]
-
 _IR_DATASETS = "ir_datasets:"
 _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
 

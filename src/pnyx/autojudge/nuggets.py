@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pnyx.drafts.nuggets.creating import DraftedBank, NuggetSource
     from pnyx.records import NuggetBank
 
-__all__ = ["created"]
-
 
 def created(material: Material, answerer: Answerer, chosen: Settings) -> list[NuggetBank]:
     """Return a bank for each topic with nuggets, by topic; the others are named on stderr.

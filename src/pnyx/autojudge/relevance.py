@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from pnyx.autojudge.asking import say
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
-from pnyx.judge.tasks import TASKS, ask_relevance
+from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.tasks import TASKS
 from pnyx.records import Qrel, Question, judged_text
 
 if TYPE_CHECKING:
     from pnyx.autojudge.asking import Answerer
     from pnyx.autojudge.material import Material
-
-__all__ = ["graded"]
 
 
 def graded(material: Material, answerer: Answerer, thresholds: Sequence[float]) -> list[Qrel]:

@@ -11,8 +11,6 @@ from typing import Any, Literal
 from pnyx.errors import InputError, escaped
 from pnyx.judge.reports.plan import MIN_SCORED
 
-__all__ = ["Settings", "workflow_path"]
-
 _RUNNERS = frozenset({"filebase", "outdir", "description"})
 """Keys that are the runner's own, or say something to people."""
 

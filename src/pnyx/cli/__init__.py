@@ -17,8 +17,6 @@ from pnyx._version import __version__
 from pnyx.cli.common.params import Group
 from pnyx.errors import InputError, PnyxError
 
-__all__ = ["COMMANDS", "EXIT_BAD_INPUT", "EXIT_INTERRUPTED", "EXIT_UNSCORED", "main"]
-
 COMMANDS: dict[str, str] = {
     "demo": "The main task on the bundled example: search, argue both sides, judge, report.",
     "corpus": "Split documents into passages, or build a corpus from the web.",

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
     from pnyx.write.case import Case, Writer
 
-__all__ = ["command", "write_pages", "write_responses_file"]
-
 
 class OutputSpec(Spec, heading="Output", rare="style topic_id"):
     """Where the argument is written."""

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
 
-__all__ = ["command"]
-
 
 @click.group(cls=Group, name="bench", no_args_is_help=True)
 def command() -> None:

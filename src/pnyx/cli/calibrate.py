@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pnyx.measure.core.base import Measured
     from pnyx.measure.core.ground_truth import Pair
 
-__all__ = ["command"]
-
 FEWEST = 20
 """Labelled answers below which a curve says more of chance than of the judge."""
 _LOG_LOSS_CLIP = 1e-6

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pnyx.measure.leaderboards.agreement import LeaderboardsCompared
     from pnyx.measure.leaderboards.corrected import CorrectedLeaderboard
 
-__all__ = ["CompareSpec", "command"]
-
 _PICTURES = (".svg", ".html")
 
 

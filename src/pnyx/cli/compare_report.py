@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pnyx.measure.leaderboards.corrected import CorrectedLeaderboard
     from pnyx.view.scatter import Scatter
 
-__all__ = ["notes_on", "panels_of", "report_on"]
-
 _NAMES = {
     "kendall_tau_b": "Kendall's tau-b",
     "tau_ap": "tau_AP",

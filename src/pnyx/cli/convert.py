@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pnyx.corpora import Format
     from pnyx.corpora.base import Writer
 
-__all__ = ["command"]
-
 
 class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored"):
     """From what, to what."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pnyx.records import Evidence, Question
     from pnyx.web.corpus import WebCorpus, WebPlan
 
-__all__ = ["command"]
-
 _SHOWN = 5
 
 

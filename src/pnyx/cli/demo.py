@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from pnyx.records import Side
     from pnyx.search.engine import Engine
     from pnyx.search.pipeline import Searcher
-    from pnyx.write.arguing import Plan
     from pnyx.write.case import Case, Writer
-
-__all__ = ["command"]
+    from pnyx.write.plan import Plan
 
 _MEANING = {
     "P@10": "relevant, of the first 10 documents found",

@@ -22,8 +22,6 @@ from pnyx.errors import ModelError, PnyxError, shorten
 if TYPE_CHECKING:
     from pnyx.models.chat.types import Reply
 
-__all__ = ["command"]
-
 _SECONDS = 60.0
 _LONGEST_REPLY = 256
 """Far more than the answer takes: models that think before they answer need it."""
@@ -86,11 +84,12 @@ def _endpoints(specs: Sequence[str], timeout: float) -> list[dict[str, Any]]:
 
 def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
     """Return what one endpoint can do; InputError where the specification cannot be used."""
-    from pnyx.judge.base import run_blocking
-    from pnyx.models.chat.endpoint import RetryPolicy, endpoint_from
+    from pnyx.models.chat.endpoint import endpoint_from
     from pnyx.models.chat.ledger import Ledger
     from pnyx.models.chat.prices import price_of
     from pnyx.models.chat.probe import probe
+    from pnyx.models.http.flow import run_blocking
+    from pnyx.models.http.responses import RetryPolicy
 
     retry = RetryPolicy(timeout=timeout, attempts=2, connect_attempts=1, longest_wait=2.0)
     model = endpoint_from(spec, retry=retry)

@@ -25,8 +25,6 @@ from pnyx.search.plan import FEATURES
 if TYPE_CHECKING:
     from pnyx.students.quality.surface import TextQuality
 
-__all__ = ["command"]
-
 
 class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     """Which index is made, and how the corpus is read."""

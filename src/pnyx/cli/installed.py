@@ -13,8 +13,6 @@ from typing import Any
 from pnyx._version import __version__
 from pnyx.errors import PnyxError
 
-__all__ = ["VARIABLES", "installed", "packaged", "stored"]
-
 VARIABLES = {
     "PNYX_LLM": "the language model where --llm is not given",
     "PNYX_STORE": "the judgement store where --store is not given",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pnyx.judge.tasks import Task
     from pnyx.judge.verdicts import Verdict
 
-__all__ = ["command"]
-
 
 @verb("label", resumes=True)
 @click.argument("task")

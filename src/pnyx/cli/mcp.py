@@ -21,8 +21,6 @@ from pnyx.files import parse_json_object
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
-__all__ = ["command"]
-
 
 @verb(
     "mcp",

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pnyx.records import Perspective, Question
     from pnyx.search.perspectives import PerspectiveSet, PerspectiveSource
 
-__all__ = ["command"]
-
 _COUNT = 8
 _SHOWN = 1000
 _SHOWN_DOCUMENTS = 3

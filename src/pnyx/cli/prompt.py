@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pnyx.judge.tasks import Task
     from pnyx.models.chat.types import ChatRequest
 
-__all__ = ["command"]
-
 
 @click.group(cls=Group, name="prompt", no_args_is_help=True)
 def command() -> None:

@@ -16,8 +16,6 @@ from pnyx.view.tables import Column, Table, filled
 if TYPE_CHECKING:
     from pnyx.search.quality.making import MadeModel
 
-__all__ = ["command"]
-
 
 @click.group(cls=Group, name="quality", no_args_is_help=True)
 def command() -> None:

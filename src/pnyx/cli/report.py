@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from pnyx.write.reports.reporting import Report, Reporter
     from pnyx.write.reports.submission import Form
 
-__all__ = ["command"]
-
 _STAGES = (
     "rerank pointwise threshold window step diversify lam perspectives count depth stance "
     "certainty topic"

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pnyx.search.listing import Listed
     from pnyx.search.pipeline import Found, Searcher
 
-__all__ = ["command"]
-
 _EXCERPT_CHARS = 160
 _RUN = 1000
 _SHOWN_TOPICS = 5

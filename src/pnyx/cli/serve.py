@@ -10,8 +10,6 @@ from pnyx.app.serve_specs import ServerSpec
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
 
-__all__ = ["command"]
-
 
 @verb(
     "serve",

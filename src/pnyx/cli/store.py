@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pnyx.judge.store.maintenance import ModelStats
 
-__all__ = ["command", "in_units"]
-
 
 class StoreSpec(Spec, rare="store"):
     """Which store is meant."""

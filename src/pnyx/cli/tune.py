@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pnyx.audit.tuning import Parameters, Tuned, Tuning
     from pnyx.measure.core.base import Bootstrap
 
-__all__ = ["command"]
-
 _SHOWN_OTHERS = 4
 
 

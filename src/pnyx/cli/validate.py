@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from pnyx.corpora import Finding, Format, TrackRules
 
-__all__ = ["command"]
-
 MAX_JSON_FAULTS = 10_000
 """So many faults go into the JSON output; it must be held whole, and nobody reads more."""
 

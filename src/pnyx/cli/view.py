@@ -16,8 +16,6 @@ from pnyx.errors import OptionError
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
 
-__all__ = ["command"]
-
 
 @verb("view", restricts=True)
 @click.argument("results", nargs=-1, required=True, metavar="RESULTS...", type=Raw())

@@ -12,30 +12,6 @@ from pnyx.corpora.fields import rename
 from pnyx.errors import InputError, shorten
 from pnyx.files import MAX_LINE_BYTES, json_line, parse_json_object, scan_lines
 
-__all__ = [
-    "MAX_DEPTH",
-    "Format",
-    "Kind",
-    "Options",
-    "Row",
-    "Scan",
-    "Writer",
-    "check_depth",
-    "encode",
-    "json_documents",
-    "json_lines",
-    "json_rows",
-    "located",
-    "parse_rows",
-    "row_writer",
-    "scan_json_objects",
-    "scan_text_lines",
-    "scanned",
-    "strict",
-    "unique",
-    "with_options",
-]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -17,8 +17,6 @@ from pnyx.corpora.benchmarks.perspectives import write_perspectives
 from pnyx.files import json_line, read_jsonl
 from pnyx.records import Argument, Perspective, Qrel, Question
 
-__all__ = ["Example", "ExampleAsked", "ExampleLabel", "load_example", "write_example"]
-
 _PASSAGES = 5
 """Passages per question in `items.jsonl`."""
 

@@ -9,18 +9,6 @@ from typing import Any
 
 from pnyx.errors import InputError, shorten
 
-__all__ = [
-    "Fields",
-    "a_list",
-    "an_object",
-    "merged",
-    "number",
-    "rename",
-    "string",
-    "unlike",
-    "within",
-]
-
 
 def unlike(value: Any, name: str, expected: str) -> InputError:
     """Return the error for a value that is not as expected; an empty name is left out."""

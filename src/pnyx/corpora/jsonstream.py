@@ -9,8 +9,6 @@ from pnyx.corpora.base import MAX_DEPTH, Row
 from pnyx.errors import InputError, shorten
 from pnyx.files import MAX_LINE_BYTES, clean_text, guarded, open_binary
 
-__all__ = ["scan_items", "top_level_keys"]
-
 _CHUNK = 1 << 16
 
 

@@ -33,20 +33,6 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import read_head
 from pnyx.records import Evidence, Qrel, Question, Response, RunEntry
 
-__all__ = [
-    "FORMATS",
-    "check",
-    "faults",
-    "find_format",
-    "read_evidence",
-    "read_items",
-    "read_qrels",
-    "read_questions",
-    "read_responses",
-    "read_run",
-    "sniff",
-]
-
 FORMATS: dict[str, Format] = {
     found.name: found
     for found in (

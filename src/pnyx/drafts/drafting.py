@@ -17,14 +17,11 @@ from pnyx.corpora.benchmarks.drafts import clean
 from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.drafts.replies import claim_reply, pair_reply, survey_reply
 from pnyx.errors import shorten
-from pnyx.judge.base import run_blocking
 from pnyx.judge.claims import question_from
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.store.completions import StoredModel
-from pnyx.models.http.flow import run_all
-
-__all__ = ["Drafted", "Progress", "draft_questions", "each"]
+from pnyx.models.http.flow import run_all, run_blocking
 
 S = TypeVar("S")
 R = TypeVar("R")

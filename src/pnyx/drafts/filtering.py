@@ -23,8 +23,6 @@ from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.store.completions import StoredModel
 from pnyx.records import SIDES
 
-__all__ = ["SIMILAR", "Dropped", "Filtered", "Similar", "filter_drafts"]
-
 SIMILAR = 0.9
 """Cosine of the packaged encoder from which two questions are reported as alike. Of the six pairs
 of BERDS development questions from there on, two ask different things, so they are not dropped

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from pnyx.corpora.benchmarks.drafts import clean, words_of
 
-__all__ = ["claim_reply", "pair_reply", "personal_reply", "survey_reply"]
-
 _MAX_TEXT = 1000
 _SENTENCE = re.compile(r"\w+\W+\w+\W+\w+|\w{8}")
 """Three words, or as much in a script without spaces."""

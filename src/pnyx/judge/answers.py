@@ -12,25 +12,6 @@ from pnyx.restricted import hides_text, reason_word, textless
 if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
 
-__all__ = [
-    "ANSWERS",
-    "MANIFEST",
-    "QUOTED",
-    "Answer",
-    "Judged",
-    "Missing",
-    "Provenance",
-    "Unscored",
-    "after",
-    "answer_of_row",
-    "answer_rows",
-    "asked_of",
-    "is_quoted",
-    "notes_on_reading",
-    "tally",
-    "verdict_fields",
-]
-
 Value: TypeAlias = bool | float | str | list[Any]
 
 A = TypeVar("A", "Judged", "Unscored", "Answer")

@@ -10,18 +10,6 @@ from pnyx.judge.answers import Answer, Provenance, Unscored
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.http.flow import run_blocking, wanted
 
-__all__ = [
-    "Emit",
-    "Judge",
-    "answer_chunks",
-    "answer_once",
-    "ask",
-    "ask_async",
-    "of_kind",
-    "refuse_other_kinds",
-    "run_blocking",
-]
-
 T = TypeVar("T")
 Q = TypeVar("Q")
 

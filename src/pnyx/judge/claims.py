@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-__all__ = ["NO_OPPOSITE", "claims", "opposite", "question_from"]
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

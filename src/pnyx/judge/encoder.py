@@ -23,8 +23,6 @@ from pnyx.judge.passages import Passage, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
 from pnyx.models.embed.encoder import Encoder, load_encoder
 
-__all__ = ["Calibration", "EncoderJudge", "load_calibrations"]
-
 _PACKAGED = "minilm-int8"
 _CHUNK = 32
 """Questions answered between two emits: enough to share work, few enough to show progress."""

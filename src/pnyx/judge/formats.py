@@ -14,8 +14,6 @@ from pnyx.judge.answers import Answer, Judged, notes_on_reading
 from pnyx.judge.combining.votes import provenance_of
 from pnyx.judge.questions import JudgeQuestion, Rating
 
-__all__ = ["Format", "Part", "by_dimension", "joined_ratings", "the_only", "whole"]
-
 
 class Part(NamedTuple):
     """One question of those that a format asks about an item.

@@ -17,8 +17,6 @@ from pnyx.judge.combining.votes import provenance_of
 from pnyx.judge.formats import Format, Part
 from pnyx.judge.questions import Rating, Support
 
-__all__ = ["SUPPORT_FORMAT", "TOLD_BY_SUPPORT"]
-
 TOLD_BY_SUPPORT = ("context_relevance", "groundedness")
 """Dimensions that follow from verdicts of relevance and support."""
 
@@ -40,7 +38,7 @@ def _of_support(question: Rating) -> list[Part]:
 
 
 def _relevances(question: Rating) -> list[Support]:
-    from pnyx.judge.tasks import ask_relevance
+    from pnyx.judge.item_questions import ask_relevance
 
     return [
         ask_relevance(f"{question.id}/document {n}", question.question, text, group=question.group)

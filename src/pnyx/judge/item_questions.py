@@ -14,21 +14,6 @@ from pnyx.judge.questions import Preference, Ranking, Rating, Support
 from pnyx.judge.rag import dimensions_for
 from pnyx.records import SIDES, Side
 
-__all__ = [
-    "ask_claims",
-    "ask_relevance",
-    "ask_stance",
-    "make_preference",
-    "make_quality",
-    "make_rag",
-    "make_ranking",
-    "make_relevance",
-    "make_sides",
-    "make_stance",
-    "make_support",
-    "supported_as",
-]
-
 
 def ask_relevance(
     item_id: str,

@@ -21,8 +21,6 @@ from pnyx.judge.verdicts import (
     shown_value,
 )
 
-__all__ = ["HumanLabels", "Lookup"]
-
 _NO_ANSWER = "lookup: no answer"
 
 

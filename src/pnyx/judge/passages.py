@@ -12,20 +12,6 @@ from dataclasses import dataclass
 
 from pnyx.corpora.text.segment import split_sentences, split_words
 
-__all__ = [
-    "MAX_WINDOW",
-    "Passage",
-    "Wording",
-    "find_evidence",
-    "find_words",
-    "is_negator",
-    "pieces_of",
-    "read_passage",
-    "read_sentences",
-    "tokens",
-    "wording",
-]
-
 MAX_SENTENCES = 200
 """Sentences of a text that are read; a longer text is a book or an attack, not a passage."""
 

@@ -8,8 +8,6 @@ from pnyx.corpora.text.segment import split_words
 from pnyx.judge.questions import Support
 from pnyx.records import Perspective
 
-__all__ = ["PASSAGE_WORDS", "ask_perspectives", "pair_id"]
-
 PASSAGE_WORDS = 100
 """BERDS, 4.2."""
 

@@ -24,17 +24,6 @@ from pnyx.judge.answers import (
 from pnyx.judge.combining import votes
 from pnyx.judge.dimensions import aspect_of, dimensions_of, normalised
 
-__all__ = [
-    "JudgeQuestion",
-    "Preference",
-    "Ranking",
-    "RatedShot",
-    "Rating",
-    "Shot",
-    "Support",
-    "blank",
-]
-
 _YES_NO = {**LABEL_WORDS, "true": True, "false": False}
 
 

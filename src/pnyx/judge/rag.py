@@ -17,8 +17,6 @@ from pnyx.judge.formats import Format, Part
 from pnyx.judge.grounding import SUPPORT_FORMAT
 from pnyx.judge.questions import Preference, Rating
 
-__all__ = ["NUGGETS", "RAG_DIMENSIONS", "RAG_FORMATS", "SEEN", "dimensions_for"]
-
 NUGGETS = 20
 """Points that a rubric has where it is made for the question (Appendix D.4, D.5)."""
 

@@ -17,8 +17,6 @@ from pnyx.errors import InputError
 from pnyx.judge.dimensions import definition, normalised, scale_of
 from pnyx.judge.questions import RatedShot, Rating
 
-__all__ = ["RATED", "SHOT_WORDS", "RatedPool", "RatedText", "read_rated"]
-
 RATED = "rated-items"
 """Format of a file of rated texts (docs/formats.md)."""
 

@@ -13,9 +13,6 @@ from pnyx.errors import InputError, OptionError, shorten
 from pnyx.judge.dimensions import Scale, scales_of
 from pnyx.judge.formats import Format, by_dimension, joined_ratings
 from pnyx.judge.item_questions import (
-    ask_claims,
-    ask_relevance,
-    ask_stance,
     make_preference,
     make_quality,
     make_rag,
@@ -28,16 +25,6 @@ from pnyx.judge.item_questions import (
 )
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.rag import RAG_FORMATS
-
-__all__ = [
-    "TASKS",
-    "Task",
-    "ask_claims",
-    "ask_relevance",
-    "ask_stance",
-    "question_of",
-    "read_items",
-]
 
 
 @dataclass(frozen=True, slots=True)

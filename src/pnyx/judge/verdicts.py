@@ -14,20 +14,6 @@ from pnyx.corpora.fields import Fields, number
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 
-__all__ = [
-    "YES_NO_TASKS",
-    "Source",
-    "Verdict",
-    "counted_labels",
-    "file_of",
-    "of_one_judge",
-    "read_annotations",
-    "read_verdicts",
-    "shown_value",
-    "yes_or_no",
-]
-
-
 YES_NO_TASKS = ("nugget", "negative", "needs-citation", "unanswerable")
 """Tasks of yes and no that are measured as support is, or as relevance, as one likes."""
 

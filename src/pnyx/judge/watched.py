@@ -8,8 +8,6 @@ from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Emit, Judge
 from pnyx.judge.questions import JudgeQuestion
 
-__all__ = ["Watched"]
-
 
 class Watched:
     """The judge that it wraps, whose answers are counted.

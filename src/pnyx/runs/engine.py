@@ -21,12 +21,11 @@ from typing import IO, Any, TypeAlias
 from pnyx.errors import InputError, ModelError, shorten
 from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_json
 from pnyx.judge.answers import Answer
-from pnyx.judge.base import Judge, answer_once, run_blocking
+from pnyx.judge.base import Judge, answer_once
 from pnyx.judge.questions import JudgeQuestion
+from pnyx.models.http.flow import run_blocking
 from pnyx.placing import temporary_of
 from pnyx.search.lexical.manifest import locked
-
-__all__ = ["BLOCK", "Journal", "answer_items", "item_bytes", "only_begun", "partial_of"]
 
 BLOCK = 1024
 """Items given to a judge together: enough to keep every core or request busy, few enough to hold.

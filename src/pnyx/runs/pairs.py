@@ -12,24 +12,14 @@ from typing import Any
 from pnyx.corpora import read_items, read_questions, read_run
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
 from pnyx.errors import InputError, shorten
+from pnyx.judge.item_questions import ask_relevance
 from pnyx.judge.perspectives import PASSAGE_WORDS, ask_perspectives
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks import TASKS, ask_relevance, question_of
+from pnyx.judge.tasks import TASKS, question_of
 from pnyx.measure.perspectives.coverage import Questions, by_question
 from pnyx.measure.runs.rankings import rankings_of
 from pnyx.records import Question, judged_text
 from pnyx.search.index import Index
-
-__all__ = [
-    "PairSource",
-    "file_hash",
-    "pairs_of_corpus",
-    "pairs_of_items",
-    "pairs_of_perspectives",
-    "pairs_of_run",
-    "pairs_of_views",
-    "questions_by_id",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,6 @@ from pnyx.runs.results import (
     write_manifest,
 )
 
-__all__ = ["REPORTS", "count_reports", "judge_reports_into", "plan_reports"]
-
 REPORTS = "reports.jsonl"
 
 _TOGETHER = 16

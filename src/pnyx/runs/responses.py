@@ -14,8 +14,6 @@ from pnyx.records import SIDES, Response, judged_text
 from pnyx.runs.pairs import questions_by_id
 from pnyx.search.index import Index
 
-__all__ = ["holds_responses", "items_of_responses"]
-
 
 def holds_responses(path: str) -> bool:
     """Tell whether a file is one of responses; standard input, which is read once, is not."""

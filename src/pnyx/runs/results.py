@@ -25,19 +25,6 @@ from pnyx.restricted import hides_text
 from pnyx.runs.engine import BLOCK, Journal, answer_items, item_bytes, only_begun, partial_of
 from pnyx.runs.pairs import PairSource
 
-__all__ = [
-    "SUFFIXES",
-    "Applied",
-    "apply_judge",
-    "check_folder",
-    "judge_into",
-    "manifest_path",
-    "results_manifest",
-    "same_results",
-    "write_answers",
-    "write_manifest",
-]
-
 _FORMAT = "pnyx-results"
 _FORMAT_VERSION = 1
 

@@ -1,6 +1,7 @@
 """The public names of this room, each with its home."""
 
 from .build import add_to_index, build_index
+from .engine import Hit
 from .explain import Explanation, explain
 from .features.clusters import (
     Clusters,
@@ -11,18 +12,19 @@ from .features.clusters import (
     facets,
 )
 from .features.vectors import embed_documents, embed_question
-from .index import Hit, Index, verify_index
+from .index import Index, verify_index
 from .perspectives import FilePerspectives, LlmPerspectives, perspectives_of, search_perspectives
 from .perspectives_index import IndexPerspectives
-from .pipeline import Found, Searcher, SearchPlan
+from .pipeline import Found, Searcher
+from .plan import Listwise, Scoring, SearchPlan
 from .quality.documents import QualityModel, score_documents
 from .quality.files import read_quality_model
 from .quality.making import make_quality_model
 from .ranking.dense import build_ann, dense_rank
 from .ranking.diversify import mmr, round_robin
 from .ranking.fusion import fuse_rrf, fuse_weighted
-from .ranking.rerank import Listwise, rerank, rerank_many, rerank_pointwise
-from .ranking.scoring import Scoring, rank_documents, touche_rank, touche_scores
+from .ranking.rerank import rerank, rerank_many, rerank_pointwise
+from .ranking.scoring import rank_documents, touche_rank, touche_scores
 
 __all__ = [
     "Clusters",

@@ -31,8 +31,6 @@ from pnyx.search.lexical.manifest import (
 from pnyx.search.lexical.segments import FIELDS, Segment, SegmentBuilder, open_segments
 from pnyx.search.quality.documents import score_documents
 
-__all__ = ["add_to_index", "build_index"]
-
 _PROGRESS_EVERY = 1000
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pnyx.models.embed.embedder import Embedder
 
-__all__ = ["Engine", "FeatureInfo", "Hit", "Topic", "TopicQuery"]
-
 
 class Hit(NamedTuple):
     """A retrieved document: its id, 1-based rank and score."""

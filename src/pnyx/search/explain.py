@@ -27,8 +27,6 @@ from pnyx.search.ranking.scoring import (
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
 
-__all__ = ["Explanation", "explain"]
-
 Numbers = NDArray[np.int64]
 
 

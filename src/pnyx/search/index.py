@@ -28,8 +28,6 @@ from pnyx.search.ranking.models import Collection, Floats, make_model
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
 
-__all__ = ["Hit", "Index", "IndexStats", "verify_index"]
-
 DEFAULT_MODEL = "dirichlet"
 
 _RECENT = 32

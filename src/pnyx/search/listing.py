@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pnyx.search.explain import Explanation
     from pnyx.search.pipeline import Found, Searcher
 
-__all__ = ["Listed", "has_all", "list_hits"]
-
 
 @dataclass(frozen=True, slots=True)
 class Listed:

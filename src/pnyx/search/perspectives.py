@@ -11,27 +11,13 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
 from pnyx.errors import InputError, shorten
-from pnyx.judge.base import run_blocking
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.store.completions import StoredModel
-from pnyx.models.http.flow import run_all
+from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.records import Perspective, Question, Stance
 from pnyx.search.engine import Hit
 from pnyx.search.plan import PERSPECTIVES, check_least
-
-__all__ = [
-    "FilePerspectives",
-    "LlmPerspectives",
-    "PerspectiveHit",
-    "PerspectiveSet",
-    "PerspectiveSource",
-    "distinct",
-    "merge_perspectives",
-    "perspectives_of",
-    "query_for",
-    "search_perspectives",
-]
 
 _MAX_STATEMENT = 1000
 _STATEMENT = re.compile(r"\w+\W+\w+\W+\w+|\w{8}")

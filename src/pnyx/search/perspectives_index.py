@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
-from pnyx.judge.base import Judge, run_blocking
+from pnyx.judge.base import Judge
 from pnyx.judge.claims import opposite
 from pnyx.judge.passages import read_passage
+from pnyx.models.http.flow import run_blocking
 from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Stance
 from pnyx.search.engine import Engine, TopicQuery
 from pnyx.search.perspectives import PerspectiveSet, Search
@@ -28,8 +29,6 @@ from pnyx.search.topics import TopicMatcher
 
 if TYPE_CHECKING:
     from pnyx.models.embed.encoder import Encoder
-
-__all__ = ["IndexPerspectives"]
 
 _DEPTH = 60
 _ON_TOPIC = 0.4

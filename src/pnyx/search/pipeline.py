@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError
-from pnyx.judge.base import Judge, run_blocking
+from pnyx.judge.base import Judge
 from pnyx.models.embed.embedder import PACKAGED, embedder_from
+from pnyx.models.http.flow import run_blocking
 from pnyx.records import Evidence, Perspective, Question, judged_text
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.features.vectors import VECTORS
@@ -32,8 +33,6 @@ from pnyx.search.topics import TopicMatcher
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
     from pnyx.search.perspectives import PerspectiveSource
-
-__all__ = ["Found", "SearchPlan", "Searcher"]
 
 _TOGETHER: Final = 64
 """Questions worked on together, so that a language model has enough to do."""

@@ -10,8 +10,6 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.claims import claims
 from pnyx.records import SIDES, Question, Side
 
-__all__ = ["Listwise", "Parameter", "Scoring", "SearchPlan", "check_least", "check_parameter"]
-
 
 class Parameter(NamedTuple):
     """A number that a scoring model depends on: its default and its range."""

@@ -17,17 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import Stemmer
 
-__all__ = [
-    "FORM_WORDS",
-    "MOST",
-    "Comparison",
-    "Reading",
-    "bare_claim",
-    "compare",
-    "read_claim",
-    "same_words",
-]
-
 MOST = 1_000
 """Characters that are read of a topic or a question."""
 

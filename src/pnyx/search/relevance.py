@@ -28,8 +28,6 @@ from pnyx.search.polarity import FORM_WORDS
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
 
-__all__ = ["BY_RANK", "RANKED", "YES", "RankedRelevance", "content_words"]
-
 Floats = NDArray[np.float64]
 
 BY_RANK: Final = "ranking"

@@ -7,24 +7,10 @@ from dataclasses import dataclass, replace
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask_async
-from pnyx.judge.tasks import ask_stance
+from pnyx.judge.item_questions import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance, judged_text
 from pnyx.search.plan import CERTAINTY
 from pnyx.search.topics import TopicMatch, TopicMatcher
-
-__all__ = [
-    "CERTAINTY",
-    "Sided",
-    "ask_sides",
-    "is_yes",
-    "label_on",
-    "label_topic",
-    "match_labels",
-    "sided_by_label",
-    "sides_matched",
-    "sides_of",
-    "stance_side",
-]
 
 CORPUS_LABEL = "corpus label"
 """The judge named where a verdict is the corpus's own stance label."""

@@ -26,19 +26,6 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-__all__ = [
-    "MATTER",
-    "NOT",
-    "WAY",
-    "LabelledTopic",
-    "TopicMatch",
-    "TopicMatcher",
-    "labelled_topics",
-    "matter_features",
-    "prepare_topics",
-    "way_features",
-]
-
 NOT: Final = "not:"
 """What stands before a topic named by hand whose yes is the question's no."""
 

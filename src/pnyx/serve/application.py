@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import BaseRoute
 
-__all__ = ["build_app", "html", "not_found"]
-
 Lifespan = Callable[[Any], Any]
 
 _WORDS: Mapping[int, str] = {

@@ -20,8 +20,6 @@ from pnyx._version import __version__
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["STATIC", "Links", "Site", "environment", "render", "slug", "static_file"]
-
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}")
 _KEPT_BACK: Final = re.compile(
     r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|index|static", re.IGNORECASE

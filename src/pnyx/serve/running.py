@@ -14,8 +14,6 @@ from pnyx.serve.security import is_loopback
 if TYPE_CHECKING:
     from pnyx.app.serve_specs import ServerSpec
 
-__all__ = ["check_server", "run_app"]
-
 _WAIT_SECONDS: Final = 3
 HEAD_SECONDS = 10.0
 """Longest time that the head of a request is waited for."""

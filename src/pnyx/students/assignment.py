@@ -21,8 +21,6 @@ from pnyx.judge.questions import JudgeQuestion, Support, blank
 if TYPE_CHECKING:
     from pnyx.students.judge import StudentJudge
 
-__all__ = ["AssignmentJudge"]
-
 _PACKAGED = "nugget"
 _CHUNK = 64
 """Questions answered between two emits: those about one text share its reading."""

@@ -20,19 +20,6 @@ from pnyx.students import late, lexical
 from pnyx.students.linear import LinearScorer, check_version, logistic
 from pnyx.students.logistic import FEATURES_VERSION, closeness
 
-__all__ = [
-    "CLOSENESS",
-    "LEAST_DEVIATION",
-    "LEXICAL",
-    "PARTS",
-    "CombinedScorer",
-    "Part",
-    "Standard",
-    "load",
-    "open_parts",
-    "read_parts",
-]
-
 LATE, LEXICAL, CLOSENESS = PARTS = ("late-interaction", "lexical", "closeness")
 
 LEAST_DEVIATION = 1e-6

@@ -18,8 +18,6 @@ from pnyx.files import parse_json_object, read_lines
 from pnyx.judge.calibration.curves import Curve
 from pnyx.judge.calibration.recalibration import checked, curve_from
 
-__all__ = ["CARD", "MANIFEST", "Student", "check_name", "read_student", "write_manifest"]
-
 MANIFEST = "student.json"
 CARD = "card.md"
 

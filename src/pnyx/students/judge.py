@@ -33,18 +33,6 @@ if TYPE_CHECKING:
     from pnyx.students.assignment import AssignmentJudge
     from pnyx.students.quality.judge import QualityJudge
 
-__all__ = [
-    "SCORERS",
-    "PackagedJudge",
-    "Score",
-    "Scorer",
-    "SideJudge",
-    "StudentJudge",
-    "load_perspective_student",
-    "load_scorer",
-    "open_student",
-]
-
 _CHUNK, _SIDES_CHUNK = 256, 64
 """Questions answered between two emits, by a student and of sides."""
 

@@ -18,19 +18,6 @@ from pnyx.models.http.flow import wanted
 from pnyx.students.linear import LinearScorer
 from pnyx.students.network import encodable, in_threads, open_network
 
-__all__ = [
-    "FEATURES",
-    "MAX_TOKENS",
-    "LateScorer",
-    "Piece",
-    "TextVectors",
-    "asked_texts",
-    "interact",
-    "load",
-    "pieces_of",
-    "sentence_spans",
-]
-
 FEATURES = (
     "passage-question",
     "passage-definition",

@@ -19,8 +19,6 @@ from pnyx.judge.passages import read_sentences
 from pnyx.judge.questions import Support
 from pnyx.students.linear import WEIGHTS, Floats, LinearScorer, check_version, read_arrays
 
-__all__ = ["FEATURES", "FEATURES_VERSION", "MAX_WORDS", "WORDS", "Lexicon", "load"]
-
 WORDS = "words.json"
 MAX_WORDS = 50_000
 """Words whose frequency a student knows, at most; all others count as never seen."""

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from pnyx.errors import InputError, shorten
 from pnyx.judge.questions import Support
 
-__all__ = ["WEIGHTS", "Floats", "LinearScorer", "check_version", "logistic", "read_arrays"]
-
 WEIGHTS = "weights.safetensors"
 
 Floats = npt.NDArray[np.float64]

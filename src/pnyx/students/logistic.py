@@ -16,8 +16,6 @@ from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.students.linear import WEIGHTS, Floats, LinearScorer, check_version, read_arrays
 
-__all__ = ["FEATURES", "FEATURES_VERSION", "closeness", "load", "similarity_features"]
-
 FEATURES_VERSION = 2
 """Of what the features mean: weights that were fitted to another version are worth nothing."""
 

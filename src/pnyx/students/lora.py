@@ -24,8 +24,6 @@ from pnyx.students.lora_base import (
 )
 from pnyx.students.lora_text import Texts, check_rendered, label, stated
 
-__all__ = ["ADAPTER", "Calibration", "LoraScorer", "left_padded", "load"]
-
 ADAPTER = "adapter_model.safetensors"
 """Name of the adapter's weights in a student's folder, as peft has it."""
 

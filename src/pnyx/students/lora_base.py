@@ -19,20 +19,6 @@ from typing import Any
 from pnyx.errors import InputError, MissingExtra, PnyxError, shorten
 from pnyx.models.local.process import fingerprint, model_files, packaged_weights
 
-__all__ = [
-    "ELSEWHERE",
-    "PACKAGED",
-    "Base",
-    "adapter_weights",
-    "attach_adapter",
-    "base_of",
-    "find_base",
-    "load_model",
-    "load_tokenizer",
-    "require_libraries",
-    "revision_of",
-]
-
 PACKAGED = "local"
 """Name of the base whose weights are those of `--llm local`."""
 

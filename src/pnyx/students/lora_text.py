@@ -17,8 +17,6 @@ from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import clean_text
 from pnyx.judge.questions import Support
 
-__all__ = ["Texts", "check_rendered", "label", "render", "stated"]
-
 Ids = list[int]
 
 _PART = re.compile("\ue000([a-z]+)\ue001")

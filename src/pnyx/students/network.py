@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from pnyx.errors import InputError, shorten
 
-__all__ = ["MODEL", "TOKENIZER", "encodable", "in_threads", "open_network", "read_tokenizer"]
-
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 
 T = TypeVar("T")

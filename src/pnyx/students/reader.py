@@ -20,22 +20,6 @@ from pnyx.models.http.flow import wanted
 from pnyx.students.combined import CombinedScorer, read_parts
 from pnyx.students.network import encodable, in_threads, open_network
 
-__all__ = [
-    "CLOSENESS",
-    "LEVELS",
-    "MATRICES",
-    "MOST_PASSAGE",
-    "MOST_STATEMENT",
-    "READER",
-    "Ids",
-    "ReaderScorer",
-    "closest_sentences",
-    "load",
-    "open_reader",
-    "read_matrices",
-    "unpacked",
-]
-
 READER, CLOSENESS = "reader", "closeness"
 MOST_PASSAGE, MOST_STATEMENT = 256, 48
 """Tokens, the special ones at both ends included."""

@@ -34,8 +34,6 @@ from pnyx.view.notes import doubts, label_notes, said_of_placing, why_empty
 from pnyx.view.text import Span, cut, locate, one_line, web_address
 from pnyx.write.case import ArguedSide, Case, Undecided
 
-__all__ = ["view_case"]
-
 _OPENING = 400
 """Characters shown of a passage that is on no side."""
 

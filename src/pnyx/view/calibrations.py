@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pnyx.judge.calibration.curves import Curve
 from pnyx.view.svg import MARGIN, Axes, document, drawn_text
 
-__all__ = ["recalibration_plot"]
-
 _POINTS = 201
 _TENTHS = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
 

@@ -14,8 +14,6 @@ from pnyx.view.tables import Column, Table
 from pnyx.view.text import clean, escape_markdown
 from pnyx.view.trials import curve_plot, figure, rater_table, rater_title, trial_lines, trial_tables
 
-__all__ = ["card_html", "card_markdown", "card_sections"]
-
 Row = Mapping[str, Any]
 Part = Table | str | tuple[str, str]
 """Of a section: a table, a paragraph, or a picture (its description, its SVG)."""

@@ -14,8 +14,6 @@ from pnyx.view.tables import Column, Table
 from pnyx.view.text import escape_markdown, markdown_link
 from pnyx.write.case import Case
 
-__all__ = ["escape_markdown", "render_markdown"]
-
 _MAX_QUOTE = 400
 
 

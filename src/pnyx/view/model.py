@@ -14,32 +14,6 @@ from typing import Literal, TypeAlias
 from pnyx.records import Side
 from pnyx.view.text import Segment
 
-__all__ = [
-    "MEASURES",
-    "SIDES",
-    "STATES",
-    "VERDICT_WORDS",
-    "CaseView",
-    "Check",
-    "CheckView",
-    "CitationView",
-    "GroupView",
-    "MeasureView",
-    "MeasureWording",
-    "ReferenceView",
-    "SentenceView",
-    "SideView",
-    "SideWording",
-    "State",
-    "StateWording",
-    "UndecidedView",
-    "VerdictView",
-    "measure_wording",
-    "probability",
-    "said_of",
-    "state_of",
-]
-
 State: TypeAlias = Literal["quoted", "yes", "weak", "no", "mixed", "unscored", "uncited"]
 """What the judges' verdicts on one sentence, or one verdict, add up to."""
 

@@ -14,8 +14,6 @@ from pnyx.view.model import SIDES
 from pnyx.view.text import one_line
 from pnyx.write.case import ArguedSide, Case
 
-__all__ = ["doubts", "label_notes", "said_of_placing", "said_of_precision", "why_empty"]
-
 _DOUBTFUL = 0.65
 """Expected share of a side's passages on it below which a reader is warned."""
 

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from pnyx.measure.answers.thresholds import Amount, Curve, Thresholds
     from pnyx.measure.core.base import Measured
 
-__all__ = [
-    "Panel",
-    "Point",
-    "amount_plot",
-    "interval_plot",
-    "lengths_plot",
-    "reliability_plot",
-    "thresholds_plot",
-    "tuning_plot",
-]
-
 _TENTHS = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
 
 

@@ -10,8 +10,6 @@ from pnyx.judge.dimensions import aspects_of, dimensions_of
 from pnyx.measure.core.base import Measured
 from pnyx.view.svg import MARGIN, Axes, document, drawn_line, drawn_text
 
-__all__ = ["profile_order", "profile_plot"]
-
 _ROW, _GAP, _HEADING = 24, 10, 26
 _LABELS, _WIDE, _NUMBERS = 168, 300, 54
 _MOST: Final = 2

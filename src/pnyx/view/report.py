@@ -20,8 +20,6 @@ from pnyx.write.case import Case
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["case_values", "environment", "page_policy", "render_html", "template_file"]
-
 _POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
     "base-uri 'none'; form-action 'none'"

@@ -13,8 +13,6 @@ from pnyx.view.model import measure_wording
 from pnyx.view.text import escape_markdown, markdown_link, one_line, web_address
 from pnyx.write.reports.reporting import Report
 
-__all__ = ["render_reports"]
-
 
 def render_reports(reports: Iterable[Report]) -> str:
     """Return reports, one after the other, as CommonMark; their text may be hostile."""

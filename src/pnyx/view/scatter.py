@@ -10,8 +10,6 @@ from typing import TypeAlias
 from pnyx.errors import escaped
 from pnyx.view.svg import MARGIN, Axes, document, drawn_text, ticks
 
-__all__ = ["Scatter", "scatter_html", "scatter_plot"]
-
 _SIDE, _GAP, _HEAD, _FOOT, _LEFT = 300, 66, 46, 44, 58
 _COLUMNS = 3
 _CHARACTER = 6.6  # Width of a character of a name, on the broad side

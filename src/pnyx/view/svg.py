@@ -17,20 +17,6 @@ from typing import Final, TypeAlias
 
 from pnyx.errors import escaped, shorten
 
-__all__ = [
-    "MARGIN",
-    "SERIES",
-    "Axes",
-    "bar",
-    "clean",
-    "document",
-    "drawn_line",
-    "drawn_path",
-    "drawn_text",
-    "inline",
-    "ticks",
-]
-
 MARGIN = 20
 _INK, _GREY, _RULE, _DOT, _BASE = "#1c1c1c", "#5f6368", "#e3e5e8", "#0b5fa5", "#8a5a00"
 SERIES: Final = ("s1", "s2", "s3", "s4", "s5")

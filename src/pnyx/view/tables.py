@@ -16,8 +16,6 @@ from pnyx.measure.core.base import Measured
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["Column", "Kind", "Marked", "Table", "filled", "interval", "number", "terminal_width"]
-
 Kind: TypeAlias = Literal[
     "text", "name", "number", "interval", "figure", "count", "counts", "share"
 ]

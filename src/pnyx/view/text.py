@@ -11,19 +11,6 @@ from urllib.parse import urlsplit
 
 from pnyx.judge.passages import find_words
 
-__all__ = [
-    "Segment",
-    "Span",
-    "clean",
-    "cut",
-    "escape_cell",
-    "escape_markdown",
-    "locate",
-    "markdown_link",
-    "one_line",
-    "web_address",
-]
-
 Span: TypeAlias = tuple[int, int]  # Start and end (exclusive) in characters of the uncleaned text
 
 MAX_SHOWN = 4000

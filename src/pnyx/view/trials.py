@@ -10,8 +10,6 @@ from pnyx.measure.core.base import Measured
 from pnyx.view.svg import MARGIN, SERIES, Axes, document, drawn_text, ticks
 from pnyx.view.tables import Column, Table
 
-__all__ = ["curve_plot", "figure", "rater_table", "rater_title", "trial_lines", "trial_tables"]
-
 _LABELS = {"share": "replaced", "sentences": "contradicted"}
 _KINDS = {
     "human-judge": "judge and people",

@@ -15,8 +15,6 @@ from typing import TypeAlias
 from pnyx.errors import InputError, shorten
 from pnyx.web.fetched import NotFetchedError
 
-__all__ = ["PORTS", "FetchPolicy", "WebAddress", "is_public", "network", "parse_target", "resolve"]
-
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 

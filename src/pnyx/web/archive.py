@@ -19,8 +19,6 @@ from pnyx.corpora.benchmarks.search_results import SearchResult, result_row
 from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.web.fetched import TEXT, Fetched
 
-__all__ = ["PAGE_FIELDS", "Archive"]
-
 _APPLICATION_ID = 0x706E7977  # "pnyw", in the header of the file
 _VERSION = 1
 _ROBOTS_SECONDS = 24 * 3600  # RFC 9309, 2.4

@@ -37,16 +37,6 @@ from pnyx.web.fetch import Fetcher, FetchLimits, addresses, agent_of, fetch_all,
 from pnyx.web.fetched import OUTCOMES, TEXT, now
 from pnyx.web.search import SearchApi, Searched, look_up, search_all
 
-__all__ = [
-    "ARCHIVE",
-    "WebCorpus",
-    "WebPlan",
-    "build_web_corpus",
-    "fetch_settings",
-    "write_pages",
-    "write_passages",
-]
-
 _LONGEST_PREFIX = 64
 _FETCHED = (TEXT, "no_text", "unreadable")
 

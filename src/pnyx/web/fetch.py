@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     import anyio
     from protego import Protego
 
-__all__ = [
-    "ROBOTS_BYTES",
-    "TOKEN",
-    "FetchLimits",
-    "Fetcher",
-    "HostThrottle",
-    "Rules",
-    "addresses",
-    "agent_of",
-    "fetch_all",
-    "require_robots",
-]
-
 TOKEN = "pnyx"  # noqa: S105 - a product token (RFC 9309, 2.2.1)
 """What a robots.txt calls us."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-__all__ = ["FETCHED", "OUTCOMES", "PASSING", "TEXT", "Fetched", "NotFetchedError", "now"]
-
 TEXT = "text"
 FETCHED = "fetched"
 """The body is there, and not read yet."""

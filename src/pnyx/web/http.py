@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     import httpx2
 
-__all__ = ["PageClient", "PageResponse", "TimeBudget"]
-
 _CONNECT_SECONDS = 10.0
 _MOST_ADDRESSES = 4
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

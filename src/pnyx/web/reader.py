@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from anyio.abc import Process
     from anyio.streams.buffered import BufferedByteReceiveStream
 
-__all__ = ["Reader", "main"]
-
 _MOST_MEMORY = 4 << 30
 _CHARSET = re.compile(r"charset\s*=\s*+(?:[\"']\s*+)?([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)
 _MOST_ANSWER = 256 * 1024 * 1024

@@ -20,20 +20,6 @@ from pnyx.records import Question
 from pnyx.web.archive import Archive
 from pnyx.web.fetched import now
 
-__all__ = [
-    "APIS",
-    "SERPER_KEY",
-    "SERPER_URL",
-    "Keep",
-    "SearchApi",
-    "SearchFailedError",
-    "Searched",
-    "Serper",
-    "look_up",
-    "read_serper",
-    "search_all",
-]
-
 SERPER_URL = "https://google.serper.dev"
 SERPER_KEY = "SERPER_API_KEY"
 

@@ -19,8 +19,6 @@ from pnyx.web.fetch import Fetcher, addresses, fetch_all, require_robots
 from pnyx.web.fetched import TEXT, Fetched
 from pnyx.web.search import SearchApi, Searched, look_up, search_all
 
-__all__ = ["FoundSource", "WantedSource", "fetch_sources"]
-
 _FORBIDDEN = frozenset({"robots", "robots_unknown", "private"})
 """Outcomes after which no other copy is searched for: the site, or we, do not want it."""
 

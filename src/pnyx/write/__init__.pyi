@@ -1,9 +1,10 @@
 """The public names of this room, each with its home."""
 
-from .arguing import Plan, argue
+from .arguing import argue
 from .case import ArguedSide, Case, verdict_rows
 from .extractive import ExtractiveWriter
 from .generate import LlmWriter
+from .plan import Plan
 from .reports.extractive import ExtractiveReporter
 from .reports.generate import LlmReporter
 from .reports.limits import Limits, limits_of

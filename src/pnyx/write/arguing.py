@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.base import Judge, run_blocking
+from pnyx.judge.base import Judge
 from pnyx.judge.questions import Preference
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import precisions
-from pnyx.models.http.flow import run_all
+from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.records import SIDES, Document, Evidence, Question, Response, Side
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.pipeline import Found, Searcher
@@ -28,8 +28,6 @@ from pnyx.write.placing import Placed, chance, place
 from pnyx.write.plan import Plan
 from pnyx.write.qualities import MIDDLING, quality_of
 from pnyx.write.weighing import WeighedSides
-
-__all__ = ["Placing", "Plan", "Tell", "argue", "placing_of", "search_text"]
 
 Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 """Called with the name of a step and what is known of it, as JSON values; it may be called from

@@ -12,18 +12,6 @@ from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
 from pnyx.search.topics import LabelledTopic
 from pnyx.write.weighing import Weighing
 
-__all__ = [
-    "ArguedSide",
-    "Case",
-    "Draft",
-    "Undecided",
-    "Writer",
-    "scored_response",
-    "sentence",
-    "verdict_rows",
-    "with_scores",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ArguedSide:

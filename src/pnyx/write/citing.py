@@ -14,8 +14,6 @@ from pnyx.judge.questions import Support
 from pnyx.records import Evidence, Response, Sentence, judged_text
 from pnyx.write.case import Draft
 
-__all__ = ["judge_citations", "without_foreign_citations"]
-
 
 def without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
     """Remove citations of documents the writer was not given, and report each."""

@@ -21,8 +21,6 @@ from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import POINTS
 from pnyx.write.quotable import MAX_SENTENCES, is_quotable, leans
 
-__all__ = ["ExtractiveWriter"]
-
 Vectors = npt.NDArray[np.float32]
 
 

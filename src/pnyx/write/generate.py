@@ -18,8 +18,9 @@ from pnyx.corpora.text.citations import without_marks
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
 from pnyx.judge.claims import claims
-from pnyx.judge.llm.prompting import block, load_prompt
+from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply, cut_reason, schema_of, validated
+from pnyx.judge.llm.templates import block
 from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.records import SIDES, Document, Evidence, Question, Sentence, Side
@@ -29,8 +30,6 @@ from pnyx.write.plan import CONTEXT, POINTS, SHOTS
 
 if TYPE_CHECKING:
     import pydantic
-
-__all__ = ["LlmWriter", "WorkedExample", "choose_examples", "read_examples"]
 
 
 @dataclass(frozen=True, slots=True)

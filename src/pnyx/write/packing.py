@@ -12,8 +12,6 @@ from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.judge.store.completions import StoredModel
 from pnyx.records import Document, Evidence
 
-__all__ = ["WORDS_PER_TOKEN", "Packed", "pack", "pack_for", "words_per_token"]
-
 WORDS_PER_TOKEN = 0.7
 """English words for each token, on the low side: an estimate, since tokenizers differ."""
 

@@ -12,15 +12,13 @@ from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask_async
 from pnyx.judge.calibration.curves import log_odds, logistic
-from pnyx.judge.tasks import ask_relevance
+from pnyx.judge.item_questions import ask_relevance
 from pnyx.records import SIDES, Evidence, Question, Side, judged_text
 from pnyx.search.relevance import BY_RANK, YES
 from pnyx.search.sides import CORPUS_LABEL, Sided, is_yes, match_labels, sides_matched
 from pnyx.search.topics import TopicMatch, TopicMatcher
 from pnyx.write.plan import Plan
 from pnyx.write.weighing import SHIFT
-
-__all__ = ["Placed", "chance", "place"]
 
 _LABEL = Provenance(CORPUS_LABEL, method="label")
 

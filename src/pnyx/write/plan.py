@@ -8,8 +8,6 @@ from typing import Final
 from pnyx.records import SIDES, Side
 from pnyx.search.plan import CERTAINTY
 
-__all__ = ["ASKED", "CONTEXT", "POINTS", "SHOTS", "Plan"]
-
 ASKED: Final = 16
 """Documents that a language model is asked about: as many as the writer is handed at most."""
 

@@ -15,8 +15,6 @@ from pnyx.judge.questions import JudgeQuestion, Preference, Support
 from pnyx.records import Evidence, Question, Side
 from pnyx.write.case import Draft, Writer
 
-__all__ = ["StandInJudge", "StandInWriter"]
-
 _BY = Provenance("stand-in", method="plan")
 
 _CHANCES = {

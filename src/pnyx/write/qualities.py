@@ -10,8 +10,6 @@ import numpy as np
 from pnyx.records import Evidence
 from pnyx.search.engine import Engine
 
-__all__ = ["MIDDLING", "quality_of"]
-
 MIDDLING = 0.5
 """What counts, in ordering alone, for a document of unknown quality."""
 

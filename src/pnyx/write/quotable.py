@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["MAX_SENTENCES", "is_quotable", "leans"]
-
 _MIN_WORDS, _MAX_WORDS = 6, 60
 MAX_SENTENCES = 60
 """Of one document; beyond that a page is sampled from its start."""

@@ -10,8 +10,6 @@ from pnyx.corpora import response_row
 from pnyx.judge.answers import verdict_fields
 from pnyx.write.case import Case, verdict_rows
 
-__all__ = ["case_row", "with_settings"]
-
 
 def with_settings(case: Case, **more: str) -> Case:
     """Add what only the caller knows (which index), and the version."""

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pnyx.corpora.text.segment import split_sentences
 from pnyx.judge.claims import opposite
 
-__all__ = ["Edit", "contradict_sentence", "contradict_text", "names_in"]
-
 _NUMBER = re.compile(r"(?<![\w.,$€£-])\$?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?![\w-]|[.,]\d)")
 _SPELLED = "two three four five six seven eight nine ten eleven twelve".split()
 _WORD_NUMBER = re.compile(rf"\b({'|'.join(_SPELLED)})\b", re.IGNORECASE)

@@ -19,8 +19,6 @@ from pnyx.audit.stress.posing import (
 from pnyx.errors import InputError
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 
-__all__ = ["contradictable", "pose_hallucination", "pose_joint", "pose_noise"]
-
 Made = Mapping[str, str]
 """Sentence -> its contradiction by a language model."""
 

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 from pnyx.audit.stress.declining import contradictable
 from pnyx.audit.stress.posing import documents_of, label_of
 from pnyx.corpora.text.segment import split_sentences, trim, word_weight
-from pnyx.judge.base import run_blocking
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking
-from pnyx.models.http.flow import run_all
+from pnyx.models.http.flow import run_all, run_blocking
 
 if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
-
-__all__ = ["Edited", "contradiction_reply", "edit_by_model", "paraphrase_reply"]
 
 _DOCUMENT_WORDS, _DOCUMENTS, _CLAIMS = 300, 3, 10
 

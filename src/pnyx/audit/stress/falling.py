@@ -16,8 +16,6 @@ from pnyx.judge.rag import SEEN
 from pnyx.measure.answers.trials import Decline
 from pnyx.measure.core.base import Measured, told_apart
 
-__all__ = ["sum_declining", "sum_joint"]
-
 
 def sum_declining(sheet: Sheet, unit: str) -> Summary:
     """Sum up a trial whose cells are levels."""

@@ -9,8 +9,6 @@ from typing import Any
 
 from pnyx.corpora.text.segment import word_weight
 
-__all__ = ["CONTROL", "injected", "injection_names", "padding", "patterns"]
-
 CONTROL = "control"
 """A passage of the length of an injection that asks for nothing."""
 

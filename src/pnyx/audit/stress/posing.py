@@ -12,21 +12,6 @@ from pnyx.errors import InputError
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.runs.engine import item_bytes
 
-__all__ = [
-    "Cell",
-    "Posed",
-    "Poser",
-    "Stress",
-    "documents_of",
-    "group_of",
-    "label_of",
-    "rotated_texts",
-    "sampled",
-    "spread",
-    "text_of",
-    "topic_of",
-]
-
 Cell: TypeAlias = tuple[str | float, ...]
 """What was done to the items of one cell: a level, or a way with its direction."""
 

@@ -10,8 +10,6 @@ from pnyx.judge.combining.votes import ranks_of
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating
 from pnyx.measure.answers.correlation import kendall_tau_b
 
-__all__ = ["Said", "change", "goodness", "in_first_order", "read_said", "standing"]
-
 _PREFERRED = {"a": 1.0, "tie": 0.5, "b": 0.0}
 
 

@@ -9,8 +9,6 @@ from functools import cache
 from pnyx.audit.stress.patterns import patterns
 from pnyx.judge.claims import claims
 
-__all__ = ["REWORDINGS", "as_motion", "reworded"]
-
 _CURLY = {"'": "’", '"': "”", " - ": " – ", "...": "…"}
 
 

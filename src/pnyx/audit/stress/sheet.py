@@ -15,8 +15,6 @@ from pnyx.measure.core.base import Bootstrap, Measured
 from pnyx.measure.core.intervals import cluster_mean
 from pnyx.measure.core.weighted import Floats
 
-__all__ = ["Outcome", "Sheet", "Summary"]
-
 Outcome: TypeAlias = Literal["passed", "failed", "unclear", "unscored"]
 
 Summary: TypeAlias = dict[str, Any]

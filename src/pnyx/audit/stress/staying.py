@@ -16,8 +16,6 @@ from pnyx.judge.questions import Preference, Ranking, Rating, Support
 from pnyx.measure.core.base import Measured, told_apart
 from pnyx.measure.core.weighted import Floats
 
-__all__ = ["sum_steady"]
-
 
 def sum_steady(sheet: Sheet, trial: str) -> Summary:
     """Sum up a trial that changes nothing that should count."""

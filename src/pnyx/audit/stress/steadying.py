@@ -16,8 +16,6 @@ from pnyx.corpora.text.segment import word_weight
 from pnyx.errors import InputError
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 
-__all__ = ["CLEAN", "pose_injection", "pose_length", "pose_order", "pose_paraphrase"]
-
 CLEAN = ("clean",)
 """The cell of the items as they are."""
 

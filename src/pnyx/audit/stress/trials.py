@@ -18,8 +18,6 @@ from pnyx.errors import InputError
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.measure.core.base import plain
 
-__all__ = ["TRIALS", "Trial", "pose", "sum_up", "too_few"]
-
 _Z95 = 1.959963984540054
 
 Pose = Callable[[Sequence[JudgeQuestion], Stress, Mapping[str, str] | None], Poser]

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from pnyx.annotate.reviewing import Disagreement
     from pnyx.records import Question
 
-__all__ = ["command"]
-
 
 @click.group(cls=Group, name="annotate", no_args_is_help=True)
 def command() -> None:

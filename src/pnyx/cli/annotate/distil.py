@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pnyx.runs.results import Applied
     from pnyx.students.train.base import Trainer
 
-__all__ = ["DistilSpec", "apply", "distil"]
-
 _TRAINED = (
     "--kind combined, late-interaction or lora",
     lambda spec: spec.kind in ("combined", "late-interaction", "lora"),

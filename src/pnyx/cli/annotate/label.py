@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.questions import Support
 
-__all__ = ["RANKING", "label"]
-
 RANKING = "ranking.trec"
 """Name of the run in a results folder of `--form listwise`."""
 
@@ -195,7 +193,7 @@ def _rank(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_json
     from pnyx.annotate.listwise import SlidingJudge, listed_by_question, write_ranking
     from pnyx.files import atomic_text
     from pnyx.judge.answers import Provenance, Unscored
-    from pnyx.search.ranking.rerank import Listwise
+    from pnyx.search.plan import Listwise
 
     how = Listwise(own.window, own.step)
     listed = listed_by_question(_read(items, own), items, definition=own.definition)

@@ -9,8 +9,6 @@ from pnyx.cli.audit.card import card
 from pnyx.cli.audit.stress import stress
 from pnyx.cli.common.params import Group
 
-__all__ = ["command"]
-
 
 @click.group(cls=Group, name="audit", no_args_is_help=True)
 def command() -> None:

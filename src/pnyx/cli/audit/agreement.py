@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pnyx.cli.measure.runs import Part
     from pnyx.measure.answers.raters import RaterAgreement
 
-__all__ = ["agreement"]
-
 _OF_YES_AND_NO = ("f1", "average_precision", "auroc")
 
 

@@ -13,8 +13,6 @@ from pnyx.cli.common.options import print_result, refuse_two_outputs
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
 
-__all__ = ["card"]
-
 _ENDINGS = (".html", ".md", ".json")
 
 

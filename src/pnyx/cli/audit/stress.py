@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pnyx.audit.stress.posing import Posed, Stress
     from pnyx.judge.questions import JudgeQuestion
 
-__all__ = ["stress"]
-
 _NAMES = ("noise", "hallucination", "joint", "order", "length", "injection", "paraphrase")
 _SUMMARY, _ITEMS = "summary.json", "items.jsonl"
 

@@ -13,8 +13,6 @@ from pnyx.cli.common.options import print_result, refuse_same_file
 from pnyx.cli.common.params import Group, verb
 from pnyx.errors import OptionError, escaped
 
-__all__ = ["command"]
-
 
 @click.group(cls=Group, name="build", no_args_is_help=True)
 def command() -> None:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pnyx.drafts.debates.pairing import GatheredSource
     from pnyx.records import Debate
 
-__all__ = ["debates"]
-
 _HTML = (".html", ".htm", ".xhtml")
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pnyx.drafts.filtering import Filtered
     from pnyx.judge.store.completions import StoredModel
 
-__all__ = ["DraftsSpec", "draft", "filter_"]
-
 T = TypeVar("T")
 
 _SHOWN = 5

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pnyx.records import Evidence
     from pnyx.view.tables import Table
 
-__all__ = ["pairs", "stats"]
-
 
 class PairsSpec(Spec, heading="Pairs"):
     """What the pairs are of, and where they go."""

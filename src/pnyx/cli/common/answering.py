@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
     from pnyx.runs.pairs import PairSource
 
-__all__ = [
-    "ResultsSpec",
-    "answer_into",
-    "counts_line",
-    "needs_out",
-    "plan_asked",
-    "plan_items",
-    "print_planned",
-    "say_judge",
-]
-
 
 class ResultsSpec(Spec, heading="Output"):
     """Where answers are written."""

@@ -16,20 +16,6 @@ from pnyx.errors import InputError, OptionError, shorten
 if TYPE_CHECKING:
     from pnyx.records import Evidence
 
-__all__ = [
-    "ColumnSpec",
-    "EvidenceSpec",
-    "OutSpec",
-    "check_question",
-    "print_result",
-    "refuse_same_file",
-    "refuse_two_outputs",
-    "say",
-    "warn",
-    "warn_first",
-    "warn_undefined",
-]
-
 
 class ColumnSpec(Spec, rare="columns"):
     """How the columns of a source are called."""

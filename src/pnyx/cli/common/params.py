@@ -24,8 +24,6 @@ from pnyx.app.spec import Opt, Spec, flags_of, opts_of
 from pnyx.errors import OptionError, PnyxError, escaped
 from pnyx.restricted import hides_text, no_text
 
-__all__ = ["Command", "Group", "Number", "NumberRange", "Raw", "SpecOption", "Text", "verb"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 _MORE = "More options"
 _EXIT_INTERRUPTED = 130

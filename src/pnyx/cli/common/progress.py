@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from pnyx.records import Evidence, Question, Side
     from pnyx.write.case import Draft, Writer
 
-__all__ = ["counted", "reporting", "spent_so_far", "told", "watched"]
-
-
 LOG_SECONDS = 30.0
 """A log gets a line of progress this often; work that takes less leaves none."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.runs.pairs import PairSource
 
-__all__ = ["command"]
-
 
 class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
     """What is judged, in place of an items file."""

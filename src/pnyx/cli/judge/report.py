@@ -21,8 +21,6 @@ from pnyx.errors import escaped, shorten
 if TYPE_CHECKING:
     from pnyx.judge.reports.plan import ReportPlan
 
-__all__ = ["command"]
-
 
 @verb(
     "report",

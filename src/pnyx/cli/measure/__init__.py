@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pnyx.measure.answers.agreement import Agreement
     from pnyx.measure.core.base import Measured
 
-__all__ = ["command"]
-
 _MEASURES = "measures.json"
 
 _HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):

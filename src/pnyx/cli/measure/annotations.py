@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pnyx.measure.answers.thresholds import Amount, Curve, Thresholds
     from pnyx.measure.core.base import Measured
 
-__all__ = ["amount", "review", "thresholds"]
-
 _SHOWN_K = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 

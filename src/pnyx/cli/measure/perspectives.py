@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pnyx.measure.perspectives.verdicts import Verdicts
     from pnyx.records import Perspective, Qrel, RunEntry
 
-__all__ = ["PerspectivesSpec", "perspectives"]
-
 
 class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrels_out unscored"):
     """What of runs is measured against which perspectives."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     )
     from pnyx.measure.perspectives.table import Bounded
 
-__all__ = ["corrected_cell", "coverage_legend", "leaning_table", "notes", "report"]
-
 _ASKED = {"question": "question", "pro": "supporting perspective", "con": "opposing perspective"}
 
 

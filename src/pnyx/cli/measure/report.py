@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from pnyx.measure.reports.measuring import MeasuredReports, Reports
     from pnyx.records import LeaderboardCell, Qrel
 
-__all__ = ["ReportSpec", "report"]
-
 _FILES = {"leaderboard": "--leaderboard", "diversity_qrels": "--diversity-qrels",
           "nuggetizer": "--nuggetizer"}  # fmt: skip
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pnyx.measure.runs.retrieval import MeasuredRun, Retrieval
     from pnyx.view.plots import Panel
 
-__all__ = ["RetrievalSpec", "correlation", "retrieval"]
-
 
 class _RankingSpec(PlotSpec, heading="Measures"):
     """What of runs is measured on which topics."""

@@ -19,27 +19,6 @@ if TYPE_CHECKING:
     from pnyx.measure.core.base import Bootstrap, Measured
     from pnyx.measure.core.significance import Comparison
 
-__all__ = [
-    "DIFFERENCE",
-    "Part",
-    "PlotSpec",
-    "chance",
-    "compared_legend",
-    "difference_cells",
-    "draws_legend",
-    "few_warning",
-    "finish",
-    "listed",
-    "mark",
-    "named_runs",
-    "run_names",
-    "run_notes",
-    "runs_table",
-    "shown",
-    "test_legend",
-    "untested_note",
-]
-
 Part: TypeAlias = Table | Sequence[str]
 """Of what is printed: a table, or the lines of a paragraph."""
 

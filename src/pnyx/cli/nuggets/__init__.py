@@ -8,8 +8,6 @@ from pnyx.cli.common.params import Group
 from pnyx.cli.nuggets.assigning import assign
 from pnyx.cli.nuggets.making import create, merge
 
-__all__ = ["command"]
-
 
 @click.group(cls=Group, name="nuggets", no_args_is_help=True)
 def command() -> None:

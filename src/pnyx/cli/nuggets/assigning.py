@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pnyx.judge.answers import Answer
     from pnyx.judge.reports.assigning import Assigning
 
-__all__ = ["ASSIGNMENTS", "assign"]
-
 ASSIGNMENTS = "assignments.jsonl"
 
 

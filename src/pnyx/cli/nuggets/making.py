@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import NuggetBank, Question
 
-__all__ = ["create", "merge"]
-
 
 @verb(
     "create", resumes=True, restricts=True, short_help="Draft nugget banks from relevant documents."

@@ -20,20 +20,6 @@ from pnyx.corpora.documents.tables import scan_cells, write_cells
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, Debate, Qrel, Question, Side
 
-__all__ = [
-    "FORMATS",
-    "QRELS_HEADER",
-    "QUERIES_HEADER",
-    "SPLITS",
-    "ConqretTopic",
-    "Split",
-    "read_conqret",
-    "splits_of",
-    "topic_qrels",
-    "write_qrels",
-    "write_queries",
-]
-
 QRELS_HEADER = "qid,docno,label,stance"
 QUERIES_HEADER = "qid,query"
 

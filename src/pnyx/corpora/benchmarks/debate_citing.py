@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pnyx.files import clean_text
 from pnyx.records import Source
 
-__all__ = ["Item", "Mark", "Run", "Sources"]
-
 _NUMBER = re.compile(r"[\[(]?(\d{1,4})[\])]?")
 _NUMBERS = re.compile(r"[\[(]?(\d{1,4}(?:\s?[,;]\s?\d{1,4}){0,20})[\])]?")
 _LEADING = re.compile(r"(?:\[(\d{1,4})\]|(\d{1,4})[).:])\s*(?=\S)|(\d{1,4})\s+(?=\S)")

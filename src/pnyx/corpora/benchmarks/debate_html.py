@@ -19,8 +19,6 @@ from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_text, guarded, open_binary
 from pnyx.records import Debate
 
-__all__ = ["FOOTNOTES", "parse_debate_page", "read_debate_page"]
-
 FOOTNOTES = ".footnotes.html"
 """How the name of a page ends that holds another page's sources."""
 

@@ -9,17 +9,6 @@ from urllib.parse import urlsplit
 
 from pnyx.records import Side
 
-__all__ = [
-    "Heading",
-    "Part",
-    "heading_of",
-    "marks_in",
-    "part_of_names",
-    "title_parts",
-    "web_link",
-    "without_sides",
-]
-
 Part: TypeAlias = Literal["pro", "con", "sources", "other"]
 """A part of a page; `other` is none of these, such as quotes or questions to discuss."""
 

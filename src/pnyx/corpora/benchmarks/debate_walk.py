@@ -19,8 +19,6 @@ from pnyx.corpora.benchmarks.debate_signs import (
 )
 from pnyx.records import SIDES, DebatePoint, Side, Source
 
-__all__ = ["Walker"]
-
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = frozenset(
     "address article aside blockquote body caption center dd details div dl dt fieldset figcaption "

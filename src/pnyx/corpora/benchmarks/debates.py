@@ -26,8 +26,6 @@ from pnyx.corpora.text.pages import slug_of
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, Argument, Debate, DebatePoint, Document, Premise, Question, Source
 
-__all__ = ["FORMATS", "bare_title", "debate_arguments", "read_debates", "write_debates"]
-
 _NUMBERED = re.compile(r"\s{0,9}(\d{1,4})\.\s{1,9}(?=\S)")
 _POINT = ("title", "paragraphs", "citations")
 _SOURCE = ("id", "title", "url", "docid")

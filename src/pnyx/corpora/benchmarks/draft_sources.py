@@ -20,15 +20,6 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import read_head
 from pnyx.records import STANCES, Argument
 
-__all__ = [
-    "ArgumentPair",
-    "DebateClaim",
-    "SurveyQuestion",
-    "read_argument_pairs",
-    "read_claims",
-    "read_survey",
-]
-
 _POOL = "perspective_pool_v1.0.json"
 _MAX_TEXT = 2000
 """Characters of a claim, a question or an answer."""

@@ -19,17 +19,6 @@ from pnyx.errors import InputError
 from pnyx.files import atomic_text
 from pnyx.records import STANCES, Perspective, Question
 
-__all__ = [
-    "clean",
-    "drafts_of",
-    "finished",
-    "is_markdown",
-    "read_drafts",
-    "with_sides",
-    "words_of",
-    "write_drafts",
-]
-
 _DRAFT = ("id", "question", "perspectives")
 
 

@@ -14,8 +14,6 @@ from pnyx.corpora.fields import Fields, a_list, an_object, number, string, unlik
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES
 
-__all__ = ["ADJUDICATED", "FORMATS", "ITEM_FORMATS", "LABEL_WORDS", "PARTLY", "ItemFormat"]
-
 Check: TypeAlias = Callable[[Any, str], object]
 
 ADJUDICATED = "adjudicated"

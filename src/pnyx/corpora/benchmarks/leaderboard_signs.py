@@ -12,8 +12,6 @@ from typing import Final
 
 from pnyx.errors import InputError, shorten
 
-__all__ = ["ALL", "LAYOUTS", "columns_of", "header_of", "told_apart"]
-
 ALL: Final = "all"
 """The topic of values over all topics."""
 

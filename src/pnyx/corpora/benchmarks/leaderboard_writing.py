@@ -16,16 +16,6 @@ from pnyx.corpora.fields import merged
 from pnyx.errors import InputError, shorten
 from pnyx.records import LeaderboardCell
 
-__all__ = [
-    "UnscoredCells",
-    "averaged",
-    "settled",
-    "write_columns",
-    "write_json",
-    "write_ranking",
-    "write_trec_eval",
-]
-
 UnscoredCells: TypeAlias = Literal["error", "skip", "zero"]
 """What is done with cells that have no value when others are to read them."""
 

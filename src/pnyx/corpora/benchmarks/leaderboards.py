@@ -26,7 +26,6 @@ from pnyx.corpora.benchmarks.leaderboard_signs import (
 )
 from pnyx.corpora.benchmarks.leaderboard_writing import (
     UnscoredCells,
-    averaged,
     settled,
     write_columns,
     write_json,
@@ -38,18 +37,6 @@ from pnyx.corpora.fields import Fields, number
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_head
 from pnyx.records import LeaderboardCell
-
-__all__ = [
-    "FORMATS",
-    "Leaderboard",
-    "UnscoredCells",
-    "averaged",
-    "read_leaderboard",
-    "recognised",
-    "settled",
-    "sniff_leaderboard",
-    "write_leaderboard",
-]
 
 _HEAD_BYTES: Final = 1 << 26
 """Rows over all topics often come last, and a leaderboard is seldom larger."""

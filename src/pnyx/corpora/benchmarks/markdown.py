@@ -24,14 +24,6 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import clean_text, parse_json_object, scan_lines
 from pnyx.records import STANCES, Question
 
-__all__ = [
-    "DRAFTS",
-    "GUIDELINES",
-    "scan_drafts_markdown",
-    "write_drafts_markdown",
-    "write_guidelines",
-]
-
 _HEADING = re.compile(r"##[ \t]+(?P<id>\S+):[ \t]+(?P<text>\S.*)")
 _A_HEADING = "expected a heading ## ID: QUESTION"
 

@@ -8,23 +8,6 @@ from typing import Any, TypeAlias
 from pnyx.corpora.fields import a_list, an_object, string, unlike, within
 from pnyx.errors import InputError
 
-__all__ = [
-    "AGGREGATORS",
-    "ANSWER",
-    "ASSIGNED_BANK",
-    "ASSIGNED_NUGGET",
-    "BANK",
-    "NUGGET",
-    "REFERENCE",
-    "SUBMITTED",
-    "Checks",
-    "checked",
-    "fitting",
-    "grade",
-    "one_of",
-    "whole_number",
-]
-
 Check: TypeAlias = Callable[[Any, str], object]
 """Refuses, by an InputError, a value that a field of that name cannot have."""
 

@@ -39,8 +39,6 @@ from pnyx.corpora.fields import Fields, a_list, an_object, string, within
 from pnyx.errors import InputError, shorten
 from pnyx.records import Nugget, NuggetAnswer, NuggetBank
 
-__all__ = ["check_run_id", "parse_nuggetizer", "parse_ragtime26", "row_nuggetizer", "row_ragtime26"]
-
 _MAX_RUN_ID = 25
 _JOINS = ("AND", "OR")
 _IMPORTANCES = ("vital", "okay", "failed")

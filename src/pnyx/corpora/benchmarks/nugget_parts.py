@@ -22,30 +22,6 @@ from pnyx.corpora.fields import Fields, a_list, an_object, merged, unlike, withi
 from pnyx.errors import InputError, shorten
 from pnyx.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
 
-__all__ = [
-    "OWN",
-    "Ids",
-    "Keys",
-    "Own",
-    "aggregator_of",
-    "answer_list",
-    "answer_rows",
-    "carried_metadata",
-    "entries",
-    "filed",
-    "importance_of",
-    "is_text",
-    "keyed",
-    "md5_of",
-    "metadata_row",
-    "placed",
-    "raw_importance",
-    "reference_rows",
-    "references_of",
-    "shown",
-    "with_own",
-]
-
 OWN = "pnyx"
 """The field, at every level, of what the dialect cannot hold there."""
 

@@ -40,8 +40,6 @@ from pnyx.corpora.fields import Fields, a_list, an_object, string, unlike, withi
 from pnyx.errors import InputError
 from pnyx.records import Nugget, NuggetBank
 
-__all__ = ["nugget_v3", "parse_v3", "row_v3", "sub_nuggets_of", "v3_nugget_row"]
-
 VERSION = "v3"
 _VERSION = "format_version"
 _OWNED = ("query_id", "title_query", "nugget_bank", "claim_bank", "metadata")

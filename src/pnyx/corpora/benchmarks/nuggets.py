@@ -30,15 +30,6 @@ from pnyx.corpora.fields import an_object, within
 from pnyx.errors import InputError, shorten
 from pnyx.records import NuggetBank
 
-__all__ = [
-    "FORMATS",
-    "bank_files",
-    "dialect_of",
-    "nugget_bank_row",
-    "parse_nugget_bank",
-    "read_nugget_banks",
-]
-
 _WRAPPER = "autojudge-banks"
 _SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 

@@ -26,8 +26,6 @@ from pnyx.corpora.fields import Fields, merged
 from pnyx.errors import InputError
 from pnyx.records import STANCES, Perspective, Stance
 
-__all__ = ["FORMATS", "perspective_line", "read_perspectives", "write_perspectives"]
-
 
 def _scan_written(source: str) -> Iterator[Row[Perspective]]:
     """Yield perspectives; of BERDS's query expansion, what its model wrote."""

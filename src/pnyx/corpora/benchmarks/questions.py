@@ -22,8 +22,6 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import scan_lines
 from pnyx.records import Question
 
-__all__ = ["FORMATS", "parse_question", "write_questions"]
-
 _IDS = ("id", "_id", "qid", "query_id", "request_id", "topic_id", "narrative_id")
 _TEXTS = ("text", "query", "title", "question", "narrative", "problem_statement")
 _DESCRIPTIONS = ("description", "problem_statement")

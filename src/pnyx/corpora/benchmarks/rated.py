@@ -15,8 +15,6 @@ from pnyx.corpora.documents.tables import scan_cells
 from pnyx.corpora.fields import rename, unlike
 from pnyx.errors import InputError, shorten
 
-__all__ = ["RatedText", "read_rated"]
-
 _NAMES = {
     "text": ("text", "Premise", "argument"),
     "quality": ("quality", "Combined Quality", "WA"),

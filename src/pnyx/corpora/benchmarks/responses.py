@@ -13,17 +13,6 @@ from pnyx.corpora.text.lengths import count_length
 from pnyx.errors import InputError, shorten
 from pnyx.records import CITATION_STYLES, Citation, CitationStyle, Document, Response, Sentence
 
-__all__ = [
-    "ANY_RESPONSES",
-    "FORMATS",
-    "LAYOUTS",
-    "Layout",
-    "parse_response",
-    "response_row",
-    "response_writer",
-    "write_responses",
-]
-
 Layout: TypeAlias = Literal["rag24", "rag25", "ragtime"]
 """Flat with `answer`; metadata, references, `answer`; or metadata, `responses`."""
 

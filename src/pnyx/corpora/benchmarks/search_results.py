@@ -10,15 +10,6 @@ from typing import Any
 from pnyx.corpora.base import json_lines, row_writer
 from pnyx.corpora.fields import Fields, a_list, an_object, merged, within
 
-__all__ = [
-    "FORMATS",
-    "QuestionResults",
-    "SearchResult",
-    "read_search_results",
-    "result_row",
-    "write_search_results",
-]
-
 _FIELDS = ("question_id", "query", "api", "retrieved_at", "results")
 
 

@@ -15,16 +15,6 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import scan_lines
 from pnyx.records import Qrel, RunEntry
 
-__all__ = [
-    "BEIR_HEADER",
-    "FORMATS",
-    "a_token",
-    "as_ranked",
-    "parse_float",
-    "write_qrels",
-    "write_run",
-]
-
 BEIR_HEADER = "query-id\tcorpus-id\tscore"
 _INT = re.compile(r"[+-]?[0-9]{1,18}")
 _WHOLE = re.compile(r"([+-]?[0-9]{1,18})\.0+")

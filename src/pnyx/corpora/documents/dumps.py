@@ -22,8 +22,6 @@ from pnyx.corpora.text.pages import slug_of
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, Argument, Evidence, Premise, Side, Stance
 
-__all__ = ["ARGSME", "FORMATS"]
-
 _SIDES: tuple[tuple[str, Side], ...] = (("for", "pro"), ("against", "con"))
 _GOES_ON = re.compile(r"[a-z,.;:!?)\]’”%]")  # also a link
 _OPEN_END = re.compile(r"[(\[“]$")

@@ -13,24 +13,6 @@ from pnyx.corpora.fields import Fields, a_list, an_object, merged, string, withi
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES, Argument, Document, Evidence, Premise, Side, Stance
 
-__all__ = [
-    "FORMATS",
-    "argument_row",
-    "beir_file",
-    "beir_row",
-    "check_body",
-    "document",
-    "flatten_metadata",
-    "only_arguments",
-    "parse_argument",
-    "parse_beir",
-    "parse_evidence",
-    "premise_row",
-    "write_arguments",
-    "write_beir",
-    "write_jsonl",
-]
-
 ID_NAMES = ("id", "_id", "docid", "doc_id", "docno")
 TEXT_NAMES = ("text", "contents")
 _QUOTED_TITLE = re.compile(r'"([^\n]+)"[ \t\r]*\n')

@@ -16,8 +16,6 @@ from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_value, guarded, open_binary, read_lines
 from pnyx.records import SIDES, Argument, Document, Evidence, Premise, Stance
 
-__all__ = ["FORMATS", "PREFIX", "SUFFIXES", "scan_folder"]
-
 _MAX_BYTES = 256 * 1024 * 1024
 
 PREFIX = "ir_datasets:"

@@ -18,15 +18,6 @@ from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import MAX_LINE_BYTES, atomic_text, clean_value, scan_lines
 from pnyx.records import Argument, Evidence
 
-__all__ = [
-    "FORMATS",
-    "read_parquet",
-    "require_parquet",
-    "scan_cells",
-    "write_cells",
-    "write_parquet",
-]
-
 _DOCUMENT = ("id", "title", "text", "url", "source")
 _ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "url", "source")
 _NO_DOCUMENT = ("conclusion", "premises", "premise")

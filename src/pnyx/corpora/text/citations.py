@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from pnyx.corpora.text.segment import split_sentences
 
-__all__ = ["cited_sentences", "without_marks", "without_notes"]
-
 _MARKS = r"\[\d{1,4}(?:\s*,\s*\d{1,4})*\]"
 _MARK = re.compile(rf"(?<!\s)\s*{_MARKS}")
 _BEHIND = re.compile(rf"([.!?…][\"'”’)]*)((?:\s*{_MARKS})+)")

@@ -17,8 +17,6 @@ from typing import Any, Final
 from pnyx.corpora.text.word_breaks import Automaton
 from pnyx.errors import InputError, shorten
 
-__all__ = ["MAX_TOKEN_CHARS", "STOP_WORDS", "FoldedWords", "languages", "spaces"]
-
 STOP_WORDS: Final = frozenset(
     """
     a an and are as at be but by for if in into is it no not of on or such that the their then

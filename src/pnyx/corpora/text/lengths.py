@@ -6,8 +6,6 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["UNITS", "LengthUnit", "count_length"]
-
 LengthUnit: TypeAlias = Literal["words", "nfkc-words", "chars"]
 """Words between white space, the same after NFKC, or characters after NFKC."""
 

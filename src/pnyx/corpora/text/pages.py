@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_text
 
-__all__ = ["Page", "decode_page", "extract_page", "extract_pdf", "extractor_name", "slug_of"]
-
 _LONGEST_TITLE = 500
 _CHARSETS = frozenset(
     "ascii utf-8 utf-16 utf-16-le utf-16-be iso8859-1 iso8859-2 iso8859-5 iso8859-7 iso8859-9 "

@@ -10,16 +10,6 @@ from typing import Any
 from pnyx.errors import InputError, shorten
 from pnyx.records import Argument, Document, Evidence
 
-__all__ = [
-    "named_words",
-    "split_evidence",
-    "split_passages",
-    "split_sentences",
-    "split_words",
-    "trim",
-    "word_weight",
-]
-
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _PIECE = 20_000

@@ -10,8 +10,6 @@ from pnyx.corpora.text.folded import STOP_WORDS, FoldedWords, languages, spaces
 from pnyx.corpora.text.word_breaks import Automaton, automaton, split_words
 from pnyx.errors import shorten
 
-__all__ = ["EnglishWords", "Tokenizer", "is_superseded", "languages", "stem"]
-
 _APOSTROPHES: Final = "'\u2019\uff07"
 
 _STEP_2: Final = {

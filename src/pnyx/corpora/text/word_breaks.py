@@ -11,8 +11,6 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
-__all__ = ["WINDOW", "Automaton", "automaton", "split_by_automaton", "split_words"]
-
 WINDOW = 255
 """How far a word is looked for, in units of UTF-16; longer words are cut there."""
 

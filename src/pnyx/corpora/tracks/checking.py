@@ -12,8 +12,6 @@ from pnyx.corpora.tracks.rules import TrackRules
 from pnyx.errors import InputError, shorten
 from pnyx.records import Question
 
-__all__ = ["check_requests", "check_run"]
-
 _LISTED = 12
 _OURS = ("sentences_key",)
 """What is a warning whatever the track: autojudge-base takes either name."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["Finding", "Severity"]
-
 Severity: TypeAlias = Literal["error", "warning"]
 
 

@@ -10,8 +10,6 @@ from pnyx.corpora.base import strict
 from pnyx.errors import InputError, shorten
 from pnyx.records import Question
 
-__all__ = ["ReportRequest", "read_requests", "request_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReportRequest:

@@ -19,8 +19,6 @@ from pnyx.corpora.tracks.requests import ReportRequest
 from pnyx.corpora.tracks.rules import Problem, TrackRules, run_id_problems
 from pnyx.errors import InputError, shorten
 
-__all__ = ["Submitted", "problems_of", "submitted"]
-
 _TOPIC_IDS: Final = ("topic_id", "narrative_id", "request_id")
 _STYLES: Final = {"rag24": "indices", "neuclir": "a list of ids", "ragtime": "a map of scores"}
 

@@ -16,15 +16,6 @@ from typing import Any, Final, TypeAlias
 from pnyx.corpora.text.lengths import UNITS, LengthUnit
 from pnyx.errors import InputError, shorten
 
-__all__ = [
-    "CATEGORIES",
-    "Problem",
-    "TrackRules",
-    "packaged_rules",
-    "run_id_problems",
-    "track_rules",
-]
-
 Problem: TypeAlias = tuple[str, str]
 """The category of a finding, and what was found and expected."""
 

@@ -45,8 +45,6 @@ from pnyx.web.fetched import TEXT, now
 from pnyx.web.search import SearchApi, Searched
 from pnyx.web.sources import FoundSource, WantedSource, fetch_sources
 
-__all__ = ["BuiltDebates", "DebatesPlan", "build_debates"]
-
 _MANIFEST = "manifest.json"
 Report = Callable[[int, int, str], None]
 Search = SearchApi | Mapping[str, QuestionResults]

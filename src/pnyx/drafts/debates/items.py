@@ -8,8 +8,6 @@ from typing import Any, Literal, TypeAlias
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, Evidence, Qrel, Question, Side, judged_text
 
-__all__ = ["Negatives", "StanceChoice", "relevance_items"]
-
 StanceChoice: TypeAlias = Literal["none", "pro", "con", "both"]
 Negatives: TypeAlias = Literal["all", "other-side", "irrelevant"]
 

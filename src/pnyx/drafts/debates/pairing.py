@@ -16,8 +16,6 @@ from pnyx.corpora.benchmarks.debates import bare_title
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, Debate, Question, Side, Source
 
-__all__ = ["GatheredSource", "gather_sources", "judge_pairs", "split_topics"]
-
 
 @dataclass(frozen=True, slots=True)
 class GatheredSource:

@@ -9,8 +9,6 @@ from typing import Any
 
 from pnyx.corpora.benchmarks.conqret import ConqretTopic
 
-__all__ = ["LengthBin", "Lengths", "SplitStatistics", "length_bins", "lengths_of", "statistics_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class SplitStatistics:

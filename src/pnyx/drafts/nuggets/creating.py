@@ -24,17 +24,6 @@ from pnyx.records import Evidence, Nugget, NuggetBank, Question, judged_text
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = [
-    "MOST_NUGGETS",
-    "PASSAGE_WORDS",
-    "WINDOW",
-    "DraftedBank",
-    "NuggetSource",
-    "create_banks",
-    "importance_shape",
-    "rate_banks",
-]
-
 WINDOW, MOST_NUGGETS, PASSAGE_WORDS = 10, 30, 400
 """Passages a call and nuggets a topic, as in nuggetizer; words of a passage that are shown."""
 

@@ -30,15 +30,6 @@ from pnyx.records import (
     judged_text,
 )
 
-__all__ = [
-    "EXTRACTING",
-    "SAME_FROM",
-    "extract_banks",
-    "hidden_claims",
-    "restored_claims",
-    "without_quotations",
-]
-
 SAME_FROM = 0.8
 """Cosine from which on two sentences count as one claim (docs/benchmarks/nuggets.md)."""
 

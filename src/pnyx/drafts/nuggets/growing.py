@@ -14,8 +14,6 @@ from pnyx.records import Nugget, NuggetAnswer, NuggetReference
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["Growing", "Style", "reply_shape", "stated"]
-
 Style: TypeAlias = Literal["questions", "claims"]
 """Questions with answers (ARGUE), or claims (nuggetizer)."""
 

@@ -18,8 +18,6 @@ from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
 
-__all__ = ["CANDIDATES_FROM", "CLOSE_FROM", "MERGING", "MergedBanks", "merge_banks"]
-
 CANDIDATES_FROM, CLOSE_FROM = 0.7, 0.9
 """Cosine from which on a judge is asked whether two say the same; the second for the packaged one,
 which takes questions on one subject for the same (docs/benchmarks/nuggets.md)."""

@@ -12,8 +12,6 @@ from pnyx.measure.runs.rankings import judgements_of, rankings_of
 from pnyx.runs.pairs import questions_by_id
 from pnyx.search.index import Index
 
-__all__ = ["sources_of"]
-
 
 def sources_of(
     index: str | Path,

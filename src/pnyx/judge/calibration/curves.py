@@ -14,22 +14,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "FITS",
-    "STRICT",
-    "Curve",
-    "CurveName",
-    "Isotonic",
-    "Platt",
-    "Temperature",
-    "best_f1_threshold",
-    "crossfit",
-    "fit",
-    "folds_of",
-    "log_odds",
-    "logistic",
-]
-
 CurveName: TypeAlias = Literal["isotonic", "platt", "temperature"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]

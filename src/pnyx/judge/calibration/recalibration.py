@@ -19,15 +19,6 @@ from pnyx.judge.calibration.curves import STRICT, Curve, Isotonic, Platt, Temper
 from pnyx.judge.calibration.selective import ConfidenceRegions
 from pnyx.judge.questions import JudgeQuestion, Support
 
-__all__ = [
-    "Recalibrated",
-    "Recalibration",
-    "checked",
-    "curve_from",
-    "read_calibration",
-    "write_calibration",
-]
-
 T = TypeVar("T")
 
 _FORMAT = "pnyx-calibration"

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from pnyx.judge.calibration.curves import STRICT
 
-__all__ = ["CONFIDENCE", "ConfidenceRegions", "Region", "choose_thresholds", "error_bound"]
-
 CONFIDENCE = 0.95
 """Of each side's bound."""
 

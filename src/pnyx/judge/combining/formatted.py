@@ -12,8 +12,6 @@ from pnyx.judge.formats import Format, Part
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.http.flow import run_all
 
-__all__ = ["Formatted"]
-
 Asked: TypeAlias = tuple[int, int, JudgeQuestion]
 """Position of the item, place among its parts, and the question."""
 

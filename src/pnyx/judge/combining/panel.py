@@ -21,8 +21,6 @@ from pnyx.models.http.flow import run_all
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-__all__ = ["Cascade", "Panel", "Repeats", "cascade_from"]
-
 
 class Panel:
     """Asks several judges the same questions at the same time and combines their answers.

@@ -17,20 +17,6 @@ from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored, no
 if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion, Ranking, Rating
 
-__all__ = [
-    "How",
-    "SelfAgreement",
-    "combine",
-    "count_orders",
-    "count_preferences",
-    "count_ratings",
-    "count_verdicts",
-    "most_frequent",
-    "provenance_of",
-    "ranks_of",
-    "self_agreement",
-]
-
 How: TypeAlias = Literal["auto", "majority", "mean"]
 """`auto`: the mean of ratings and of ranks, the majority of everything else."""
 

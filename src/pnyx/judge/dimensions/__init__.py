@@ -12,18 +12,6 @@ from typing import Any
 
 from pnyx.errors import InputError, shorten
 
-__all__ = [
-    "Dimension",
-    "Scale",
-    "aspect_of",
-    "aspects_of",
-    "definition",
-    "dimensions_of",
-    "normalised",
-    "scale_of",
-    "scales_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Scale:

@@ -6,7 +6,7 @@ A prompt file names its form. A new format is such a file and a form with a line
 from __future__ import annotations
 
 from pnyx.errors import shorten
-from pnyx.judge.forms.base import Form, Reading
+from pnyx.judge.forms.base import Form
 from pnyx.judge.forms.kinds import ChoiceForm, PreferenceForm, RankingForm, RatingForm
 from pnyx.judge.forms.rag import (
     ByDocumentForm,
@@ -18,8 +18,6 @@ from pnyx.judge.forms.rag import (
 )
 from pnyx.judge.forms.support import NuggetForm, SupportForm
 from pnyx.judge.llm.prompting import Prompt
-
-__all__ = ["FORMS", "Form", "Reading", "form_of"]
 
 FORMS: dict[str, Form] = {
     "verdict": SupportForm("reason", "evidence", "answer", "confidence"),

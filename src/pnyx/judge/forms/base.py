@@ -19,8 +19,6 @@ from pnyx.models.chat.types import ChatRequest
 if TYPE_CHECKING:
     from pydantic import BaseModel, ConfigDict
 
-__all__ = ["Form", "Reading", "by_name", "plain_word", "reordered", "strict"]
-
 T = TypeVar("T")
 
 

@@ -25,19 +25,6 @@ from pnyx.judge.questions import Preference, Ranking, RatedShot, Rating
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = [
-    "NAMES",
-    "ChoiceForm",
-    "PreferenceForm",
-    "RankingForm",
-    "RatingForm",
-    "choice_type",
-    "score_type",
-    "whole_number",
-    "winner_word",
-]
-
-
 NAMES = {"first": "a", "second": "b", "tie": "tie"}
 """Word of a reply -> which of the two it means, the first one being a."""
 

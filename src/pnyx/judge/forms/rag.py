@@ -27,15 +27,6 @@ from pnyx.judge.questions import Preference, Rating
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = [
-    "ByDocumentForm",
-    "EvidenceForm",
-    "PointsForm",
-    "PreferredPointsForm",
-    "TriadForm",
-    "TriadPointsForm",
-]
-
 _GRADES = (1, 5)
 """Of a nugget: poorly to thoroughly covered (Appendix D.4)."""
 

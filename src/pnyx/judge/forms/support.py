@@ -20,8 +20,6 @@ from pnyx.judge.questions import Support
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["GRADES", "NuggetForm", "SupportForm"]
-
 GRADES = {"support": True, "partial_support": False, "not_support": False}
 """Word for how far a text gives a nugget -> whether it is given (nuggetizer)."""
 

@@ -12,7 +12,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from pnyx.errors import escaped, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, after
 from pnyx.judge.base import Emit, refuse_other_kinds
-from pnyx.judge.forms import Reading, form_of
+from pnyx.judge.forms import form_of
+from pnyx.judge.forms.base import Reading
 from pnyx.judge.llm.prompting import Prompt, load_prompt
 from pnyx.judge.llm.reading import (
     UnreadableReply,
@@ -28,8 +29,6 @@ from pnyx.judge.store.completions import STOPS_ALL, StoredModel
 from pnyx.judge.tasks import TASKS
 from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
 from pnyx.models.http.flow import run_all
-
-__all__ = ["Asking", "Item", "LlmJudge", "Probability"]
 
 _METHOD = {"auto": "token", "tok": "token", "ask": "stated", "both": "token+stated"}
 

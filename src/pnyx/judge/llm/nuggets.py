@@ -19,8 +19,6 @@ from pnyx.models.http.flow import run_all
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["NuggetJudge"]
-
 _NOT_ASKED = "not_in_store"
 _PLACEHOLDER = "A reason, fact or objection that matters to the question, in one short statement"
 """Stands for a nugget that a plan cannot know: about as long as one."""

@@ -13,12 +13,10 @@ from itertools import islice
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import StoredRow
+from pnyx.judge.store.rows import StoredRow
 from pnyx.models.chat.ledger import Estimate, estimate, prompt_bytes
 from pnyx.models.chat.prices import Price
 from pnyx.models.chat.types import ChatRequest, Message
-
-__all__ = ["PlannedModel", "plan_run", "planned_models"]
 
 _PAST = 500
 _LOOKED_AT = 5000

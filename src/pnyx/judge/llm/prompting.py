@@ -13,18 +13,8 @@ from typing import Any
 
 from pnyx.errors import InputError, shorten
 from pnyx.files import guarded, open_binary
-from pnyx.judge.llm.templates import TemplateFault, block, check_template, listed_inputs, rendered
+from pnyx.judge.llm.templates import TemplateFault, check_template, listed_inputs, rendered
 from pnyx.models.chat.types import ChatRequest, Message
-
-__all__ = [
-    "MAX_TOKENS",
-    "Prompt",
-    "block",
-    "load_prompt",
-    "parse_prompt",
-    "prompt_bytes",
-    "prompt_names",
-]
 
 MAX_TOKENS = 1_000_000
 """The longest reply that may be asked for."""

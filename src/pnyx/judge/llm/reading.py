@@ -32,21 +32,6 @@ if TYPE_CHECKING:
 
     from pnyx.judge.store.completions import StoredModel
 
-__all__ = [
-    "UnreadableReply",
-    "ask_structured",
-    "chances_of_words",
-    "cut_reason",
-    "one_object",
-    "probability_of_yes",
-    "repair_turn",
-    "schema_of",
-    "validated",
-    "validated_value",
-    "watching_departures",
-    "word_spans",
-]
-
 M = TypeVar("M", bound="BaseModel")
 
 

@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     import jinja2
     from jinja2 import nodes
 
-__all__ = [
-    "TemplateFault",
-    "block",
-    "check_template",
-    "listed_inputs",
-    "rendered",
-    "without_control_tokens",
-]
-
 _BLOCK = "block"
 _LOOP = {"index", "index0", "first", "last", "length"}
 _FIELDS = {field.name for kind in (Shot, RatedShot) for field in fields(kind)}

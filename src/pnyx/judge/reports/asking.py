@@ -8,16 +8,6 @@ from typing import Any, Final
 from pnyx.judge.questions import Support
 from pnyx.records import Nugget
 
-__all__ = [
-    "REPORT_TASKS",
-    "ask_answers",
-    "ask_attests",
-    "ask_needs_citation",
-    "ask_negative",
-    "ask_said_before",
-    "ask_unanswerable",
-]
-
 NUGGET, SUPPORT, NEGATIVE = "nugget", "support", "negative"
 NEEDS_CITATION, UNANSWERABLE = "needs-citation", "unanswerable"
 

@@ -18,8 +18,6 @@ from pnyx.judge.reports.records import JudgedAnswer, JudgedNugget, JudgedReport
 from pnyx.records import Nugget, NuggetBank, Response
 from pnyx.restricted import hides_text
 
-__all__ = ["Assigning", "Assignment", "assignment_of", "assignment_row", "text_of"]
-
 Assignment: TypeAlias = Literal["support", "partial_support", "not_support", "failed"]
 """How far a report gives a nugget; `failed` where that is not known (nuggetizer's words)."""
 

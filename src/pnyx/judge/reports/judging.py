@@ -19,8 +19,6 @@ from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import JudgedReport
 from pnyx.records import Evidence, NuggetBank, Response
 
-__all__ = ["Ask", "Documents", "Qrels", "judge_reports", "judge_topics", "opened_topics"]
-
 _AT_ONCE = 20_000
 """Questions that are held in memory together."""
 

@@ -8,8 +8,6 @@ from collections.abc import Collection, Sequence
 from pnyx.judge.passages import tokens
 from pnyx.records import NuggetAnswer
 
-__all__ = ["ANSWER_RULE", "gives", "plain_words", "repeats", "share_held"]
-
 ANSWER_RULE = (
     "a sentence gives an answer if it holds the answer's words in a row and cites a document that "
     "the bank names for it (any, if it names none)"

@@ -22,8 +22,6 @@ from pnyx.judge.reports.records import (
 )
 from pnyx.records import Evidence, Nugget, NuggetBank, Response, judged_text
 
-__all__ = ["STAGES", "Material", "OpenReport", "OpenTopic"]
-
 STAGES: Final = 3
 """Relevance and negative statements; attestation and what follows on `negative`; answers and what
 was said before."""

@@ -29,8 +29,6 @@ from pnyx.judge.reports.tree import citation_steps, credited, said, uncited_step
 if TYPE_CHECKING:
     from pnyx.judge.reports.opened import OpenReport
 
-__all__ = ["Gathered", "OpenSentence", "RelevantDocument"]
-
 _BLANK = "the sentence has no words: it says nothing"
 
 Pair = tuple[str, int]

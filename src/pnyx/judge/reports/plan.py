@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["MIN_SCORED", "Answers", "Attest", "Credit", "ReportPlan", "Unknown", "Weights"]
-
 MIN_SCORED: Final = 0.8
 """Share of its items that a value of a leaderboard must rest on. Stated, not fitted: by leaving a
 fifth out a share rises by a quarter at most."""

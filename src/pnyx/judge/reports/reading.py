@@ -16,8 +16,6 @@ from pnyx.files import parse_json_object
 from pnyx.judge.reports.records import NODES, JudgedReport
 from pnyx.judge.verdicts import file_of
 
-__all__ = ["REPORTS", "judged_report_at", "read_judged_reports"]
-
 REPORTS = "reports.jsonl"
 """Name of the file in a results folder."""
 

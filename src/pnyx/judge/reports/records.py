@@ -11,24 +11,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pnyx.restricted import hides_text, textless
 
-__all__ = [
-    "COLLECTION",
-    "NODES",
-    "NO_TEXT",
-    "OUTCOMES",
-    "Finding",
-    "JudgedAnswer",
-    "JudgedCitation",
-    "JudgedNugget",
-    "JudgedReport",
-    "JudgedSentence",
-    "Node",
-    "Outcome",
-    "Step",
-    "all_of",
-    "any_of",
-    "report_of_row",
-]
 _NAMED = frozenset(
     "relevant answers unscored_answers by path outcome about importance aggregator "
     "differing".split()

@@ -10,8 +10,6 @@ from pnyx.judge.answers import Provenance, Unscored
 from pnyx.judge.base import Emit, Judge, of_kind
 from pnyx.judge.questions import JudgeQuestion, Support, blank
 
-__all__ = ["RelatedJudge"]
-
 
 class RelatedJudge:
     """Answers `unanswerable` questions by whether the question is relevant to the statement.

@@ -15,8 +15,6 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, of_kind
 from pnyx.judge.questions import JudgeQuestion, Support, blank
 
-__all__ = ["RULE_TASKS", "RuleJudge"]
-
 _LONGEST = 2000
 """Characters of a sentence that are looked at; a longer one is no sentence."""
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pnyx.judge.reports.plan import Weights
 from pnyx.judge.reports.records import Finding, JudgedCitation, Node, Step, any_of
 
-__all__ = ["citation_steps", "credited", "said", "uncited_steps"]
-
 
 def said(node: Node, value: bool | None) -> str:
     """Return a node that was passed, as a path shows it."""

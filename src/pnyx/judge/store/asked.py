@@ -11,8 +11,6 @@ from pnyx.judge.answers import asked_of
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import Message
 
-__all__ = ["Exchange", "exchange_at", "replies_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Exchange:

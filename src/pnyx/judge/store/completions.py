@@ -7,16 +7,14 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pnyx.judge.store.store import CLAIM_SECONDS, Store, claimant, request_key
+from pnyx.judge.store.rows import request_key
+from pnyx.judge.store.store import CLAIM_SECONDS, Store, claimant
 from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, CountsTokens, Reply
 from pnyx.models.http.flow import wanted
 
 if TYPE_CHECKING:
     import anyio
     import anyio.lowlevel
-
-__all__ = ["STOPS_ALL", "Counts", "StoredModel"]
-
 
 STOPS_ALL = ("budget", "not_in_store")
 """Failures that are about the run and not about one request: nothing was sent."""

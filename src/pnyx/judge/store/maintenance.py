@@ -17,18 +17,6 @@ from pnyx.judge.store.rows import COLUMNS, StoredRow, row_from_object
 from pnyx.judge.store.schema import key_matches, selected
 from pnyx.judge.store.store import Store, StoredReply, default_store_path
 
-__all__ = [
-    "Cleared",
-    "MergedSource",
-    "ModelStats",
-    "StoreStats",
-    "TokenTotal",
-    "clear_store",
-    "export_store",
-    "merge_stores",
-    "store_stats",
-]
-
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _TOKEN_COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 

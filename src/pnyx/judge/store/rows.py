@@ -23,15 +23,6 @@ from pnyx.restricted import hides_text
 if TYPE_CHECKING:
     import pydantic
 
-__all__ = [
-    "COLUMNS",
-    "StoredRow",
-    "reply_from_columns",
-    "request_key",
-    "row_from_columns",
-    "row_from_object",
-]
-
 COLUMNS = (
     "key",
     "model",

@@ -15,25 +15,6 @@ from pnyx.errors import InputError, PnyxError, escaped
 from pnyx.files import make_folder
 from pnyx.judge.store.rows import COLUMNS
 
-__all__ = [
-    "APPLICATION_ID",
-    "FAILURE_COLUMNS",
-    "FIRST_WITH_CHECKSUMS",
-    "FIRST_WITH_FAILURES",
-    "MIGRATIONS",
-    "check_plain",
-    "check_tables",
-    "checksum",
-    "file_state",
-    "key_matches",
-    "migrate",
-    "now",
-    "open_read_only",
-    "open_writable",
-    "selected",
-    "use_wal",
-]
-
 APPLICATION_ID = 0x706E7978  # "pnyx", in the header of the file
 
 Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]

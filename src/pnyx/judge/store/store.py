@@ -24,7 +24,6 @@ from pnyx.judge.store.rows import (
     COLUMNS,
     StoredRow,
     reply_from_columns,
-    request_key,
     row_from_columns,
 )
 from pnyx.judge.store.schema import (
@@ -45,17 +44,6 @@ from pnyx.judge.store.schema import (
     use_wal,
 )
 from pnyx.models.chat.types import ChatRequest, Reply
-
-__all__ = [
-    "CLAIM_SECONDS",
-    "Outcome",
-    "Store",
-    "StoredReply",
-    "StoredRow",
-    "claimant",
-    "default_store_path",
-    "request_key",
-]
 
 Outcome = Literal["added", "present", "conflict"]
 """What became of a row: added; its reply was there; another reply to the same request stays."""

@@ -28,8 +28,6 @@ from pnyx.measure.core.ground_truth import Joined, Pair, join_labels
 from pnyx.measure.core.intervals import UNIT, Range, draw_weights
 from pnyx.measure.core.weighted import Floats, defined_mean, numbers, ratio
 
-__all__ = ["Agreement", "counts_of", "measure_agreement"]
-
 Index: TypeAlias = npt.NDArray[np.intp]
 
 

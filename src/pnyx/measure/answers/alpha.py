@@ -10,18 +10,6 @@ import numpy.typing as npt
 
 from pnyx.measure.core.weighted import Floats, Ties, ratio
 
-__all__ = [
-    "ALPHA_LEVELS",
-    "AlphaLevel",
-    "RatedUnits",
-    "Ratings",
-    "krippendorff_alpha",
-    "weighted_alpha_interval",
-    "weighted_alpha_nominal",
-    "weighted_alpha_ordinal",
-    "weighted_kappa",
-]
-
 AlphaLevel: TypeAlias = Literal["nominal", "ordinal", "interval"]
 """What counts as the distance of two values: unequal or not; the values ranked between them;
 their squared difference."""

@@ -14,20 +14,6 @@ from pnyx.measure.core.base import Measured, row_of
 from pnyx.measure.core.intervals import share_of, wilson
 from pnyx.measure.core.weighted import Floats, Ties, measured_once, ratio
 
-__all__ = [
-    "ECE_BINS",
-    "ReliabilityBin",
-    "against_labels",
-    "ece_bias",
-    "reliability",
-    "weighted_accuracy",
-    "weighted_auroc",
-    "weighted_average_precision",
-    "weighted_brier",
-    "weighted_ece",
-    "weighted_f1",
-]
-
 _SAME = 1e-9  # Ratings this close are equal: a mean of several labels carries rounding errors.
 
 ECE_BINS = 10

@@ -10,16 +10,6 @@ import numpy.typing as npt
 
 from pnyx.measure.core.weighted import Floats, Ties, ratio
 
-__all__ = [
-    "kendall_tau_b",
-    "weighted_kendall",
-    "weighted_mean_absolute_error",
-    "weighted_pearson",
-    "weighted_r2",
-    "weighted_spearman",
-]
-
-
 _CELLS = 4_000_000  # Signs of pairs held at once
 
 

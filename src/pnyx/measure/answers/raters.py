@@ -32,8 +32,6 @@ from pnyx.measure.core.ground_truth import Key, grade_of, majority
 from pnyx.measure.core.intervals import SIGNED, UNIT, Range, draw_weights, interval_of
 from pnyx.measure.core.weighted import Floats, Weighted
 
-__all__ = ["RATER_MEASURES", "Compared", "RaterAgreement", "measure_raters"]
-
 _PAIRED: dict[str, Weighted] = {
     "exact": weighted_accuracy,
     "kappa": weighted_kappa,

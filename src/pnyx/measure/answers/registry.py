@@ -21,20 +21,6 @@ from pnyx.measure.core.intervals import UNIT, Bounds, Range, interval_of
 from pnyx.measure.core.weighted import Floats, Weighted, measured_once
 from pnyx.measure.runs.ranked import ndcg, ranking_average_precision
 
-__all__ = [
-    "DERIVED_MEASURES",
-    "MEASURES",
-    "RANKING_MEASURES",
-    "SUMMARY",
-    "SUMMARY_AVERAGE",
-    "DerivedMeasure",
-    "GoldColumn",
-    "Measure",
-    "RankingMeasure",
-    "ScoreColumn",
-    "Spread",
-]
-
 GoldColumn: TypeAlias = Literal["yes", "gain", "grade", "uncertain", "correct", "rating"]
 """What labels say: yes or no; how much; that, or yes as 1; whether people were unsure; whether the
 answer is right; a rating."""

@@ -11,8 +11,6 @@ import numpy as np
 from pnyx.measure.core.base import Measured, Result, plain, row_of
 from pnyx.measure.core.intervals import percentile_interval, share_of
 
-__all__ = ["Cell", "Checked", "Estimate", "Reviewed", "measure_review"]
-
 _DRAWS = 10_000
 
 

@@ -20,18 +20,6 @@ from pnyx.measure.core.ground_truth import Truth, truth_of_labels
 from pnyx.measure.core.intervals import UNIT, Range, draw_weights, drawn_value
 from pnyx.measure.core.weighted import Floats, numbers, ratio
 
-__all__ = [
-    "CUTOFFS",
-    "GRID",
-    "Amount",
-    "Amounts",
-    "Choice",
-    "Curve",
-    "Thresholds",
-    "measure_amount",
-    "measure_thresholds",
-]
-
 GRID: tuple[float, ...] = tuple(n / 100 for n in range(1, 100))
 
 CUTOFFS: tuple[int, ...] = (

@@ -13,8 +13,6 @@ from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.measure.core.intervals import SIGNED, cluster_mean, draw_weights, interval_of
 from pnyx.measure.core.weighted import Floats, defined_mean, ratio
 
-__all__ = ["Decline", "measure_decline", "numbered"]
-
 Index = npt.NDArray[np.intp]
 
 

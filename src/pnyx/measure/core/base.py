@@ -10,8 +10,6 @@ from typing import Any
 
 from pnyx.errors import PnyxError, shorten
 
-__all__ = ["BOOTSTRAP", "Bootstrap", "Measured", "Result", "plain", "row_of", "told_apart"]
-
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:

@@ -23,21 +23,6 @@ from pnyx.judge.verdicts import (
     yes_or_no,
 )
 
-__all__ = [
-    "Gold",
-    "Joined",
-    "Key",
-    "Labels",
-    "Pair",
-    "Truth",
-    "grade_of",
-    "join_labels",
-    "majority",
-    "read_labels",
-    "truth_of_labels",
-    "truth_of_qrels",
-]
-
 Key: TypeAlias = tuple[str, str]  # (id, dimension); the dimension is empty except for ratings
 
 Truth: TypeAlias = Callable[[Verdict], bool | None]

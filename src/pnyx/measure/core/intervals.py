@@ -18,24 +18,6 @@ import numpy.typing as npt
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured
 from pnyx.measure.core.weighted import Floats, defined_mean, ratio
 
-__all__ = [
-    "SIGNED",
-    "UNIT",
-    "Range",
-    "cluster_mean",
-    "column_means",
-    "draw_weights",
-    "drawn_value",
-    "interval_of",
-    "log_odds_interval",
-    "mean_intervals",
-    "percentile_interval",
-    "share_of",
-    "student_p",
-    "student_quantile",
-    "wilson",
-]
-
 Bounds: TypeAlias = tuple[float, float] | tuple[None, None]
 
 Range: TypeAlias = tuple[float, float]

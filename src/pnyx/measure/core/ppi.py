@@ -18,8 +18,6 @@ from pnyx.measure.core.base import Measured, row_of
 from pnyx.measure.core.intervals import student_p, student_quantile
 from pnyx.measure.core.weighted import Floats
 
-__all__ = ["LEAST_LABELLED", "PredictionPowered", "prediction_powered"]
-
 LEAST_LABELLED = 4
 """Two numbers are estimated of the labelled topics, and Student's t needs two degrees."""
 

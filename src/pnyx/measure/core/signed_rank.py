@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from pnyx.measure.core.weighted import Floats
 
-__all__ = ["LEAST_TOPICS", "SignedRank", "wilcoxon"]
-
 LEAST_TOPICS = 6
 """With fewer differences the two-sided test cannot reach p < .05: 2 / 2^5 is .0625."""
 

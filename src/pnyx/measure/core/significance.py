@@ -17,26 +17,6 @@ from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Result, plain, row_of
 from pnyx.measure.core.intervals import mean_intervals
 from pnyx.measure.core.weighted import Floats
 
-__all__ = [
-    "FLIPS",
-    "ONE_SIDED",
-    "SIGNIFICANT",
-    "AgainstMargin",
-    "Compared",
-    "Comparison",
-    "Conclusion",
-    "PairedTest",
-    "Test",
-    "Tested",
-    "conclude",
-    "differ",
-    "family",
-    "holm",
-    "not_lower",
-    "paired_randomisation",
-    "paired_t",
-]
-
 Test: TypeAlias = Literal["t", "randomisation"]
 
 SIGNIFICANT = 0.05

@@ -13,8 +13,6 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Floats", "Ties", "Weighted", "defined_mean", "measured_once", "numbers", "ratio"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Weighted: TypeAlias = Callable[[Floats, Floats, Floats], Floats]
 """(gold, score, weights) -> one value for each row of weights, NaN where undefined."""

@@ -15,8 +15,6 @@ from pnyx.measure.core.signed_rank import LEAST_TOPICS, SignedRank, wilcoxon
 from pnyx.measure.core.significance import SIGNIFICANT
 from pnyx.measure.core.weighted import Floats, ratio
 
-__all__ = ["Conclusions", "Pair", "pair_conclusions"]
-
 Outcome: TypeAlias = Literal["better", "worse", "no difference"]
 _OUTCOMES: tuple[Outcome, Outcome, Outcome] = ("worse", "no difference", "better")
 

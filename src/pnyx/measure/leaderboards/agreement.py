@@ -16,14 +16,6 @@ from pnyx.measure.leaderboards.accuracy import Conclusions, pair_conclusions
 from pnyx.measure.leaderboards.coefficients import COEFFICIENTS, coefficients
 from pnyx.measure.leaderboards.shared import Shared, paired_measures, share
 
-__all__ = [
-    "LEAST_RUNS",
-    "Coefficient",
-    "LeaderboardAgreement",
-    "LeaderboardsCompared",
-    "compare_leaderboards",
-]
-
 LEAST_RUNS: Final = 3
 """With two runs a rank correlation is 1 or -1, whatever the judge."""
 

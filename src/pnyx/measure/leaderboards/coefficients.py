@@ -14,8 +14,6 @@ import numpy as np
 
 from pnyx.measure.core.weighted import Floats, ratio
 
-__all__ = ["COEFFICIENTS", "coefficients"]
-
 COEFFICIENTS: Final = (
     "kendall_tau_b",
     "tau_ap",

@@ -23,13 +23,6 @@ from pnyx.measure.core.significance import (
 )
 from pnyx.measure.core.weighted import Floats, defined_mean
 
-__all__ = [
-    "CorrectedDifference",
-    "CorrectedLeaderboard",
-    "correct_leaderboard",
-    "system_differences",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class CorrectedDifference:

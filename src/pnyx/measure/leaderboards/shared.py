@@ -13,8 +13,6 @@ from pnyx.errors import InputError, shorten
 from pnyx.measure.core.weighted import Floats, ratio
 from pnyx.measure.runs.rankings import topic_order
 
-__all__ = ["Shared", "paired_measures", "share"]
-
 
 @dataclass(frozen=True, slots=True)
 class Shared:

@@ -40,8 +40,6 @@ from pnyx.measure.perspectives.effects import (
 )
 from pnyx.measure.perspectives.table import Bounded, Table, mrecall, precision
 
-__all__ = ["FEW", "FEWEST", "Corrected", "Correction", "Method", "Signal", "place_of", "powered"]
-
 FEWEST = 8  # With fewer labelled questions nothing is corrected: the intervals do not hold.
 
 FEW = 30  # With fewer there is a warning: the intervals are wide and depend on single questions.

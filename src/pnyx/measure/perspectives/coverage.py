@@ -53,14 +53,6 @@ from pnyx.measure.runs.rankings import (
 from pnyx.measure.runs.retrieval import check_runs, compare_runs
 from pnyx.records import Perspective, Qrel
 
-__all__ = [
-    "PERSPECTIVE_DEPTHS",
-    "Questions",
-    "by_question",
-    "measure_perspectives",
-    "perspective_qrels",
-]
-
 PERSPECTIVE_DEPTHS = (5,)
 
 Questions: TypeAlias = Mapping[str, Sequence[Perspective]]

@@ -20,19 +20,6 @@ from pnyx.measure.core.intervals import percentile_interval
 from pnyx.measure.core.weighted import Floats
 from pnyx.measure.perspectives.table import Table
 
-__all__ = [
-    "Covered",
-    "Covering",
-    "Effects",
-    "People",
-    "Shares",
-    "drawn_interval",
-    "effects_of",
-    "given",
-    "logit",
-    "shared_spread",
-]
-
 Index: TypeAlias = npt.NDArray[np.intp]
 
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)

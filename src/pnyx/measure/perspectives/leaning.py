@@ -21,8 +21,6 @@ from pnyx.measure.perspectives.verdicts import Verdicts, read_verdicts
 from pnyx.measure.runs.rankings import Run, rankings_of
 from pnyx.records import Perspective, Question, Side
 
-__all__ = ["ASKED_AS", "Leaning", "LeaningOf", "measure_leaning", "side_questions"]
-
 ASKED_AS = ("question", "pro", "con")
 """How a retriever is asked: the question, its supporting and its opposing perspective."""
 

@@ -21,8 +21,6 @@ except ImportError as error:
 
 _LIBRARY: Any = ir_measures  # says less of its types than it takes
 
-__all__ = ["MRecall"]
-
 
 class _MRecall(_LIBRARY.Measure):  # type: ignore[misc]
     """Whether the first k documents cover all perspectives, or k of them where there are more.

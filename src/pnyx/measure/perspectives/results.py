@@ -15,16 +15,6 @@ from pnyx.measure.core.weighted import Floats, numbers
 from pnyx.measure.perspectives.corrected import Corrected
 from pnyx.measure.perspectives.table import Bounded
 
-__all__ = [
-    "CoverageMean",
-    "MeasuredCoverage",
-    "PerspectiveCoverage",
-    "PerspectiveTopics",
-    "UnionCoverage",
-    "means_of",
-    "values_of",
-]
-
 PerspectiveTopics: TypeAlias = Literal["perspectives", "run", "both"]
 """Which questions a run is measured on: all that have perspectives; those of them that the run has;
 those that every run has."""

@@ -23,22 +23,6 @@ from pnyx.measure.core.weighted import Floats
 from pnyx.measure.perspectives.verdicts import Verdicts
 from pnyx.records import Perspective, Stance
 
-__all__ = [
-    "MAX_DEPTH",
-    "PERSPECTIVE_MEASURES",
-    "SIDED",
-    "Bounded",
-    "PerspectiveMeasure",
-    "PerspectiveMeasureAt",
-    "Table",
-    "minimum_cover",
-    "mrecall",
-    "opposed",
-    "parse_perspective_measure",
-    "precision",
-    "table_of",
-]
-
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 MAX_DEPTH = 1_000_000

@@ -29,17 +29,6 @@ from pnyx.measure.core.ground_truth import grade_of, majority
 from pnyx.measure.runs.rankings import NO_SUBTOPIC
 from pnyx.records import Qrel
 
-__all__ = [
-    "MISSING",
-    "Unjudged",
-    "UnscoredPairs",
-    "Verdict",
-    "Verdicts",
-    "qrels_of_verdicts",
-    "read_verdicts",
-    "verdicts_of_answers",
-]
-
 Unjudged: TypeAlias = Literal["unscored", "no"]
 """What pairs are that qrels lack: open, or no, for qrels that list only what supports."""
 

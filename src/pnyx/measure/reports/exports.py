@@ -14,14 +14,6 @@ from pnyx.measure.reports.measuring import Reports
 from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES
 from pnyx.records import LeaderboardCell, NuggetBank, Qrel
 
-__all__ = [
-    "NUGGETIZER",
-    "leaderboard_cells",
-    "nugget_qrels",
-    "nuggetizer_rows",
-    "rests_on",
-]
-
 NUGGETIZER: Final = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
 """The fields of a line of nuggetizer's metrics, beside `qid`."""
 

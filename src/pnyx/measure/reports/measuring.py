@@ -19,8 +19,6 @@ from pnyx.measure.reports.registry import MAIN, RANGES, REPORT_MEASURES, measure
 from pnyx.measure.reports.sentences import citation_recall
 from pnyx.measure.runs.retrieval import compare_runs
 
-__all__ = ["MeasuredReports", "Missing", "Reports", "measure_reports"]
-
 Missing: TypeAlias = Literal["skip", "zero"]
 """How a topic counts on which a run has no report: not at all, or as 0 by every measure."""
 

@@ -13,22 +13,6 @@ from pnyx.judge.reports.records import JudgedNugget, JudgedReport, all_of, any_o
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.sentences import sentence_precision, share
 
-__all__ = [
-    "WEIGHTS",
-    "all_score",
-    "answer_recall",
-    "checked_weights",
-    "f1",
-    "f1_weighted",
-    "nugget_recall",
-    "nugget_recall_and",
-    "nugget_recall_or",
-    "nugget_recall_weighted",
-    "strict_all_score",
-    "strict_vital_score",
-    "vital_score",
-]
-
 WEIGHTS: Mapping[str, float] = {"vital": 2.0, "okay": 1.0, "other": 1.0}
 """Importance -> weight (Auto-ARGUE, 2.2); `other` is that of any other importance, and of none."""
 

@@ -11,8 +11,6 @@ from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import UNIT, Range
 from pnyx.measure.reports import nuggets, sentences
 
-__all__ = ["MAIN", "REPORT_MEASURES", "ReportMeasure", "measure_report"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReportMeasure:

@@ -15,8 +15,6 @@ from pnyx.measure.core.intervals import share_of
 from pnyx.measure.reports import sentences
 from pnyx.records import Response
 
-__all__ = ["citation_precision", "judged_response", "precisions", "quoted", "sentence_precision"]
-
 Support = Mapping[tuple[int, str], Answer]
 """(position of the sentence, document id) -> whether the one supports the other."""
 

@@ -12,26 +12,6 @@ from unicodedata import normalize
 from pnyx.judge.reports.records import NO_TEXT, JudgedReport, JudgedSentence, all_of
 from pnyx.measure.core.base import Measured
 
-__all__ = [
-    "characters",
-    "citation_precision",
-    "citation_recall",
-    "citation_relevance",
-    "citations",
-    "cited_documents",
-    "needs_citation",
-    "negatives_confirmed",
-    "net_reward",
-    "penalty",
-    "reward",
-    "reward_per_step",
-    "sentence_precision",
-    "sentence_precision_all",
-    "sentences",
-    "share",
-    "words",
-]
-
 
 def share(truths: Iterable[bool | None]) -> Measured:
     """Return the share of the true among the known; None where nothing is known."""

@@ -19,8 +19,6 @@ from pnyx.measure.core.weighted import numbers
 from pnyx.measure.runs.rankings import Run, scores_of, some_topics, topic_order
 from pnyx.measure.runs.retrieval import check_runs
 
-__all__ = ["TAU", "DocumentsOf", "MeasuredRetriever", "RetrieverCorrelation", "measure_correlation"]
-
 TAU = "kendall_tau_b"
 
 DocumentsOf: TypeAlias = Literal["run", "every-run", "annotations"]

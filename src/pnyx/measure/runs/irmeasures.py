@@ -15,8 +15,6 @@ from typing import Any
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.measure.runs.rankings import MAX_GRADE, Judgements
 
-__all__ = ["DEFAULT_DIVERSITY", "DEFAULT_MEASURES", "Scorer", "parse_measures"]
-
 DEFAULT_MEASURES = ("nDCG@10", "P@10", "AP", "R@100")
 DEFAULT_DIVERSITY = ("alpha_nDCG@10", "ERR_IA@10", "StRecall@10")
 """Also computed where the qrels are diversity qrels."""

@@ -13,8 +13,6 @@ from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import share_of
 from pnyx.measure.core.weighted import Floats
 
-__all__ = ["ndcg", "perspective_coverage", "precision_at", "ranking_average_precision"]
-
 
 def ndcg(
     gains: Sequence[float] | Floats, scores: Sequence[float] | Floats, k: int | None = None

@@ -15,21 +15,6 @@ from pnyx.corpora import read_qrels, read_run
 from pnyx.errors import InputError, shorten
 from pnyx.records import Qrel, RunEntry
 
-__all__ = [
-    "MAX_GRADE",
-    "NO_SUBTOPIC",
-    "Judgements",
-    "Qrels",
-    "Rankings",
-    "Run",
-    "judgements_of",
-    "rankings_of",
-    "scores_of",
-    "some_topics",
-    "topic_order",
-    "topics_measured",
-]
-
 Run: TypeAlias = str | Path | Iterable[RunEntry]  # A run file, or what `pnyx.read_run` yields
 
 Qrels: TypeAlias = str | Path | Iterable[Qrel]  # A qrels file, or what `pnyx.read_qrels` yields

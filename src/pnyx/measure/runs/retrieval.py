@@ -15,15 +15,6 @@ from pnyx.measure.core.weighted import Floats, numbers
 from pnyx.measure.runs.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES, Scorer, parse_measures
 from pnyx.measure.runs.rankings import Qrels, Run, judgements_of, rankings_of, topics_measured
 
-__all__ = [
-    "MeasuredRun",
-    "Retrieval",
-    "TopicsOf",
-    "check_runs",
-    "compare_runs",
-    "measure_retrieval",
-]
-
 TopicsOf: TypeAlias = Literal["qrels", "run", "both"]
 """Which topics a run is measured on: all of the qrels (`trec_eval -c`); those of the qrels that the
 run has (`trec_eval`); those of the qrels that every run has."""

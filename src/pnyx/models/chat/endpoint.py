@@ -23,16 +23,6 @@ from pnyx.models.http.responses import (
 )
 from pnyx.models.http.transport import HttpResponse, HttpTransport
 
-__all__ = [
-    "CallFailed",
-    "ChatEndpoint",
-    "ChatRequest",
-    "Message",
-    "Reply",
-    "RetryPolicy",
-    "endpoint_from",
-]
-
 _LEAST_GIVEN_UP = 20
 _SILENT_TIMEOUTS, _LEAST_SILENCE = 3, 60.0
 _FORMS = "http://HOST:PORT/v1#MODEL or openai:MODEL or local or gguf:PATH"

@@ -18,18 +18,6 @@ from pnyx.models.chat.prices import Price
 from pnyx.models.chat.types import ChatRequest
 from pnyx.models.http.flow import Ticket, WaitQueue
 
-__all__ = [
-    "Bound",
-    "BudgetReached",
-    "Estimate",
-    "Ledger",
-    "Reservation",
-    "bound_of",
-    "check_budget",
-    "estimate",
-    "prompt_bytes",
-]
-
 _PER_MESSAGE, _PER_REQUEST = 16, 128
 _BYTES_PER_TOKEN = 6.0
 """Few tokenizers put more bytes of running text into a token on average."""

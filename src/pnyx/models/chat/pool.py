@@ -19,8 +19,6 @@ from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
 from pnyx.models.http.limiter import Elsewhere
 from pnyx.models.http.responses import Retryable
 
-__all__ = ["EndpointPool"]
-
 _FAILURES = 3
 """So many in a row, and the address rests. One alone may be the request's fault."""
 _ELSEWHERE = ("rejected", "too_long")

@@ -15,8 +15,6 @@ from typing import Any
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_lines
 
-__all__ = ["Price", "price_of", "read_prices"]
-
 _DATED = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|-latest)$")
 _FIELDS = ("input", "cached_input", "output")
 

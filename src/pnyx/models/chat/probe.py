@@ -17,16 +17,6 @@ from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, Message, 
 from pnyx.models.http.responses import FORMATS, LIMITS, Dialect
 from pnyx.models.http.transport import HttpResponse, HttpTransport
 
-__all__ = [
-    "ModelListing",
-    "ProbeReport",
-    "Shape",
-    "models_in",
-    "probe",
-    "read_published",
-    "window_in",
-]
-
 _WINDOWS = (
     "max_model_len",
     "loaded_context_length",

@@ -17,20 +17,6 @@ from pnyx.files import clean_text
 if TYPE_CHECKING:
     from pnyx.models.chat.ledger import Ledger
 
-__all__ = [
-    "MAX_REPLY_BYTES",
-    "CallFailed",
-    "ChatModel",
-    "ChatRequest",
-    "CountsTokens",
-    "Message",
-    "Reply",
-    "Token",
-    "is_oversized",
-    "printable",
-    "read_reply",
-]
-
 MAX_REPLY_BYTES = 1024 * 1024
 """The longest reply that is kept whole, as UTF-8, well below `files.MAX_LINE_BYTES`."""
 

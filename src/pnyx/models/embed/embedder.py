@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from pnyx.models.http.responses import RetryPolicy
 
-__all__ = ["PACKAGED", "Embedder", "embedder_from"]
-
 PACKAGED = "minilm-int8"
 """Name of the packaged encoder."""
 

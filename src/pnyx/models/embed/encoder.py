@@ -20,8 +20,6 @@ from pnyx.models.embed.graph import with_outputs
 from pnyx.models.http.flow import wanted
 from pnyx.native import load_onnxruntime
 
-__all__ = ["Encoder", "load_encoder", "open_session"]
-
 _FOLDERS = {"minilm-int8": "minilm"}
 
 _MAX_CHARACTERS = 32_768

@@ -22,8 +22,6 @@ from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.models.http.responses import RefusedRequest, Retryable, is_too_long, refused_parameter
 from pnyx.models.http.transport import MAX_BODY_BYTES, HttpResponse, HttpTransport, NoResponse
 
-__all__ = ["EmbeddingEndpoint"]
-
 _BATCH, _BATCH_CHARACTERS = 64, 200_000
 _LONGEST = 32_768
 """Characters of a text that are sent at all: the windows of today's models hold no more."""

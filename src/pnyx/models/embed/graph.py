@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["with_outputs"]
-
 _FLOAT = 1
 _GRAPH, _OUTPUT, _NAME, _TYPE, _TENSOR, _ELEMENT = 7, 12, 1, 2, 1, 1
 """Fields of ModelProto, GraphProto, ValueInfoProto, TypeProto and TypeProto.Tensor (onnx.proto)."""

@@ -13,8 +13,6 @@ from collections.abc import Iterable
 from pnyx.errors import InputError, shorten
 from pnyx.models.chat.types import printable
 
-__all__ = ["Secrets", "check_address", "is_address", "read_key", "read_spec", "shown_address"]
-
 _LONGEST = 2000
 _LONGEST_HOST, _LONGEST_LABEL = 253, 63
 _HIDDEN = "***"

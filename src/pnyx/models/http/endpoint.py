@@ -13,8 +13,6 @@ from pnyx.models.http.limiter import AdaptiveLimiter, Slot
 from pnyx.models.http.responses import ResponseClassifier, Retryable, RetryPolicy
 from pnyx.models.http.transport import MAX_REPLY_BYTES, HttpTransport
 
-__all__ = ["Endpoint"]
-
 T = TypeVar("T")
 
 

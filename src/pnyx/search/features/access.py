@@ -27,8 +27,6 @@ from pnyx.search.lexical.manifest import (
 )
 from pnyx.search.lexical.storage import SegmentFile, SegmentWriter
 
-__all__ = ["Feature", "put_feature", "read_feature"]
-
 
 @dataclass(frozen=True, slots=True)
 class Feature:

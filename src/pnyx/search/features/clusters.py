@@ -39,19 +39,6 @@ from pnyx.search.lexical.manifest import damaged
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
 
-__all__ = [
-    "Clusters",
-    "Facet",
-    "check_embedder",
-    "cluster_documents",
-    "cluster_new_documents",
-    "clusters_of",
-    "default_k",
-    "facets",
-    "known_clusters",
-    "rank_on_topics",
-]
-
 CLUSTERS = "clusters"
 """Name of the feature."""
 

@@ -23,21 +23,6 @@ from pnyx.search.lexical.record_codec import searched_text
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
 
-__all__ = [
-    "ClusterLabel",
-    "Conclusions",
-    "by_size",
-    "conclusion_of",
-    "distinct_points",
-    "join_spaces",
-    "k_means_engine",
-    "label_clusters",
-    "nearest_centroids",
-    "points_of",
-    "premise_of",
-    "read_conclusions",
-]
-
 Space: TypeAlias = Literal["text", "conclusion", "dual"]
 
 SPACES: tuple[Space, ...] = get_args(Space)

@@ -24,8 +24,6 @@ from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import damaged, writing
 from pnyx.search.lexical.record_codec import searched_text
 
-__all__ = ["EmbedStats", "Vectors", "document_vectors", "embed_documents", "embed_question"]
-
 VECTORS = "vectors"
 """Name of the feature, and of its one section: float16 [documents, dimensions]."""
 

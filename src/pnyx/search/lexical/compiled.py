@@ -14,8 +14,6 @@ import numpy as np
 
 from pnyx.search.lexical.postings import FREQUENCY_BITS, MAX_FREQUENCY
 
-__all__ = ["finish", "jit", "score", "settle", "start", "top"]
-
 BLOCK = 1 << 13
 """Documents a block: 64 KB of float64 scores."""
 

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from pnyx.search.lexical.postings import MAX_FREQUENCY, join
 from pnyx.search.ranking.models import Combine, Floats
 
-__all__ = ["Boosts", "Kernel", "SegmentPart", "TermPart", "best", "flat", "score_numpy"]
-
 KernelName: TypeAlias = Literal["numpy", "numba"]
 
 UNMATCHED = -0.0

@@ -19,21 +19,6 @@ from pnyx._version import __version__
 from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
 from pnyx.placing import recover_folder, try_lock
 
-__all__ = [
-    "contents",
-    "count",
-    "damaged",
-    "is_index",
-    "locked",
-    "open_regular",
-    "read_manifest",
-    "remove_leftovers",
-    "segment_name",
-    "to_disk",
-    "write_manifest",
-    "writing",
-]
-
 KIND, FORMAT_VERSION, MANIFEST = "pnyx-index", 2, "manifest.json"
 SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-[0-9]{6,12}\.data")
 FEATURE_NAME: Final = re.compile(r"[a-z_]{1,40}")

@@ -12,8 +12,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Postings", "PostingsBuilder", "decode_length", "encode_lengths", "join", "split"]
-
 DOCUMENT_BITS: Final = 20
 FREQUENCY_BITS: Final = 4
 MAX_FREQUENCY: Final = (1 << FREQUENCY_BITS) - 1

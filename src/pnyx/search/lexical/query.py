@@ -17,8 +17,6 @@ from pnyx.search.lexical.postings import LENGTHS, MAX_FREQUENCY
 from pnyx.search.lexical.segments import Segment
 from pnyx.search.ranking.models import Collection, Floats, Model, Term
 
-__all__ = ["QueryCompiler"]
-
 _FREQUENCIES = np.arange(MAX_FREQUENCY + 1, dtype=np.float64)
 _FREQUENCIES[0] = 1.0  # stands for the exceptions; its value is never used
 _DECODED_LENGTHS = LENGTHS.astype(np.float64)

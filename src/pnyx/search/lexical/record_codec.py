@@ -10,8 +10,6 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import json_line, parse_json_object
 from pnyx.records import STANCES, Argument, Document, Evidence, Premise, judged_text
 
-__all__ = ["EXTRA_FIELDS", "decode", "encode", "from_row", "searched_text", "to_row"]
-
 EXTRA_FIELDS = ("topic",)
 """Fields that can be searched in addition to title and text."""
 

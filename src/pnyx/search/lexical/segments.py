@@ -29,8 +29,6 @@ from pnyx.search.lexical.postings import (
 from pnyx.search.lexical.storage import Keys, SegmentFile, SegmentWriter, hash_keys, write_keys
 from pnyx.search.lexical.term_numbering import WordNumbers
 
-__all__ = ["FIELDS", "Opened", "Segment", "SegmentBuilder", "open_segments"]
-
 FIELDS = ["title", "text"]
 """What is searched of every record."""
 

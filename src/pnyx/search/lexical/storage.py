@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from pnyx.errors import IndexFolderError, shorten
 from pnyx.search.lexical.manifest import INDEX_AGAIN, MANIFEST, damaged, open_regular, to_disk
 
-__all__ = ["Keys", "Section", "SegmentFile", "SegmentWriter", "hash_keys", "write_keys"]
-
 BLOCK_BYTES: Final = 1 << 16
 """Bytes per checksum: small enough that fetching one document checks little more than it."""
 

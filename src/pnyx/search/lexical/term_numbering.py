@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from pnyx.corpora.text.tokens import Tokenizer
 
-__all__ = ["WordNumbers"]
-
 _COMPILE_AFTER: Final = 16_000_000
 """Characters after which loading the compiled scan, about a second, has paid."""
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from pnyx.search.lexical.compiled import jit
 
-__all__ = ["rehash", "scan"]
-
 _PRIME, _MIX, _FOLD = np.uint64(0x100000001B3), np.uint64(0xFF51AFD7ED558CCD), np.uint64(32)
 """FNV-1a's prime, and the last step of MurmurHash3."""
 

@@ -14,9 +14,8 @@ from pnyx.records import Argument, Evidence
 from pnyx.search.features.access import put_feature
 from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import damaged
-from pnyx.students.quality.surface import QualityModel, TextQuality, predictions
-
-__all__ = ["QualityModel", "QualityStats", "document_quality", "rated_text", "score_documents"]
+from pnyx.students.quality.surface import QualityModel as QualityModel
+from pnyx.students.quality.surface import TextQuality, predictions
 
 FEATURE = "quality"
 """Name of the feature; its section `values` is float32 (documents,), in [0, 1]."""

@@ -25,8 +25,6 @@ from pnyx.search.quality.training import MAX_WORDS, NEVER_SHORT, PaperModel, Sup
 from pnyx.students.quality.surface import Head, QualityModel
 from pnyx.students.quality.text_features import HASH_BITS, SURFACE, VERSION
 
-__all__ = ["CARD", "MANIFEST", "read_quality_model", "write_quality_model"]
-
 MANIFEST, CARD = "quality.json", "card.md"
 _WEIGHTS, _WORDS = "weights.safetensors", "words.json"
 _FORMAT = ("pnyx-quality", 1)

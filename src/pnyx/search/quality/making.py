@@ -31,8 +31,6 @@ from pnyx.search.quality.training import (
 )
 from pnyx.students.quality.surface import QualityModel
 
-__all__ = ["MadeModel", "cross_validate", "figure_cells", "make_quality_model", "rated_texts"]
-
 _LEAST = 20
 LABELS = {
     "pearson": "Pearson",

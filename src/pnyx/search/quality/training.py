@@ -25,22 +25,6 @@ from pnyx.students.quality.text_features import HASH_BITS, SURFACE, Features, ex
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = [
-    "PaperModel",
-    "RatedTexts",
-    "SupportVectors",
-    "best_penalty",
-    "fit_head",
-    "left_out",
-    "needs_sklearn",
-    "paper_protocol",
-    "paper_words",
-    "ridge_inputs",
-    "scaled_model",
-    "train_paper_model",
-    "train_surface_model",
-]
-
 PENALTIES = (1.0, 2.0, 4.0, 8.0, 16.0)
 """Of the ridge regression, to choose from on the texts that are trained on."""
 

@@ -21,16 +21,6 @@ from pnyx.search.ranking.fusion import RankedList
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "build_ann",
-    "check_graph",
-    "cosine_top",
-    "cosines_of",
-    "dense_rank",
-    "graph_library",
-    "new_graph",
-]
-
 ANN_FROM: Final = 1_000_000
 """Documents from which the graph is used where there is one: exact search then takes 0.2 s."""
 

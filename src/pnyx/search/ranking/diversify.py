@@ -12,8 +12,6 @@ from pnyx.errors import InputError
 from pnyx.search.engine import Hit
 from pnyx.search.plan import check_least
 
-__all__ = ["Similarity", "in_order", "mmr", "of_best", "round_robin"]
-
 T = TypeVar("T", bound=Hashable)
 
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -15,16 +15,6 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError, shorten
 from pnyx.search.plan import check_least
 
-__all__ = [
-    "RRF_CONSTANT",
-    "Normalisation",
-    "RankedList",
-    "fuse_rrf",
-    "fuse_weighted",
-    "lowest",
-    "normalised",
-]
-
 Numbers: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 RankedList: TypeAlias = tuple[Numbers, Floats]

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError, shorten
 from pnyx.search.plan import MODEL_PARAMETERS, PARAMETERS, check_parameter
 
-__all__ = ["BM25", "Collection", "Dirichlet", "Term", "make_model"]
-
 Floats: TypeAlias = NDArray[np.float64]
 
 Combine: TypeAlias = Literal["add", "saturate"]

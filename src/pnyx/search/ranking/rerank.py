@@ -13,22 +13,12 @@ from dataclasses import dataclass, field, replace
 from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Judge, ask, ask_async, run_blocking
+from pnyx.judge.base import Judge, ask, ask_async
+from pnyx.judge.item_questions import ask_relevance
 from pnyx.judge.questions import Ranking
-from pnyx.judge.tasks import ask_relevance
-from pnyx.models.http.flow import run_all
+from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.records import Question
 from pnyx.search.plan import Listwise
-
-__all__ = [
-    "Listwise",
-    "Reranked",
-    "at_least",
-    "rerank",
-    "rerank_async",
-    "rerank_many",
-    "rerank_pointwise",
-]
 
 _CONCURRENCY = 32
 """Questions worked on at once; how many requests an endpoint gets is the affair of its pace."""

@@ -30,22 +30,6 @@ from pnyx.search.ranking.models import Floats
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
 
-__all__ = [
-    "Chosen",
-    "Scoring",
-    "choose_scoring",
-    "depth_of_parts",
-    "fuse_parts",
-    "question_vector",
-    "rank_documents",
-    "rank_parts",
-    "touche_boosts",
-    "touche_rank",
-    "touche_scores",
-    "weights_of_parts",
-    "with_feedback",
-]
-
 _FUSED_FROM: Final = 1000
 """Depth of the rankings that a hybrid fuses: a document that one of them leaves out counts as its
 lowest, so they go well beyond what is asked for."""

@@ -6,24 +6,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-__all__ = [
-    "ClusterRow",
-    "CountedTopicRow",
-    "CoverageRow",
-    "CoveredRow",
-    "FacetRow",
-    "HitRow",
-    "LabelRow",
-    "PartRow",
-    "QuestionRow",
-    "Row",
-    "SearchRow",
-    "Stance",
-    "SupportRow",
-    "TopicRow",
-    "ViewRow",
-]
-
 Stance = Literal["pro", "con", "neutral"]
 
 

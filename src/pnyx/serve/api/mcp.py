@@ -25,20 +25,6 @@ if TYPE_CHECKING:
     from pnyx.serve.asking.service import AskService
     from pnyx.write.case import ArguedSide, Case
 
-__all__ = [
-    "UNTRUSTED",
-    "Answer",
-    "Argument",
-    "Found",
-    "SearchResult",
-    "Sentence",
-    "Side",
-    "Source",
-    "View",
-    "Views",
-    "build_mcp",
-]
-
 _MOST: Final = 20
 """Documents of one answer: their texts go into a model's context."""
 _TEXT: Final = 2000

@@ -22,8 +22,6 @@ from pnyx.serve.asking.choices import (
     open_fields,
 )
 
-__all__ = ["described"]
-
 _ERRORS: Final = {
     "400": "The request cannot be read.",
     "401": "The server asks for a token, and the request brings none.",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import InputError, ModelError, PnyxError, shorten
 from pnyx.files import parse_json
+from pnyx.models.http.flow import LeftError
 from pnyx.search.plan import FOUND
-from pnyx.serve.asking.arguing import LeftError
 from pnyx.serve.asking.choices import open_fields, question_text
 from pnyx.serve.asking.pool import Busy, while_there
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from pnyx.serve.asking.service import AskService
-
-__all__ = ["UnreadableError", "api_routes", "status_of"]
 
 Handler = Callable[["Request"], Awaitable["Response"]]
 

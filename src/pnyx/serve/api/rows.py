@@ -11,23 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pnyx.serve.api.found_rows import CountedTopicRow, CoverageRow, QuestionRow, Row, SearchRow
 
-__all__ = [
-    "ROWS",
-    "AnswerRow",
-    "AnswersRow",
-    "CaseRow",
-    "CountsRow",
-    "ErrorRow",
-    "FaultRow",
-    "HealthRow",
-    "MeasureRow",
-    "SideRow",
-    "UndecidedRow",
-    "VerdictFieldsRow",
-    "VerdictRow",
-    "WeighedRow",
-]
-
 
 class VerdictFieldsRow(Row):
     """A judge's answer."""

@@ -10,8 +10,6 @@ from pnyx.serve.asking.choices import MOST_HITS, question_text, whole
 from pnyx.serve.rendering import Links, slug
 from pnyx.view.text import one_line
 
-__all__ = ["BANDS", "PAGE", "STANDINGS", "Asked", "document_link", "read_asked"]
-
 PAGE: Final = 20
 """Documents of a page, and how many more each time."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pnyx.serve.asking.service import AskService
     from pnyx.serve.security import Guard
 
-__all__ = ["build_asking"]
-
 
 def build_asking(service: AskService, token: str = "", *, warm: bool = True) -> Guard:
     """Return the ASGI application that asks a service: its pages and the HTTP API.

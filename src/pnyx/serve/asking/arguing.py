@@ -13,8 +13,6 @@ from pnyx.models.http.flow import LeftError
 if TYPE_CHECKING:
     from pnyx.write.case import Case
 
-__all__ = ["Job", "LeftError", "Step"]
-
 
 @dataclass(frozen=True, slots=True)
 class Step:

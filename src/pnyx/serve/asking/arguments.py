@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pnyx.serve.asking.service import AskService
     from pnyx.write.case import Case
 
-__all__ = ["ArgumentPages"]
-
 _KEPT: Final = 64
 _TICKETS: Final = 256
 _LINKS: Final = Links()

@@ -21,22 +21,6 @@ from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.spec import Opt, Spec, opts_of
 from pnyx.errors import InputError, shorten
 
-__all__ = [
-    "JUDGE_FIELDS",
-    "LONGEST",
-    "MOST_HITS",
-    "MOST_ITEMS",
-    "MOST_VIEWS",
-    "OF_ARGUMENT",
-    "chosen",
-    "chosen_for",
-    "judge_choices",
-    "limit_of",
-    "open_fields",
-    "question_text",
-    "whole",
-]
-
 S = TypeVar("S", bound=Spec)
 
 LONGEST: Final = 2000

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pnyx.serve.asking.views import ResultView
     from pnyx.serve.rendering import Links
 
-__all__ = ["CoverageView", "HitView", "PerspectiveView", "coverage_view"]
-
 _SIDES: Final = {"pro": "For", "con": "Against", "neutral": "Neither"}
 _LONGEST: Final = 600
 _ELSEWHERE: Final = 1

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pnyx.records import Evidence
     from pnyx.search.index import Index
 
-__all__ = ["example_questions", "label_topics"]
-
 _READ: Final = 2000
 """Documents that are looked at, spread over the index."""
 _MOST_READ: Final = 20_000

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import Support
     from pnyx.search.index import Index
 
-__all__ = ["FACETED", "Coverage", "Covered", "SearchAnswer", "cover", "find"]
-
 FACETED: Final = 100
 """Best documents among which topics are counted, and from which those of one are taken."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.judge.store.completions import StoredModel
 
-__all__ = ["JudgedItems", "judge_items"]
-
 
 @dataclass(frozen=True, slots=True)
 class JudgedItems:

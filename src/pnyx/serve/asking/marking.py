@@ -11,8 +11,6 @@ from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.search.polarity import FORM_WORDS
 from pnyx.view.text import Segment, Span, clean
 
-__all__ = ["Marker"]
-
 _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 _READ: Final = 20_000
 """Characters of a text that an excerpt is looked for in."""

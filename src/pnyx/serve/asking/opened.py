@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
     from pnyx.search.pipeline import Searcher
 
-__all__ = ["OpenIndex", "State"]
-
 State = tuple[int, ...]
 """What tells one state of the index from another."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from pnyx.serve.asking.service import AskService
 
-__all__ = ["routes"]
-
 _LINKS: Final = Links()
 _COVERED_BY: Final = 10
 """Best documents that are held against each perspective: as many as a search gives by default."""

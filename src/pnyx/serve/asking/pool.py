@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from pnyx.errors import PnyxError
 from pnyx.models.http.flow import LeftError, while_wanted
 
-__all__ = ["Busy", "Pool", "Shared", "while_there"]
-
 if TYPE_CHECKING:
     from starlette.requests import Request
 

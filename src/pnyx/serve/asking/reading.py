@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pnyx.serve.asking.marking import Marker
     from pnyx.serve.rendering import Links
 
-__all__ = ["DocumentView", "NearView", "PremiseView", "document_view"]
-
 _LONGEST: Final = 200_000
 """Characters of a text that a page shows."""
 _TITLE: Final = 300

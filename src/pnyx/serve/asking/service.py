@@ -21,11 +21,12 @@ from pnyx.app.open_search import argue_plan, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.errors import PnyxError
 from pnyx.judge.watched import Watched
+from pnyx.models.http.flow import LeftError
 from pnyx.records import Question, question_id
 from pnyx.search.listing import has_all
 from pnyx.search.plan import FOUND, PERSPECTIVES
 from pnyx.search.topics import prepare_topics
-from pnyx.serve.asking.arguing import Job, LeftError, Step
+from pnyx.serve.asking.arguing import Job, Step
 from pnyx.serve.asking.choices import (
     MOST_HITS,
     MOST_VIEWS,
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.write.case import Case
-
-__all__ = ["AskService", "Asking", "Served", "open_service"]
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pnyx.app.open_search import argue_plan
-from pnyx.judge.base import run_blocking
+from pnyx.models.http.flow import run_blocking
 from pnyx.records import Question, question_id
 from pnyx.search.relevance import RANKED
 from pnyx.serve.asking.pool import Shared
@@ -16,8 +16,6 @@ from pnyx.serve.asking.pool import Shared
 if TYPE_CHECKING:
     from pnyx.serve.asking.service import AskService
     from pnyx.write.placing import Placed
-
-__all__ = ["Standing", "Standings"]
 
 _KEPT: Final = 128
 

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from pnyx.serve.rendering import Links
     from pnyx.write.placing import Placed
 
-__all__ = [
-    "Chip",
-    "FacetView",
-    "ListView",
-    "ResultView",
-    "ResultsView",
-    "ValueView",
-    "result_views",
-    "results_view",
-]
-
 _LONGEST_TITLE: Final = 300
 _LONGEST_TOPIC: Final = 60
 _MOST_VALUES: Final = 10

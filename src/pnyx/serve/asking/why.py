@@ -11,8 +11,6 @@ from pnyx.view.text import one_line
 if TYPE_CHECKING:
     from pnyx.search.explain import Explanation
 
-__all__ = ["WhyRow", "WhyView", "why_view"]
-
 _MODELS: Final = {
     "dirichlet": "Words",
     "bm25": "Words",

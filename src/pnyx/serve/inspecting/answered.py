@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Judgement, ReportAt
 
-__all__ = ["answered_lines", "answered_measures", "cited_by_answered"]
-
 _CHECKS = {"relevance": "Is it about the question?", "stance": "Does it serve this side?"}
 
 Said = Mapping[tuple[int, str], tuple["Judgement", Mapping[str, Any]]]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.errors import PnyxError
 from pnyx.serve.application import build_app, html, not_found
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.comparing import chosen_pair, prepare
 from pnyx.serve.inspecting.opening import Current
 from pnyx.serve.inspecting.pages import Page, all_pages, resolve
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from pnyx.serve.security import Guard
-
-__all__ = ["site_of", "view_app"]
 
 
 def site_of(paths: Sequence[str], pages: Sequence[Page], *, served: bool = False) -> Site:

@@ -10,8 +10,6 @@ from typing import Any, Final
 
 from pnyx.serve.inspecting.records import Listed
 
-__all__ = ["ON_A_PAGE", "Asked", "NotThereError", "paged", "pages_of"]
-
 ON_A_PAGE: Final = 100
 """Items on a page of a list."""
 

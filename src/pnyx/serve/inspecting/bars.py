@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from pnyx.serve.inspecting.records import Value
 
-__all__ = ["Scale", "scale_of"]
-
 WIDE: Final = 104
 HIGH: Final = 14
 _PAD: Final = 5.0

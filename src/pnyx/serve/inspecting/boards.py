@@ -9,8 +9,6 @@ from typing import Any
 from pnyx.serve.inspecting.asking import ON_A_PAGE, Asked, NotThereError, paged
 from pnyx.serve.inspecting.records import Board, BoardRow, Difference, Source, Value
 
-__all__ = ["Boards"]
-
 _VALUE = (
     "SELECT s.name, coalesce(r.name, ''), coalesce(t.name, ''), v.measure, v.value, v.low, v.high, "
     "v.scored, v.asked FROM value v JOIN source s ON s.id = v.source "

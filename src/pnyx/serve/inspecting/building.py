@@ -16,8 +16,6 @@ from pnyx.errors import InputError
 from pnyx.serve.inspecting.given import Found
 from pnyx.serve.rendering import slug
 
-__all__ = ["FACETS", "SEARCHED", "SENTENCES_A_REPORT", "Builder"]
-
 FACETS: Final = ("value", "task", "judge", "dimension", "topic", "run")
 """Facets of judgements, as they are shown."""
 

@@ -15,14 +15,6 @@ from pnyx.view.plots import reliability_plot, thresholds_plot
 from pnyx.view.tables import Column, Table
 from pnyx.view.trials import figure, rater_table, rater_title
 
-__all__ = [
-    "agreement_sections",
-    "calibration_sections",
-    "measured_table",
-    "reliability_figure",
-    "thresholds_section",
-]
-
 Row = Mapping[str, Any]
 _MEASURES: Final = {
     "ece": "expected calibration error (ECE): mean distance of probability and share of yes",

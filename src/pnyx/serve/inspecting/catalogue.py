@@ -18,7 +18,7 @@ from pnyx.judge.reports.reading import judged_report_at
 from pnyx.judge.reports.records import JudgedReport, report_of_row
 from pnyx.records import Response
 from pnyx.restricted import hides_text, textless
-from pnyx.serve.inspecting.asking import ON_A_PAGE, NotThereError, paged, pages_of
+from pnyx.serve.inspecting.asking import ON_A_PAGE, NotThereError, paged
 from pnyx.serve.inspecting.boards import Boards
 from pnyx.serve.inspecting.building import FACETS
 from pnyx.serve.inspecting.records import (
@@ -35,8 +35,6 @@ from pnyx.serve.inspecting.records import (
     Value,
 )
 from pnyx.serve.rendering import slug
-
-__all__ = ["ON_A_PAGE", "Catalogue", "NotThereError", "judgement_of", "paged", "pages_of"]
 
 _JUDGEMENT: Final = (
     "SELECT j.id, s.name, j.n, j.item, j.task, j.dimension, j.value, j.verdict, j.probability, "

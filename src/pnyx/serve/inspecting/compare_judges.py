@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import InputError
-from pnyx.serve.inspecting.catalogue import ON_A_PAGE, NotThereError
+from pnyx.serve.inspecting.asking import ON_A_PAGE, NotThereError
 from pnyx.serve.inspecting.pages import Shown
 from pnyx.serve.inspecting.wording import VerdictView, of_value
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pnyx.measure.core.base import Measured
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Source
-
-__all__ = ["Both", "ComparedJudges", "Said", "compare_judges", "judges_pages", "show_judges"]
 
 _VALUES: Final = 12
 """Different values up to which a table of both judges' values is shown."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.reports.records import JudgedReport
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.findings import NuggetLine
 from pnyx.serve.inspecting.pages import Shown
 from pnyx.serve.inspecting.report import (
@@ -21,15 +21,6 @@ from pnyx.serve.inspecting.wording import legend, measure_label
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Source, Value
-
-__all__ = [
-    "Difference",
-    "differences",
-    "nuggets_of_both",
-    "runs_sources",
-    "show_runs",
-    "show_topic",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from itertools import combinations, islice
 from typing import TYPE_CHECKING, Final
 
 from pnyx.errors import shorten
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.compare_judges import compare_judges, judges_pages, show_judges
 from pnyx.serve.inspecting.compare_runs import show_runs, show_topic
 from pnyx.serve.inspecting.pages import Page, Shown
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Source
     from pnyx.serve.rendering import Links
-
-__all__ = [
-    "MOST_PAIRS",
-    "PAGES",
-    "chosen_pair",
-    "pairs_of_judges",
-    "pairs_of_runs",
-    "prepare",
-    "show_compare",
-]
 
 MOST_PAIRS: Final = 100
 """Pairs of runs, and of judges, that are listed and exported; a server shows any pair."""

@@ -8,8 +8,6 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
-__all__ = ["definitions_of"]
-
 
 def definitions_of(measures: Iterable[str]) -> dict[str, str]:
     """Return measure -> its definition, for those that have one here."""

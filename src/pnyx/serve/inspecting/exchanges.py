@@ -15,8 +15,6 @@ from pnyx.judge.store.store import Store
 from pnyx.restricted import hides_text
 from pnyx.serve.inspecting.records import Source
 
-__all__ = ["Behind", "Block", "blocks_of", "exchanges_of"]
-
 _OPENING: Final = re.compile(r"<<<([a-z ]{1,40}) (\w{1,64})")
 
 

@@ -19,13 +19,12 @@ from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, escaped
 from pnyx.files import atomic_folder, read_json
 from pnyx.restricted import hides_text
-from pnyx.serve.inspecting.catalogue import ON_A_PAGE, Catalogue, NotThereError
+from pnyx.serve.inspecting.asking import ON_A_PAGE, NotThereError
+from pnyx.serve.inspecting.catalogue import Catalogue
 from pnyx.serve.inspecting.figures import file_name
 from pnyx.serve.inspecting.pages import Address, Kept, Page, addresses, all_pages
 from pnyx.serve.inspecting.records import Source
 from pnyx.serve.rendering import STATIC, Links, Site, render, static_file
-
-__all__ = ["Exported", "Published", "check_export", "export_pages"]
 
 _FORMAT: Final = "pnyx-export"
 _MARK: Final = "export.json"

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.serve.inspecting import perspective_pages, quality_pages, table_pages, trust_pages
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.pages import Page, Shown
 
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.rendering import Links
-
-__all__ = ["PAGES", "show"]
 
 _FIGURES: Final = (*quality_pages.PAGES, *perspective_pages.PAGES, *trust_pages.PAGES)
 _TOLD: Final = {

@@ -10,8 +10,6 @@ from pnyx.serve.rendering import slug
 from pnyx.view.svg import inline
 from pnyx.view.tables import Table
 
-__all__ = ["Figure", "Section", "file_name", "files_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Figure:

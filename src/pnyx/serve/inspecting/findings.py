@@ -13,16 +13,6 @@ from pnyx.view.model import State, StateWording
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.records import Judgement
 
-__all__ = [
-    "CitationLine",
-    "CitedView",
-    "FindingView",
-    "MeasureLine",
-    "NuggetAsked",
-    "NuggetLine",
-    "SentenceLine",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class CitationLine:

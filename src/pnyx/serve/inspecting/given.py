@@ -15,8 +15,6 @@ from pnyx.files import MAX_LINE_BYTES, open_binary, read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
 from pnyx.judge.reports.reading import REPORTS
 
-__all__ = ["Found", "Given", "state_of", "what_is_given"]
-
 MEASURES: Final = "measures.json"
 RESPONSES: Final = "responses.jsonl"
 SUMMARY: Final = "summary.json"

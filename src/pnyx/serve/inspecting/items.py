@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.serve.inspecting.records import Source
 
-__all__ = ["item_texts"]
-
 _LARGEST: Final = 128 * 1024 * 1024
 """Bytes of an items file that is still read to be shown."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.judge.tasks import TASKS
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.exchanges import blocks_of, exchanges_of
 from pnyx.serve.inspecting.items import item_texts
 from pnyx.serve.inspecting.pages import Page, Shown
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Judgement, ReportAt, Source
     from pnyx.serve.rendering import Links
-
-__all__ = ["PAGES", "show_judgement"]
 
 _LONG: Final = 3000
 """Characters of a message or reply that are shown at once; longer ones are folded."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pnyx.serve.inspecting.asking import NotThereError, pages_of
 from pnyx.serve.inspecting.bars import scale_of
-from pnyx.serve.inspecting.catalogue import NotThereError, pages_of
 from pnyx.serve.inspecting.definitions import definitions_of
 from pnyx.serve.inspecting.pages import Address, Page, Shown
 from pnyx.serve.inspecting.records import Board, Source
@@ -15,8 +15,6 @@ from pnyx.serve.rendering import slug
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.rendering import Links
-
-__all__ = ["PAGES"]
 
 _FIRST_RUNS = 10
 """Of each leaderboard where there are several."""

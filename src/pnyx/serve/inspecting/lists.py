@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pnyx.serve.inspecting.asking import NotThereError, pages_of
 from pnyx.serve.inspecting.building import FACETS
-from pnyx.serve.inspecting.catalogue import NotThereError, pages_of
 from pnyx.serve.inspecting.pages import Address, Page, Shown
 from pnyx.serve.inspecting.records import Facet, Filter, Source
 
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.rendering import Links
-
-__all__ = ["PAGES"]
 
 ALL = "all"
 """Stands for all sources."""

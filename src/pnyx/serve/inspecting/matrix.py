@@ -14,8 +14,6 @@ from pnyx.records import Perspective
 from pnyx.view.tables import Column
 from pnyx.view.tables import Table as Shown
 
-__all__ = ["Cell", "Matrix", "Row", "matrix_of", "matrix_table"]
-
 State: TypeAlias = Literal["yes", "no", "unscored"]
 _DEPTHS: Final = (5, 10, 20)
 _MEASURES: Final = ("MRecall", "Precision")

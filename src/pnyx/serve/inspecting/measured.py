@@ -13,13 +13,6 @@ from pnyx.judge.reports.records import JudgedReport
 from pnyx.serve.inspecting.building import Builder
 from pnyx.serve.inspecting.given import Found
 
-__all__ = [
-    "ReportMeasures",
-    "read_board",
-    "read_measures",
-    "read_own_measures",
-]
-
 
 def read_own_measures(builder: Builder, source: int, found: Found) -> None:
     """Read the measures.json of a results folder."""

@@ -24,8 +24,6 @@ from pnyx.serve.inspecting.catalogue import Catalogue
 from pnyx.serve.inspecting.given import state_of, what_is_given
 from pnyx.serve.inspecting.reading import read_source
 
-__all__ = ["Current", "cache_folder", "open_catalogue"]
-
 _LAYOUT: Final = 2
 """Counts up when the tables or what is read into them change."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.rendering import Links
 
-__all__ = ["PAGES"]
-
 
 def _overview(catalogue: Catalogue, _links: Links, _parts: Address, _number: int) -> Shown:
     sources = catalogue.sources()

@@ -10,23 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Source
     from pnyx.serve.rendering import Links
-
-__all__ = [
-    "Address",
-    "Kept",
-    "Page",
-    "Shown",
-    "addresses",
-    "all_pages",
-    "pages_of_source",
-    "resolve",
-]
 
 Address: TypeAlias = tuple[str, ...]
 

@@ -17,7 +17,7 @@ from pnyx.measure.perspectives.verdicts import Verdicts, verdicts_of_answers
 from pnyx.measure.runs.rankings import Rankings, rankings_of
 from pnyx.records import Perspective
 from pnyx.restricted import hides_text
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.figures import Figure, Section, files_of
 from pnyx.serve.inspecting.matrix import Matrix, matrix_of, matrix_table
 from pnyx.serve.inspecting.pages import Kept, Page, Shown
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Judgement, Source
     from pnyx.serve.rendering import Links
-
-__all__ = ["PAGES", "addresses", "matrix_at", "perspective_sources", "show"]
 
 _DRAWN: Final = 40
 """Topics that the picture shows; the table has all."""

@@ -17,8 +17,6 @@ from pnyx.serve.inspecting.figures import Figure
 from pnyx.view.profile import profile_order, profile_plot
 from pnyx.view.tables import Column, Table
 
-__all__ = ["Group", "Rated", "profile_figure", "profile_of", "scale_found"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rated:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from pnyx.judge.dimensions import scale_of
 from pnyx.records import SIDES
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.figures import Section, files_of
 from pnyx.serve.inspecting.pages import Page, Shown
 from pnyx.serve.inspecting.profiles import Group, Rated, profile_figure, profile_of
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Source
     from pnyx.serve.rendering import Links
-
-__all__ = ["PAGES", "addresses", "bounds_of", "group_of", "rated_sources", "ratings_of", "show"]
 
 _CHIPS: Final = 60
 _RATED: Final = (

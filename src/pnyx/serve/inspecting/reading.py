@@ -25,8 +25,6 @@ from pnyx.serve.inspecting.measured import (
     read_own_measures,
 )
 
-__all__ = ["KINDS", "READERS", "read_source", "verdict_of"]
-
 Reader = Callable[[Builder, int, Found], None]
 
 _STATES: Final = ("unscored", "penalty", "reward", "neutral")

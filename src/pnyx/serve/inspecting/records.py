@@ -6,23 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-__all__ = [
-    "Board",
-    "BoardRow",
-    "Difference",
-    "Facet",
-    "Filter",
-    "Judgement",
-    "Linked",
-    "Listed",
-    "ReportAt",
-    "Run",
-    "SentenceAt",
-    "Source",
-    "Topic",
-    "Value",
-]
-
 T = TypeVar("T")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.judge.reports.records import JudgedNugget, JudgedReport, JudgedSentence
 from pnyx.serve.inspecting.answered import answered_lines, answered_measures
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.findings import CitationLine, MeasureLine, NuggetLine, SentenceLine
 from pnyx.serve.inspecting.pages import Page, Shown
 from pnyx.serve.inspecting.sentence import show_sentence
@@ -24,14 +24,6 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import ReportAt
     from pnyx.serve.rendering import Links
-
-__all__ = [
-    "PAGES",
-    "measures_of",
-    "nugget_lines",
-    "sentence_lines",
-    "show_report",
-]
 
 
 def show_report(catalogue: Catalogue, _links: Links, parts: tuple[str, ...], _: int = 1) -> Shown:

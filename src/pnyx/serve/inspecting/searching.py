@@ -12,8 +12,6 @@ from pnyx.serve.inspecting.records import Judgement, Listed, ReportAt
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
 
-__all__ = ["Hit", "search"]
-
 _WORD: Final = re.compile(r"\w+")
 _MOST_WORDS: Final = 12
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Judgement, Linked, ReportAt
 
-__all__ = ["show_sentence"]
-
 _WORDS = {"relevant": ("relevant", "not relevant"), "attests": ("supported", "not supported")}
 
 

@@ -10,8 +10,6 @@ from pnyx.serve.inspecting.figures import Figure, Section
 from pnyx.view.tables import Column, Table
 from pnyx.view.trials import curve_plot, figure, trial_lines, trial_tables
 
-__all__ = ["Change", "Example", "examples_of", "trial_section", "trials_table"]
-
 Row = Mapping[str, Any]
 _EXAMPLES: Final = 5
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pnyx.serve.inspecting.catalogue import NotThereError
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.pages import Kept, Page, Shown
 from pnyx.serve.inspecting.records import Filter
 from pnyx.serve.rendering import slug
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Judgement, Source
     from pnyx.serve.rendering import Links
-
-__all__ = ["PAGES", "show"]
 
 _Make: TypeAlias = "Callable[[Catalogue, Source], Iterator[str]]"
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Judgement
 
-__all__ = ["Asked", "Passage", "asked_in", "asked_of_report", "marked", "passage_of", "passages_of"]
-
 _JUDGED = ("document", "text", "passage", "report", "argument", "sentence", "earlier")
 _FIELDS = (
     "question query topic text document a b statement claim perspective argument argument_2 "

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pnyx.serve.inspecting.asking import ON_A_PAGE, paged, pages_of
 from pnyx.serve.inspecting.bars import scale_of
-from pnyx.serve.inspecting.catalogue import ON_A_PAGE, paged, pages_of
 from pnyx.serve.inspecting.definitions import definitions_of
 from pnyx.serve.inspecting.pages import Address, Page, Shown
 from pnyx.serve.inspecting.records import Listed, ReportAt, Value
@@ -15,8 +15,6 @@ from pnyx.serve.inspecting.records import Listed, ReportAt, Value
 if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.rendering import Links
-
-__all__ = ["PAGES"]
 
 
 def _listed(items: Sequence[object], number: int) -> Listed[object]:

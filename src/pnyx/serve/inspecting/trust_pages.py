@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pnyx.errors import InputError, escaped
 from pnyx.files import read_json, read_jsonl
 from pnyx.restricted import hides_text
+from pnyx.serve.inspecting.asking import NotThereError
 from pnyx.serve.inspecting.calibrations import (
     agreement_sections,
     calibration_sections,
     thresholds_section,
 )
-from pnyx.serve.inspecting.catalogue import NotThereError
 from pnyx.serve.inspecting.figures import Figure, Section, file_name, files_of
 from pnyx.serve.inspecting.pages import Address, Page, Shown
 from pnyx.serve.inspecting.stress import examples_of, trial_section, trials_table
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pnyx.serve.inspecting.catalogue import Catalogue
     from pnyx.serve.inspecting.records import Source
     from pnyx.serve.rendering import Links
-
-__all__ = ["PAGES", "found_of", "show_calibration", "show_card", "show_stress"]
 
 Row = Mapping[str, Any]
 _MALFORMED: Final = (InputError, KeyError, TypeError, ValueError, AttributeError, IndexError)

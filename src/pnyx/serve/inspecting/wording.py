@@ -9,21 +9,6 @@ from typing import Any, Final
 from pnyx.judge.reports.records import Finding, JudgedCitation, Outcome, Step
 from pnyx.view.model import STATES, State, StateWording, probability, said_of, state_of
 
-__all__ = [
-    "MEASURES",
-    "NODES",
-    "OUTCOMES",
-    "StepView",
-    "VerdictView",
-    "legend",
-    "measure_label",
-    "node_words",
-    "of_finding",
-    "of_value",
-    "sentence_state",
-    "step_view",
-]
-
 NODES: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "relevant": (
         "Is the cited document relevant?",

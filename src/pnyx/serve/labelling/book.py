@@ -11,8 +11,6 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.serve.labelling.forms import Marks
 
-__all__ = ["Act", "Book", "Does", "Done", "State", "disputed", "label_rows"]
-
 Does = Literal["answer", "skip", "draft", "undo"]
 _DOES: Final = get_args(Does)
 

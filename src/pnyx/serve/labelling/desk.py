@@ -22,8 +22,6 @@ from pnyx.serve.labelling.forms import Form, form_of
 from pnyx.serve.labelling.journal import Journal
 from pnyx.serve.labelling.sharing import is_turned, order_of, shared_out
 
-__all__ = ["SHOWS", "Desk", "Progress", "Share", "Show", "StaleError"]
-
 Show = Literal["open", "answered", "unsure", "skipped", "commented", "differs"]
 SHOWS: Final[Mapping[str, str]] = {
     "open": "Open",

@@ -17,8 +17,6 @@ from pnyx.judge.dimensions import Scale, dimensions_of, scale_of
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.tasks import TASKS, Task
 
-__all__ = ["MOST_PLACES", "Block", "Choice", "Field", "Form", "Marks", "check_places", "form_of"]
-
 Marks: TypeAlias = tuple[int | None, ...]
 """For each field of a form the number of its choice, from 0; None where none is made."""
 

@@ -20,8 +20,6 @@ from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_js
 from pnyx.search.lexical.manifest import locked
 from pnyx.serve.labelling.book import Act
 
-__all__ = ["Journal", "journal_of"]
-
 _MANIFEST, _ACTS = "manifest.json", "acts.jsonl"
 _KIND: Final = "pnyx-labels-journal"
 _KEY: Final = "secret"

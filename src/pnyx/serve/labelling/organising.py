@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pnyx.measure.answers.raters import Compared
     from pnyx.serve.labelling.pages import Pages
 
-__all__ = ["Agreement", "Organising", "agreement_of"]
-
 _MEASURES: Final = {
     "exact": "Same answer",
     "kappa": "Cohen's kappa",

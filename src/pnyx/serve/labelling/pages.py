@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from pnyx.serve.security import Guard
 
-__all__ = ["Pages", "build_labelling"]
-
 _A_PAGE: Final = 100
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["NAME_COOKIE", "People"]
-
 NAME_COOKIE: Final = "pnyx_annotator"
 _YEAR_SECONDS: Final = 365 * 24 * 3600
 

@@ -16,20 +16,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = [
-    "PART",
-    "SKIPS",
-    "as_json",
-    "blocking",
-    "draft_of",
-    "item_address",
-    "moved",
-    "see",
-    "show_of",
-    "version_of",
-    "whole",
-]
-
 PART: Final = "x-pnyx-part"
 """A request that brings this header gets the work alone, without the frame of the page."""
 

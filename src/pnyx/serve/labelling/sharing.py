@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from pnyx.corpora.benchmarks.items import ADJUDICATED
 from pnyx.errors import OptionError, shorten
 
-__all__ = ["ORGANISER", "check_name", "is_turned", "order_of", "shared_out", "token_of"]
-
 ORGANISER = "organiser"
 _LONGEST = 60
 _TOKEN_DIGITS = 24

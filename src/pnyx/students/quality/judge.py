@@ -16,8 +16,6 @@ from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.questions import JudgeQuestion, Rating, blank
 from pnyx.students.quality.model import OverallQuality, OverallScore, load_overall_quality
 
-__all__ = ["OVERALL", "QualityJudge", "overall_only"]
-
 OVERALL = "overall"
 """The dimension that it rates."""
 

@@ -19,15 +19,6 @@ from pnyx.students.quality.packaged import arrays_of, packaged_files
 from pnyx.students.quality.surface import MAX_DEVIATION, QualityModel, head_score
 from pnyx.students.quality.text_features import Features, extract
 
-__all__ = [
-    "Mix",
-    "OverallQuality",
-    "OverallScore",
-    "StatesHead",
-    "load_overall_quality",
-    "read_overall_quality",
-]
-
 ENCODER = "minilm-int8"
 _WHAT = "judge of quality"
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from pnyx.errors import PnyxError
 
-__all__ = ["arrays_of", "packaged_files"]
-
 
 def packaged_files(name: str, what: str) -> tuple[dict[str, Any], bytes]:
     """Return the manifest and the arrays' file of a packaged model; PnyxError without them."""

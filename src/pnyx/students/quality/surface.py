@@ -18,8 +18,6 @@ from pnyx.errors import PnyxError
 from pnyx.students.quality.packaged import arrays_of, packaged_files
 from pnyx.students.quality.text_features import HASH_BITS, SURFACE, VERSION, Features, extract
 
-__all__ = ["Head", "QualityModel", "TextQuality", "head_score", "predictions", "read_model"]
-
 MAX_DEVIATION = 6.0
 _WHAT = "quality model"
 

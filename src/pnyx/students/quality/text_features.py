@@ -15,8 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HASH_BITS", "SURFACE", "VERSION", "Features", "extract"]
-
 VERSION = 1
 HASH_BITS = 16
 

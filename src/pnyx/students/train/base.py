@@ -11,8 +11,6 @@ from typing import Any, ClassVar, TypeAlias
 from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
 
-__all__ = ["Course", "Example", "Report", "Trained", "Trainer", "need_torch", "quiet"]
-
 Report: TypeAlias = Callable[[int, int, str], None]
 """Told of progress: steps done, of how many, and a word on how it goes."""
 

@@ -23,17 +23,6 @@ from pnyx.files import parse_json_object, read_lines
 from pnyx.native import load_onnxruntime
 from pnyx.students.network import read_tokenizer
 
-__all__ = [
-    "PACKAGED",
-    "Bert",
-    "Shape",
-    "check_base",
-    "export_int8",
-    "load_bert",
-    "optimizer_of",
-    "tokenizer_of",
-]
-
 PACKAGED = "minilm-int8"
 """Name of the packaged encoder as a start: its weights are int8 with a scale for each column."""
 

@@ -29,8 +29,6 @@ from pnyx.students.train.base import Report
 if TYPE_CHECKING:
     from pnyx.students.train.lora import LoraTrainer
 
-__all__ = ["Lesson", "collate", "fit_adapter", "own_randomness"]
-
 _IGNORED = -100
 _SECONDS = 60
 """A checkpoint is also written when so long has passed since the last: steps may take minutes."""

@@ -16,8 +16,6 @@ from pnyx.students.train.base import Course, Report, Trained, Trainer
 from pnyx.students.train.late import LateTrainer
 from pnyx.students.train.regression import LexicalTrainer
 
-__all__ = ["CombinedTrainer"]
-
 _BLOCK = 256
 
 

@@ -15,8 +15,6 @@ from pnyx.students.late import MAX_TOKENS
 from pnyx.students.network import TOKENIZER
 from pnyx.students.train.base import Course, Example, Trained, Trainer, need_torch
 
-__all__ = ["LateTrainer"]
-
 
 @dataclass(frozen=True, slots=True)
 class LateTrainer(Trainer):

@@ -17,8 +17,6 @@ from pnyx.students.train.loop import Loop
 if TYPE_CHECKING:
     from pnyx.students.train.late import LateTrainer
 
-__all__ = ["LateNet", "train_net"]
-
 _START = (1.0, 3.0, 1.0, 3.0, 2.0, 1.0, 1.0)
 """Weights of `FEATURES` at the start: about those of a regression on frozen vectors."""
 _INTERCEPT = -5.5

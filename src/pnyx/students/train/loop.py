@@ -16,8 +16,6 @@ from typing import Any
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.students.train.base import Report
 
-__all__ = ["Loop", "rate_share"]
-
 _CHECKPOINT = "checkpoint.safetensors"
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _LONGEST = 1.0

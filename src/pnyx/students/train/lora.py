@@ -28,8 +28,6 @@ from pnyx.students.train.base import Course, Example, Trained, Trainer
 if TYPE_CHECKING:
     from pnyx.students.train.causal import Lesson
 
-__all__ = ["LoraTrainer"]
-
 _LEAST_TARGET = 32
 """Tokens that a verdict and its confidence take, and a word of reason."""
 

@@ -28,15 +28,6 @@ from pnyx.students.linear import WEIGHTS, Floats
 from pnyx.students.logistic import FEATURES, FEATURES_VERSION, similarity_features
 from pnyx.students.train.base import Course, Example, Report, Trained, Trainer
 
-__all__ = [
-    "LexicalTrainer",
-    "LogisticTrainer",
-    "Regression",
-    "fit_regression",
-    "fit_regressions",
-    "learn_lexicon",
-]
-
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse strengths of the penalty to choose from."""
 

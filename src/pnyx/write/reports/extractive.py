@@ -23,8 +23,6 @@ from pnyx.write.quotable import MAX_SENTENCES, is_quotable, leans
 from pnyx.write.reports.gathering import Gathered
 from pnyx.write.reports.limits import Limits
 
-__all__ = ["ExtractiveReporter"]
-
 Floats = npt.NDArray[np.float32]
 
 

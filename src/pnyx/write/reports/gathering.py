@@ -20,8 +20,6 @@ from pnyx.search.relevance import RANKED, RankedRelevance, content_words
 from pnyx.write.qualities import MIDDLING, quality_of
 from pnyx.write.reports.plan import WritingPlan
 
-__all__ = ["Gathered", "Query", "gather", "queries_of"]
-
 _MOST_QUERIES = 24
 """Searches for one request: a background may be a page long."""
 

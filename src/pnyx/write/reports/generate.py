@@ -13,8 +13,9 @@ from pnyx.corpora import ReportRequest
 from pnyx.corpora.text.citations import without_marks
 from pnyx.corpora.text.segment import split_sentences
 from pnyx.errors import shorten
-from pnyx.judge.llm.prompting import block, load_prompt
+from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured, schema_of
+from pnyx.judge.llm.templates import block
 from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.types import ChatRequest
 from pnyx.records import Citation, Document, Sentence
@@ -26,8 +27,6 @@ from pnyx.write.reports.limits import Limits
 
 if TYPE_CHECKING:
     import pydantic
-
-__all__ = ["LlmReporter", "sub_questions"]
 
 _NOBODY = "Nothing is known of the reader."
 _MAX_QUESTION = 500

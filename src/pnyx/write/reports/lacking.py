@@ -14,8 +14,6 @@ from pnyx.records import Sentence, judged_text
 from pnyx.write.reports.gathering import Gathered
 from pnyx.write.reports.limits import Limits
 
-__all__ = ["lacking_parts", "of_parts", "of_request"]
-
 _HELPS: Final = 0.2
 """Probability, by the packaged judge of relevance, below which a document does not help to answer a
 part. Chosen with the rest of the rule on benchmarks/reports/parts.tsv, `dev`."""

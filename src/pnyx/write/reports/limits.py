@@ -11,8 +11,6 @@ from pnyx.errors import InputError
 from pnyx.records import Sentence
 from pnyx.write.reports.plan import LIMIT
 
-__all__ = ["Limits", "limits_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Limits:

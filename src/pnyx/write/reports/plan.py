@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["LIMIT", "QUESTIONS", "WritingPlan"]
-
 LIMIT: Final = 2000
 """Characters of a report where neither request nor track nor user says: as in RAGTIME."""
 

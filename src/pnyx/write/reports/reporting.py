@@ -11,11 +11,11 @@ from typing import Protocol
 
 from pnyx.corpora import ReportRequest
 from pnyx.judge.answers import Answer, Unscored, is_quoted
-from pnyx.judge.base import Judge, run_blocking
+from pnyx.judge.base import Judge
 from pnyx.judge.store.completions import StoredModel
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import precisions
-from pnyx.models.http.flow import run_all
+from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.records import Document, Evidence, Response
 from pnyx.search.pipeline import Searcher
 from pnyx.write.case import Draft, with_scores
@@ -25,8 +25,6 @@ from pnyx.write.reports.generate import sub_questions
 from pnyx.write.reports.lacking import lacking_parts, of_parts, of_request
 from pnyx.write.reports.limits import Limits
 from pnyx.write.reports.plan import WritingPlan
-
-__all__ = ["Report", "Reporter", "report", "report_many"]
 
 
 class Reporter(Protocol):

@@ -13,8 +13,6 @@ from pnyx.corpora.tracks.rules import run_id_problems
 from pnyx.errors import InputError, shorten
 from pnyx.records import CitationStyle, Response
 
-__all__ = ["Form", "form_of"]
-
 _STYLES: Final[dict[str, CitationStyle]] = {
     "rag24": "indices",
     "neuclir": "ids",
