@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,37 +45,16 @@ BERT_SIZES = {
     "intermediate_size": 96,
     "max_position_embeddings": 512,
 }
-_BERT_NAMES = {
-    "words": "embeddings.word_embeddings",
-    "places": "embeddings.position_embeddings",
-    "types": "embeddings.token_type_embeddings",
-    "norm": "embeddings.LayerNorm",
-    "query": "attention.self.query",
-    "key": "attention.self.key",
-    "value": "attention.self.value",
-    "attended": "attention.output.dense",
-    "attended_norm": "attention.output.LayerNorm",
-    "up": "intermediate.dense",
-    "down": "output.dense",
-    "down_norm": "output.LayerNorm",
-}
 
 
 def write_bert(folder: Path) -> str:
     """Write a BERT of two narrow layers, randomly made, with the packaged tokenizer."""
     import torch
-    from safetensors.torch import save_file
+    from transformers import BertConfig, BertModel
 
-    from pnyx.students.train.bert import PACKAGED, Bert, Shape, tokenizer_of
+    from pnyx.students.late_net import PACKAGED, tokenizer_of
 
     torch.manual_seed(3)
-    state = {}
-    for name, tensor in Bert(Shape(**BERT_SIZES)).state_dict().items():
-        *place, part, kind = name.split(".")
-        layer = f"encoder.layer.{place[1]}." if place else ""
-        state[f"{layer}{_BERT_NAMES[part]}.{kind}"] = tensor
-    save_file(state, folder / "model.safetensors")
-    config = {"model_type": "bert", "hidden_act": "gelu", **BERT_SIZES}
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    BertModel(BertConfig(**BERT_SIZES)).save_pretrained(folder)
     (folder / "tokenizer.json").write_bytes(tokenizer_of(PACKAGED))
     return str(folder)

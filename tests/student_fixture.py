@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pnyx.students.lexical import LexicalTrainer
 
 from pnyx.annotate.distillation import Distillation, distil
 from pnyx.annotate.labelled import read_labelled
@@ -16,7 +17,6 @@ from pnyx.cli import main
 from pnyx.corpora.bundled import load_example
 from pnyx.files import json_line
 from pnyx.students.judge import StudentJudge, open_student
-from pnyx.students.train.regression import LogisticTrainer
 
 
 def labelled_rows(questions: int = 4, passages: int = 4) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ def tiny_student() -> StudentJudge:
     with tempfile.TemporaryDirectory() as folder:
         path = write_rows(Path(folder) / "labelled.jsonl", labelled_rows())
         out = Path(folder) / "tiny"
-        distil(list(read_labelled(path)), LogisticTrainer(), Distillation("tiny"), out)
+        distil(list(read_labelled(path)), LexicalTrainer(), Distillation("tiny"), out)
         return open_student(out)
 
 

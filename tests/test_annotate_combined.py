@@ -23,14 +23,14 @@ from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.combined import (
     PARTS,
     CombinedScorer,
+    CombinedTrainer,
     Standard,
+    closeness,
     load,
     open_parts,
 )
 from pnyx.students.judge import open_student
-from pnyx.students.logistic import FEATURES, closeness, similarity_features
-from pnyx.students.train.combined import CombinedTrainer
-from pnyx.students.train.late import LateTrainer
+from pnyx.students.late import LateTrainer
 from student_fixture import labelled_rows, write_rows
 
 PLAN = Distillation("three", held_out=0.5)
@@ -80,7 +80,7 @@ def test_a_pair_of_which_one_part_says_nothing_has_no_score():
     assert scorer.score(numbered(4)) == [0.5, "too long", "no words", "too long"]
 
 
-def test_closeness_is_one_of_the_logistic_students_features():
+def test_closeness_is_the_cosine_of_the_mean_of_sentences_whoever_else_is_asked():
     asked = [
         *examples_asked(4),
         ask_relevance("a", "Where do foxes live?", "In woods. In towns, too, as they say. " * 60),
@@ -88,9 +88,7 @@ def test_closeness_is_one_of_the_logistic_students_features():
         ask_relevance("c", "Who?", "…"),
     ]
     encoder = load_encoder()
-    whole = similarity_features(encoder, asked)[:, FEATURES.index("passage-definition")]
     found = closeness(encoder, asked)
-    assert found.tolist() == whole.tolist()
     assert found.tolist() == [float(closeness(encoder, [q])[0]) for q in asked]
     # By hand: the mean of the sentences' vectors, each as often as it has characters.
     first, second = "It is dry.", "Rivers flood the whole valley."
@@ -239,7 +237,7 @@ def test_labels_of_held_out_questions_change_nothing_but_the_curve(made, base, t
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["late-interaction: loss", "lexical: fitting", "scale: "])
 def test_interrupted_it_ends_with_the_same_student(when, made, base, tmp_path, monkeypatch):
-    monkeypatch.setattr("pnyx.students.train.loop._SECONDS", 0.0)  # a checkpoint each step
+    monkeypatch.setattr("pnyx.students.torch_trainer._SECONDS", 0.0)  # a checkpoint each step
     out, _, _ = made
 
     def stop(step, of, word):
@@ -259,7 +257,7 @@ def test_interrupted_it_ends_with_the_same_student(when, made, base, tmp_path, m
         animal_pairs(), trainer_of(base), PLAN, tmp_path / "three",
         report=lambda step, _, word: steps.append(step) if "loss" in word else None,
     )  # fmt: skip
-    assert steps[:1] == ([4] if "loss" in when else [])
+    assert steps[:1] == ([3] if "loss" in when else [])
     for path in out.iterdir():
         assert (tmp_path / "three" / path.name).read_bytes() == path.read_bytes(), path.name
 
@@ -304,7 +302,7 @@ def test_a_part_that_says_the_same_of_all_pairs_adds_nothing(base, tmp_path):
 @pytest.mark.slow
 def test_pairs_of_other_questions_are_needed(base, tmp_path):
     from pnyx.annotate.distillation import example_of
-    from pnyx.students.train.base import quiet
+    from pnyx.students.trainer import quiet
 
     work, out = tmp_path / "work", tmp_path / "out"
     work.mkdir()
@@ -327,7 +325,7 @@ def test_without_torch_the_default_says_what_to_do(capsys, tmp_path, monkeypatch
     assert stopped.value.code
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "onnx is missing: pip install 'pnyx[distil]', or train --kind logistic" in error
+    assert "onnx is missing: pip install 'pnyx[distil]', or train --kind lexical" in error
     assert [path.name for path in tmp_path.iterdir()] == ["labelled.jsonl"]
 
 

@@ -18,11 +18,16 @@ from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import ask
 from pnyx.judge.item_questions import ask_relevance
+from pnyx.students import lexical as training
 from pnyx.students.judge import open_student
-from pnyx.students.lexical import FEATURES, WORDS, Lexicon
-from pnyx.students.linear import WEIGHTS
-from pnyx.students.train import regression as training
-from pnyx.students.train.regression import LexicalTrainer, learn_lexicon
+from pnyx.students.lexical import (
+    FEATURES,
+    WEIGHTS,
+    WORDS,
+    LexicalTrainer,
+    Lexicon,
+    learn_lexicon,
+)
 
 PASSAGES = (
     "Rivers flood the valley. Farmers move their cattle.",

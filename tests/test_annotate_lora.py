@@ -24,8 +24,8 @@ from pnyx.students.judge import open_student
 from pnyx.students.lora import ADAPTER, load
 from pnyx.students.lora_base import ELSEWHERE, find_base, load_tokenizer
 from pnyx.students.lora_text import Texts, _wording, render, stated
-from pnyx.students.train.base import quiet
-from pnyx.students.train.lora import LoraTrainer, _lessons
+from pnyx.students.lora_training import LoraTrainer, _lessons
+from pnyx.students.trainer import quiet
 
 pytestmark = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("torch", "transformers", "peft")),
@@ -304,7 +304,7 @@ def test_the_loss_is_that_of_the_replies_alone(base):
     """Of a padded batch, in which lessons are of different lengths."""
     import torch
 
-    from pnyx.students.train.causal import Lesson, collate
+    from pnyx.students.lora_training import Lesson, collate
 
     texts = texts_of(base)
     examples = [example_of(p) for p in make_pairs(12)[4:]]

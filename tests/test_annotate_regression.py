@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pnyx.errors import PnyxError
-from pnyx.students.train.regression import fit_regression, fit_regressions
+from pnyx.students.regression import fit_regression, fit_regressions
 
 
 def drawn(seed: int, n: int, features: int, groups: int):

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("own_place")
 @pytest.fixture(scope="module")
 def student(tmp_path_factory) -> Path:
     """The folder of the stronger student."""
-    return distilled(tmp_path_factory.mktemp("student") / "logistic", "logistic")
+    return distilled(tmp_path_factory.mktemp("student") / "strong", "lexical")
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_a_cheap_student_is_asked_before_another(capsys, student, words, sure, m
     status, _, error = pnyx(capsys, "judge", "relevance", items, *ask, "--out", "both")
     assert status == 0, error
     assert judges_of("both/answers.jsonl") == {
-        "cheap": {"student:lexical"}, "strong": {"student:logistic"},
+        "cheap": {"student:lexical"}, "strong": {"student:strong"},
     }  # fmt: skip
     assert pnyx(capsys, "judge", "relevance", items, "--student", student, "--out", "one")[0] == 0
     alone = {row["id"]: row["probability"] for row in rows("one/answers.jsonl")}

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pnyx.students.lexical import WEIGHTS, LexicalTrainer
 
 from chat_server import ChatServer
 from pnyx.app.judge_specs import JudgeSpec
-from pnyx.students.linear import WEIGHTS
-from pnyx.students.train.regression import LogisticTrainer
 from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
 
-KIND = ("--kind", "logistic")
+KIND = ("--kind", "lexical")
 
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -30,7 +29,7 @@ def distil(capsys, *arguments: Any) -> tuple[int, str, str]:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory) -> Path:
     """A student's folder; tests that change it copy it."""
-    return distilled(tmp_path_factory.mktemp("trained") / "student", "logistic")
+    return distilled(tmp_path_factory.mktemp("trained") / "student", "lexical")
 
 
 @pytest.fixture
@@ -165,7 +164,7 @@ def test_a_folder_that_exists_is_not_touched_without_force(capsys, student):
     ],
 )
 def test_a_student_that_cannot_be_written_is_not_trained(capsys, options, said, monkeypatch):
-    monkeypatch.setattr(LogisticTrainer, "train", None)
+    monkeypatch.setattr(LexicalTrainer, "train", None)
     path = write("labelled.jsonl", labelled_rows())
     assert said in refused(distil(capsys, path, *options))
     assert sorted(p.name for p in Path().iterdir()) == ["labelled.jsonl"]
@@ -215,10 +214,10 @@ def _flip(folder: Path) -> None:
 
 def _other_weights(folder: Path) -> None:
     """Weights of another shape, with the right hash."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import load_file, save_file
 
     path = folder / WEIGHTS
-    save_file({"weights": np.ones(7)}, path)
+    save_file({**load_file(path), "weights": np.ones(7)}, path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     _manifest(lambda row: row["files"].update({path.name: digest}))(folder)
 
@@ -242,11 +241,12 @@ DAMAGE = {
     "curve": (_manifest(lambda r: r["calibration"].update(method="guess")), "guess"),
     "task": (_manifest(lambda r: r.update(task="stance")), "task: found stance, expected 'rel"),
     "kind": (_manifest(lambda r: r.update(kind="os")), "kind: found 'os', expected one of"),
-    "encoder": (_manifest(lambda r: r["settings"].update(encoder="bert")), "called bert"),
-    "features": (_manifest(lambda r: r["settings"].update(features=1)), "features: found version"),
+    "logistic": (_manifest(lambda r: r.update(kind="logistic")), "distil it as lexical"),
+    "unseen": (_manifest(lambda r: r["settings"].update(unseen="x")), "settings.unseen: found x"),
+    "features": (_manifest(lambda r: r["settings"].update(features=0)), "features: found version"),
     "name": (_manifest(lambda r: r.update(name="a\nb")), "name or files"),
     "card": (_manifest(lambda r: r.update(card=None)), "card"),
-    "weights": (_other_weights, "found shape (7,)"),
+    "weights": (_other_weights, "found shapes (7,)"),
 }
 
 

@@ -384,7 +384,7 @@ def headers(tmp_path_factory):
         made("annotate", "apply", "pairs.jsonl", "--labels", "gold.jsonl", "--out", "a.jsonl")
         made("quality", "train", "rated.jsonl", "--out", "M")
         write_rows(Path("labelled.jsonl"), labelled_rows())
-        made(*"annotate distil labelled.jsonl --kind logistic --out T".split())
+        made(*"annotate distil labelled.jsonl --kind lexical --out T".split())
     return place
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pnyx.students.network import read_tokenizer
 from safetensors.numpy import load_file, save_file
 
 import pnyx.models
@@ -32,7 +33,6 @@ from pnyx.students.judge import (
     load_scorer,
     open_student,
 )
-from pnyx.students.network import read_tokenizer
 from pnyx.students.reader import (
     MATRICES,
     Ids,

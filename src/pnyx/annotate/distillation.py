@@ -31,7 +31,7 @@ from pnyx.measure.core.base import Measured
 from pnyx.measure.core.ground_truth import Gold, Joined, Pair
 from pnyx.students.files import CARD, MANIFEST, Student, check_name, write_manifest
 from pnyx.students.judge import Score, load_scorer
-from pnyx.students.train.base import Example, Report, Trained, Trainer, quiet
+from pnyx.students.trainer import Example, Report, Trained, Trainer, quiet
 
 _FOLDS = 5
 _PARTLY = 0.75

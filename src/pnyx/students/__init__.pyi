@@ -1,17 +1,16 @@
 """The public names of this room, each with its home."""
 
+from .combined import CombinedTrainer
 from .files import Student, read_student
 from .judge import PackagedJudge, StudentJudge, load_perspective_student, open_student
-from .train.combined import CombinedTrainer
-from .train.late import LateTrainer
-from .train.lora import LoraTrainer
-from .train.regression import LexicalTrainer, LogisticTrainer
+from .late import LateTrainer
+from .lexical import LexicalTrainer
+from .lora_training import LoraTrainer
 
 __all__ = [
     "CombinedTrainer",
     "LateTrainer",
     "LexicalTrainer",
-    "LogisticTrainer",
     "LoraTrainer",
     "PackagedJudge",
     "Student",

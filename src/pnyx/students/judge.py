@@ -40,7 +40,6 @@ SCORERS: Mapping[str, str] = {
     "combined": "pnyx.students.combined",
     "late-interaction": "pnyx.students.late",
     "lexical": "pnyx.students.lexical",
-    "logistic": "pnyx.students.logistic",
     "lora": "pnyx.students.lora",
     "reader": "pnyx.students.reader",
 }
@@ -60,6 +59,8 @@ class Scorer(Protocol):
 
 def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
     """Load the weights of a student of a kind in `SCORERS`, with the settings its training left."""
+    if kind == "logistic":
+        raise InputError("kind: students of the kind logistic are gone: distil it as lexical")
     if kind not in SCORERS:
         problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(SCORERS)}"
         raise InputError(problem)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pnyx.corpora.fields import number
 from pnyx.corpora.text.folded import FoldedWords
-from pnyx.errors import InputError
+from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
 from pnyx.judge.passages import read_sentences
 from pnyx.judge.questions import Support
-from pnyx.students.linear import WEIGHTS, Floats, LinearScorer, check_version, read_arrays
+from pnyx.students.regression import STRENGTHS, fit_regressions
+from pnyx.students.scoring import Floats, LinearScorer, check_version
+from pnyx.students.trainer import Example, Report, Trained, Trainer
 
-WORDS = "words.json"
+WORDS, WEIGHTS = "words.json", "weights.safetensors"
 MAX_WORDS = 50_000
 """Words whose frequency a student knows, at most; all others count as never seen."""
 
@@ -239,7 +243,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> LinearScorer:
     """Load a lexical student."""
     check_version(settings, FEATURES_VERSION)
     words = _words(folder / WORDS)
-    weights, idf = read_arrays(folder, "weights", "idf")
+    weights, idf = _arrays(folder / WEIGHTS)
     unseen = float(number(settings.get("unseen"), "settings.unseen"))
     expected = (len(FEATURES) + 1,), (len(words),)
     if (weights.shape, idf.shape) != expected:
@@ -249,6 +253,18 @@ def load(folder: Path, settings: Mapping[str, Any]) -> LinearScorer:
         raise InputError(f"{WEIGHTS}: expected finite weights, and frequencies up to {unseen:g}")
     lexicon = Lexicon(dict(zip(words, idf.tolist(), strict=True)), unseen)
     return LinearScorer(lexicon.features, weights[:-1], float(weights[-1]))
+
+
+def _arrays(path: Path) -> tuple[Floats, Floats]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        tensors = load_file(path)
+        weights, idf = (np.asarray(tensors[name], np.float64) for name in ("weights", "idf"))
+    except (OSError, KeyError, SafetensorError) as error:
+        raise InputError(f"{WEIGHTS}: cannot be read: {shorten(str(error), 80)}") from error
+    return weights, idf
 
 
 def _words(path: Path) -> list[str]:
@@ -262,3 +278,72 @@ def _words(path: Path) -> list[str]:
     if len(words) > MAX_WORDS or any(a >= b for a, b in pairwise(words)):
         raise InputError(f"{WORDS}: expected up to {MAX_WORDS} words, in order and each once")
     return words
+
+
+# --- training
+
+_FEWEST_PASSAGES = 2
+"""Passages that a word stands in to be known: one is no frequency, and may be a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalTrainer(Trainer):
+    """Learns how rare words are, and fits the weights to the teacher's probabilities.
+
+    `strengths` are inverse strengths of the penalty, of which left-out questions choose one.
+    """
+
+    kind: ClassVar[str] = "lexical"
+    strengths: tuple[float, ...] = STRENGTHS
+
+    @property
+    def what(self) -> str:
+        """See `Trainer`."""
+        return "logistic regression over shared words"
+
+    def train(
+        self,
+        examples: Sequence[Example],
+        work: Path,  # noqa: ARG002 - seconds need no checkpoint
+        out: Path,
+        report: Report,
+        unseen: Sequence[Support] = (),  # noqa: ARG002 - for other kinds
+    ) -> Trained:
+        """See `Trainer`."""
+        from safetensors.numpy import save_file
+
+        report(0, 2, "counting words")
+        lexicon = learn_lexicon(example.question.text for example in examples)
+        x = lexicon.features([example.question for example in examples])
+        report(1, 2, "fitting")
+        spread = x.std(axis=0)
+        scale = 1 / np.where(spread > 0, spread, 1.0)  # all are penalised alike
+        targets = np.array([example.target for example in examples])
+        found = fit_regressions(x * scale, targets, [e.group for e in examples], self.strengths)
+        weights = np.append(found.weights * scale, found.intercept)
+        words = list(lexicon.weights)
+        (out / WORDS).write_text(json.dumps({"words": words}) + "\n", encoding="utf-8")
+        idf = np.array(list(lexicon.weights.values()), dtype=np.float64)
+        save_file({"weights": weights, "idf": idf}, out / WEIGHTS)
+        report(2, 2, "fitting")
+        settings = {"features": FEATURES_VERSION, "unseen": lexicon.unseen}
+        return Trained(settings, {"strength": found.strength, "words": len(words)})
+
+
+def learn_lexicon(passages: Iterable[str]) -> Lexicon:
+    """Return inverse document frequencies of the `MAX_WORDS` most frequent words of passages.
+
+    The weight of a word in d of n distinct passages is ln((n + 1) / (d + 1/2)), at least 0.
+    """
+    empty = Lexicon({}, 1.0)
+    different = dict.fromkeys(passages)
+    counts: Counter[str] = Counter()
+    for text in different:
+        counts.update({term for terms in empty.sentences(text) for term in terms})
+    kept = sorted(
+        (term for term, count in counts.items() if count >= _FEWEST_PASSAGES),
+        key=lambda term: (-counts[term], term),
+    )[:MAX_WORDS]
+    whole = len(different) + 1
+    weights = {term: max(0.0, math.log(whole / (counts[term] + 0.5))) for term in sorted(kept)}
+    return Lexicon(weights, math.log(whole / 0.5))

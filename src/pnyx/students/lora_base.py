@@ -132,7 +132,7 @@ def load_tokenizer(base: Base) -> Any:
     """Return the base's tokenizer (transformers), or raise PnyxError."""
     from transformers import AutoTokenizer
 
-    with _loading(base):
+    with loading(base.name, gguf=bool(base.gguf)):
         return AutoTokenizer.from_pretrained(**base.sources())
 
 
@@ -146,7 +146,7 @@ def load_model(base: Base, *, four_bit: bool) -> Any:
     options: dict[str, Any] = {"dtype": torch.bfloat16 if half else torch.float32}
     if four_bit:
         options |= _four_bit(options["dtype"])
-    with _loading(base):
+    with loading(base.name, gguf=bool(base.gguf)):
         model = AutoModelForCausalLM.from_pretrained(
             **base.sources(), **options, **({} if base.gguf else {"use_safetensors": True})
         )
@@ -210,8 +210,8 @@ def adapter_weights(model: Any) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _loading(base: Base) -> Iterator[None]:
-    """Keep transformers' bars and notes off the terminal; make its errors one line."""
+def without_notes() -> Iterator[None]:
+    """Keep transformers' bars and notes off the terminal."""
     from transformers.utils import logging as notes
 
     level, bars = notes.get_verbosity(), notes.is_progress_bar_enabled()
@@ -220,18 +220,25 @@ def _loading(base: Base) -> Iterator[None]:
     hub = logging.getLogger("huggingface_hub")  # tells of each retry
     hub_level = hub.level
     hub.setLevel(logging.ERROR)
-    # Reading GGUF shows one more bar, which has no switch.
-    silence = contextlib.redirect_stderr(io.StringIO()) if base.gguf else contextlib.nullcontext()
     try:
-        with silence:
-            yield
-    except PnyxError:
-        raise
-    except Exception as error:  # the libraries raise anything on a damaged or foreign file
-        message = " ".join(str(error).split()) or type(error).__name__
-        raise PnyxError(f"base {shorten(base.name, 80)} cannot be loaded: {message}") from error
+        yield
     finally:
         hub.setLevel(hub_level)
         notes.set_verbosity(level)
         if bars:
             notes.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def loading(name: str, *, gguf: bool = False) -> Iterator[None]:
+    """Load without notes; make the libraries' errors one line."""
+    # Reading GGUF shows one more bar, which has no switch.
+    silence = contextlib.redirect_stderr(io.StringIO()) if gguf else contextlib.nullcontext()
+    try:
+        with without_notes(), silence:
+            yield
+    except PnyxError:
+        raise
+    except Exception as error:  # the libraries raise anything on a damaged or foreign file
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"base {shorten(name, 80)} cannot be loaded: {message}") from error

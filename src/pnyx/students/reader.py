@@ -18,7 +18,7 @@ from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.models.http.flow import wanted
 from pnyx.students.combined import CombinedScorer, read_parts
-from pnyx.students.network import encodable, in_threads, open_network
+from pnyx.students.scoring import encodable, in_threads, open_network
 
 READER, CLOSENESS = "reader", "closeness"
 MOST_PASSAGE, MOST_STATEMENT = 256, 48

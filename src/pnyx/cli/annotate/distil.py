@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pnyx.annotate.labelled import LabelledPair
     from pnyx.runs.pairs import PairSource
     from pnyx.runs.results import Applied
-    from pnyx.students.train.base import Trainer
+    from pnyx.students.trainer import Trainer
 
 _TRAINED = (
     "--kind combined, late-interaction or lora",
@@ -44,10 +44,10 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
     """What is trained, and how."""
 
     out: str = file_opt(..., "Folder of the student to write.", metavar="STUDENT")
-    kind: Literal["combined", "late-interaction", "logistic", "lexical", "lora"] = opt(
+    kind: Literal["combined", "late-interaction", "lexical", "lora"] = opt(
         "combined",
         "late-interaction: an encoder trained on the CPU; combined: with two quick models beside "
-        "it; logistic, lexical: these alone, in seconds; lora: a language model with low-rank "
+        "it; lexical: shared words alone, in seconds; lora: a language model with low-rank "
         "adapters.",
     )
     name: str | None = opt(None, "Name of the student.", metavar="NAME", shown="the folder's")
@@ -84,12 +84,8 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
         """Return the trainer of the kind that is asked for, with the settings that were given."""
         import pnyx
 
-        if self.kind in ("logistic", "lexical"):
-            return (
-                pnyx.students.LogisticTrainer()
-                if self.kind == "logistic"
-                else pnyx.students.LexicalTrainer()
-            )
+        if self.kind == "lexical":
+            return pnyx.students.LexicalTrainer()
         names = ("base", "epochs", "batch", "learning_rate")
         given = {name: getattr(self, name) for name in names if self.given(name)}
         given["seed"] = self.seed
@@ -112,7 +108,7 @@ def distil(labelled: tuple[str, ...], own: DistilSpec, as_json: bool) -> int:
 
     \b
     Example:
-      pnyx annotate distil labels --kind logistic --out student
+      pnyx annotate distil labels --kind lexical --out student
       pnyx judge relevance items.jsonl --student student --out results
     """
     own.check_needs()

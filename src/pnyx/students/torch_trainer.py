@@ -1,4 +1,4 @@
-"""Trains the adapter of a causal language model by transformers' Trainer, with its checkpoints.
+"""Trains networks by transformers' Trainer, with its checkpoints.
 
 Its optimizer and random states are read with `weights_only`: numbers and nothing that runs.
 """
@@ -12,43 +12,22 @@ import random
 import shutil
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
-from transformers import Trainer, TrainerCallback, TrainingArguments
+import transformers
+from transformers import TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.students.lora import left_padded
-from pnyx.students.train.base import Report
+from pnyx.students.lora_base import without_notes
+from pnyx.students.trainer import Report
 
-if TYPE_CHECKING:
-    from pnyx.students.train.lora import LoraTrainer
-
-_IGNORED = -100
 _SECONDS = 60
 """A checkpoint is also written when so long has passed since the last: steps may take minutes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """A prompt and the reply to learn, as tokens."""
-
-    prompt: list[int]
-    reply: list[int]
-
-
-def collate(lessons: Sequence[Lesson], pad: int) -> dict[str, Any]:
-    """Return a batch with logits only where a reply stands: prompts' would fill the memory."""
-    rows = [[*lesson.prompt, *lesson.reply] for lesson in lessons]
-    width = 1 + max(len(lesson.reply) for lesson in lessons)
-    labels = [[_IGNORED] * (width - len(le.reply)) + le.reply for le in lessons]
-    batch = left_padded(rows, pad, "cpu")
-    return {**batch, "labels": torch.tensor(labels), "logits_to_keep": width}
 
 
 class _Progress(TrainerCallback):  # type: ignore[misc]
@@ -56,6 +35,7 @@ class _Progress(TrainerCallback):  # type: ignore[misc]
 
     def __init__(self, report: Report) -> None:
         self._report, self.begun, self._kept = report, False, time.monotonic()
+        self.failure: Exception | None = None  # of whoever is told of progress
 
     def on_step_begin(self, *_: Any, **__: Any) -> None:
         self.begun = True
@@ -75,30 +55,55 @@ class _Progress(TrainerCallback):  # type: ignore[misc]
                 f"step {state.global_step}: the loss or its gradient is no number; a lower "
                 "learning rate may help"
             )
-        self._report(state.global_step, state.max_steps, f"loss {logs['loss']:.3f}")
+        try:
+            self._report(state.global_step, state.max_steps, f"loss {logs['loss']:.3f}")
+        except Exception as error:
+            self.failure = error
+            raise
 
 
-def fit_adapter(
-    model: Any, lessons: Sequence[Lesson], plan: LoraTrainer, pad: int, work: Path, report: Report
+class _InOrder(transformers.Trainer):  # type: ignore[misc]
+    """Takes the items of the data as they come."""
+
+    def _get_train_sampler(self, *_: Any) -> Any:
+        return torch.utils.data.SequentialSampler(self.train_dataset)
+
+
+def fit(
+    model: Any,
+    data: Sequence[Any],
+    collate: Callable[[list[Any]], dict[str, Any]],
+    work: Path,
+    report: Report,
+    *,
+    optimizer: Any = None,
+    in_order: bool = False,
+    **settings: Any,
 ) -> tuple[int, float | None]:
-    """Train from the last checkpoint in `work` on; return the steps and the last one's loss."""
+    """Train from the last checkpoint in `work` on; return the steps and the last one's loss.
+
+    `settings` are TrainingArguments. The CPU is used unless the model lies on a GPU.
+    """
     progress = _Progress(report)
-    trainer = Trainer(
+    trainer = (_InOrder if in_order else transformers.Trainer)(
         model=model,
-        args=_arguments(model, plan, len(lessons), work),
-        train_dataset=list(lessons),
-        data_collator=lambda batch: collate(batch, pad),
+        args=_arguments(work, next(model.parameters()).device.type == "cuda", settings),
+        train_dataset=list(data),
+        data_collator=collate,
         callbacks=[progress],
+        optimizers=(optimizer, None),
     )
     trainer.remove_callback(PrinterCallback)
     last = _last_checkpoint(work)
     try:
-        with warnings.catch_warnings():
+        with without_notes(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # deprecations between the libraries
             trainer.train(resume_from_checkpoint=last and str(last))
     except PnyxError:
         raise
     except Exception as error:  # of a full disk or memory, or of a file that is no checkpoint
+        if error is progress.failure:
+            raise
         if last is None or progress.begun:
             step, why = trainer.state.global_step, shorten(" ".join(str(error).split()), 200)
             raise PnyxError(f"the training failed after step {step}: {why}") from error
@@ -108,23 +113,9 @@ def fit_adapter(
     return trainer.state.global_step, losses[-1] if losses else None
 
 
-def _arguments(model: Any, plan: LoraTrainer, count: int, work: Path) -> TrainingArguments:
-    cuda = model.device.type == "cuda"
-    together = math.gcd(plan.batch, plan.device_batch)
-    steps = plan.epochs * math.ceil(count / plan.batch)
+def _arguments(work: Path, cuda: bool, settings: dict[str, Any]) -> TrainingArguments:
     arguments = TrainingArguments(
         output_dir=str(work),
-        seed=plan.seed,
-        num_train_epochs=plan.epochs,
-        per_device_train_batch_size=together,
-        gradient_accumulation_steps=plan.batch // together,
-        learning_rate=plan.learning_rate,
-        lr_scheduler_type="constant_with_warmup",
-        warmup_steps=int(plan.warmup * steps),
-        adam_beta2=plan.beta2,
-        weight_decay=plan.weight_decay,
-        max_grad_norm=plan.max_grad_norm,
-        save_steps=plan.checkpoint_steps,
         save_total_limit=1,
         logging_steps=1,
         logging_nan_inf_filter=False,
@@ -133,6 +124,7 @@ def _arguments(model: Any, plan: LoraTrainer, count: int, work: Path) -> Trainin
         remove_unused_columns=False,
         use_cpu=not cuda,
         dataloader_pin_memory=cuda,
+        **settings,
     )
     if cuda:
         arguments._n_gpu = min(arguments.n_gpu, 1)  # where the model lies
@@ -143,25 +135,19 @@ def _last_checkpoint(work: Path) -> Path | None:
     """Return the last checkpoint that was written to its end; those after it are removed."""
     found = [path for path in work.glob("checkpoint-*") if path.name[11:].isdecimal()]
     for path in sorted(found, key=lambda path: -int(path.name[11:])):
-        if _whole(path):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            json.loads((path / "trainer_state.json").read_bytes())
             return path
         shutil.rmtree(path, ignore_errors=True)  # the Trainer would keep it for a newer one
     return None
 
 
-def _whole(folder: Path) -> bool:
-    try:
-        json.loads((folder / "trainer_state.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return True
-
-
 @contextlib.contextmanager
-def own_randomness() -> Iterator[None]:
-    """Leave the caller's random numbers as they are: the Trainer seeds all there are."""
+def own_randomness(seed: int) -> Iterator[None]:
+    """Draw from a seed, and leave the caller's random numbers as they are."""
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
     with torch.random.fork_rng():
+        torch.manual_seed(seed)
         yield
     random.setstate(python)
     np.random.set_state(numpy)  # noqa: NPY002

@@ -1,4 +1,4 @@
-"""Networks in ONNX with their tokenizers, for students that have one."""
+"""What scorers share: a linear function of features, and networks in ONNX with their tokenizers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,47 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import InputError, shorten
+from pnyx.judge.questions import Support
 
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 
+Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+def logistic(z: Any) -> Any:
+    """Return 1 / (1 + exp(-z)), of a number or of an array."""
+    return np.exp(-np.logaddexp(0.0, -z))
+
+
+class LinearScorer:
+    """P(yes) = logistic(features @ weights + intercept), with features float64 [n, features]."""
+
+    def __init__(
+        self,
+        features: Callable[[Sequence[Support]], Floats],
+        weights: npt.ArrayLike,
+        intercept: float,
+    ) -> None:
+        self._features = features
+        self._weights, self._intercept = np.asarray(weights, dtype=np.float64), intercept
+
+    def score(self, questions: Sequence[Support]) -> list[float | str]:
+        """See `pnyx.students.judge.Scorer`."""
+        z = np.einsum("ij,j->i", self._features(questions), self._weights) + self._intercept
+        return [float(p) for p in logistic(z)]
+
+
+def check_version(settings: Mapping[str, Any], expected: int) -> None:
+    """Raise InputError unless weights were fitted to features that mean what they mean today."""
+    if settings.get("features") != expected:
+        found = shorten(settings.get("features"), 20)
+        raise InputError(f"features: found version {found}, expected {expected}: distil it")
 
 
 def read_tokenizer(data: bytes) -> Any:

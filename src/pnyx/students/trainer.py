@@ -12,7 +12,7 @@ from pnyx.errors import PnyxError
 from pnyx.judge.questions import Support
 
 Report: TypeAlias = Callable[[int, int, str], None]
-"""Told of progress: steps done, of how many, and a word on how it goes."""
+"""Called with progress: steps done, of how many, and a word on how it goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,6 @@ class Trained:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """What a training is given; see `Trainer.train`."""
-
-    examples: Sequence[Example]
-    work: Path
-    out: Path
-    report: Report
-    unseen: Sequence[Support] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Trainer:
     """Trains one `kind` of student (a key of `SCORERS`); its fields are its settings."""
 
@@ -53,7 +42,7 @@ class Trainer:
 
     @property
     def what(self) -> str:
-        """A few words for the card, such as "logistic regression over minilm-int8"."""
+        """A few words for the card, such as "logistic regression over shared words"."""
         raise NotImplementedError
 
     def plan(self) -> Mapping[str, Any]:
@@ -73,9 +62,6 @@ class Trainer:
         An interrupted training resumes from the last checkpoint in `work` and ends with the same
         weights. `unseen` pairs of other questions show how scores lie that were not fitted.
         """
-        return self._train(Course(examples, work, out, report, unseen))
-
-    def _train(self, course: Course) -> Trained:
         raise NotImplementedError
 
 
@@ -86,10 +72,12 @@ def quiet(done: int, of: int, word: str) -> None:
 def need_torch() -> None:
     """Raise PnyxError unless what trains and exports a network is installed."""
     try:
-        import onnx  # noqa: F401 - needed at the end, so it is missed at the start
-        import torch  # noqa: F401
+        import onnx
+        import torch
+        import transformers  # noqa: F401 - needed at the end, so it is missed at the start
     except ImportError as error:
         raise PnyxError(
-            f"{error.name} is missing: pip install 'pnyx[distil]', or train --kind logistic, which "
+            f"{error.name} is missing: pip install 'pnyx[distil]', or train --kind lexical, which "
             "needs none"
         ) from error
+    del onnx, torch

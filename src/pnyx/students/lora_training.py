@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, get_args
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.students.lora import ADAPTER, Calibration
+from pnyx.judge.questions import Support
+from pnyx.students.lora import ADAPTER, Calibration, Ids, left_padded
 from pnyx.students.lora_base import (
     PACKAGED,
     Base,
@@ -23,11 +25,9 @@ from pnyx.students.lora_base import (
     revision_of,
 )
 from pnyx.students.lora_text import Texts, label, render
-from pnyx.students.train.base import Course, Example, Trained, Trainer
+from pnyx.students.trainer import Example, Report, Trained, Trainer
 
-if TYPE_CHECKING:
-    from pnyx.students.train.causal import Lesson
-
+_IGNORED = -100
 _LEAST_TARGET = 32
 """Tokens that a verdict and its confidence take, and a word of reason."""
 
@@ -119,25 +119,37 @@ class LoraTrainer(Trainer):
             del settings[name]
         return settings
 
-    def _train(self, course: Course) -> Trained:
+    def train(
+        self,
+        examples: Sequence[Example],
+        work: Path,
+        out: Path,
+        report: Report,
+        unseen: Sequence[Support] = (),  # noqa: ARG002 - for other kinds
+    ) -> Trained:
+        """See `Trainer`."""
         require_libraries()
         from safetensors.torch import save_file
 
-        from pnyx.students.train.causal import fit_adapter, own_randomness
+        from pnyx.students.torch_trainer import fit, own_randomness
 
         base = find_base(self.base)
         tokenizer = load_tokenizer(base)
         rendered = render(tokenizer, reason=self.reason)
-        with own_randomness():
+        with own_randomness(self.seed):
             model = self._model(base)
             texts = self._texts(tokenizer, rendered, model.config)
-            lessons, left_out = _lessons(texts, course.examples, reason=self.reason)
-            steps, loss = fit_adapter(model, lessons, self, texts.pad, course.work, course.report)
+            lessons, left_out = _lessons(texts, examples, reason=self.reason)
+            pad = texts.pad
+            settings = self._settings(len(lessons))
+            steps, loss = fit(
+                model, lessons, lambda batch: collate(batch, pad), work, report, **settings
+            )
         weights = adapter_weights(model)
-        save_file(weights, course.out / ADAPTER)
+        save_file(weights, out / ADAPTER)
         about_adapter = model.peft_config["default"]
         about_adapter.base_model_name_or_path = base.name
-        about_adapter.save_pretrained(str(course.out))
+        about_adapter.save_pretrained(str(out))
         settings = {
             "base": base.row() | {"revision": revision_of(model)},
             "wording": label(),
@@ -156,6 +168,24 @@ class LoraTrainer(Trainer):
             "device": model.device.type,
         }
         return Trained(settings, about)
+
+    def _settings(self, count: int) -> dict[str, Any]:
+        """Return what transformers' TrainingArguments are given for so many lessons."""
+        together = math.gcd(self.batch, self.device_batch)
+        steps = self.epochs * math.ceil(count / self.batch)
+        return {
+            "seed": self.seed,
+            "num_train_epochs": self.epochs,
+            "per_device_train_batch_size": together,
+            "gradient_accumulation_steps": self.batch // together,
+            "learning_rate": self.learning_rate,
+            "lr_scheduler_type": "constant_with_warmup",
+            "warmup_steps": int(self.warmup * steps),
+            "adam_beta2": self.beta2,
+            "weight_decay": self.weight_decay,
+            "max_grad_norm": self.max_grad_norm,
+            "save_steps": self.checkpoint_steps,
+        }
 
     def _model(self, base: Base) -> Any:
         """Load the base and put a fresh adapter on it, its weights drawn from the seed."""
@@ -196,11 +226,27 @@ def _within(name: str, value: float, low: float, high: float) -> None:
         raise InputError(f"{name.replace('_', ' ')}: found {value:g}, expected {bounds}")
 
 
+class Lesson(NamedTuple):
+    """A prompt and the reply to learn, as tokens."""
+
+    prompt: Ids
+    reply: Ids
+
+
+def collate(lessons: Sequence[Lesson], pad: int) -> dict[str, Any]:
+    """Return a batch with logits only where a reply stands: prompts' would fill the memory."""
+    import torch
+
+    rows = [[*lesson.prompt, *lesson.reply] for lesson in lessons]
+    width = 1 + max(len(lesson.reply) for lesson in lessons)
+    labels = [[_IGNORED] * (width - len(le.reply)) + le.reply for le in lessons]
+    batch = left_padded(rows, pad, "cpu")
+    return {**batch, "labels": torch.tensor(labels), "logits_to_keep": width}
+
+
 def _lessons(
     texts: Texts, examples: Iterable[Example], *, reason: bool
 ) -> tuple[list[Lesson], Counter[str]]:
-    from pnyx.students.train.causal import Lesson
-
     lessons: list[Lesson] = []
     left_out: Counter[str] = Counter()
     verdicts = set()

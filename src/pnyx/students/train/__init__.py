@@ -1,1 +1,0 @@
-"""Training of students, one file a kind; `pnyx.annotate.distillation` does what is common."""
