@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pnyx.students.lexical import LexicalTrainer
 
 from pnyx.annotate.distillation import Distillation, distil
 from pnyx.annotate.labelled import read_labelled
 from pnyx.cli import main
 from pnyx.corpora.bundled import load_example
 from pnyx.files import json_line
-from pnyx.students.judge import StudentJudge, open_student
+from pnyx.students.lexical import LexicalTrainer
+from pnyx.students.student import StudentJudge, open_student
 
 
 def labelled_rows(questions: int = 4, passages: int = 4) -> list[dict[str, Any]]:

@@ -29,8 +29,8 @@ from pnyx.students.combined import (
     load,
     open_parts,
 )
-from pnyx.students.judge import open_student
 from pnyx.students.late import LateTrainer
+from pnyx.students.student import open_student
 from student_fixture import labelled_rows, write_rows
 
 PLAN = Distillation("three", held_out=0.5)

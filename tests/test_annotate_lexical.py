@@ -19,7 +19,6 @@ from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import ask
 from pnyx.judge.item_questions import ask_relevance
 from pnyx.students import lexical as training
-from pnyx.students.judge import open_student
 from pnyx.students.lexical import (
     FEATURES,
     WEIGHTS,
@@ -28,6 +27,7 @@ from pnyx.students.lexical import (
     Lexicon,
     learn_lexicon,
 )
+from pnyx.students.student import open_student
 
 PASSAGES = (
     "Rivers flood the valley. Farmers move their cattle.",

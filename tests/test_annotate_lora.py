@@ -20,11 +20,11 @@ from pnyx.annotate.distillation import Distillation, distil, example_of
 from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.item_questions import ask_relevance
-from pnyx.students.judge import open_student
 from pnyx.students.lora import ADAPTER, load
 from pnyx.students.lora_base import ELSEWHERE, find_base, load_tokenizer
 from pnyx.students.lora_text import Texts, _wording, render, stated
 from pnyx.students.lora_training import LoraTrainer, _lessons
+from pnyx.students.student import open_student
 from pnyx.students.trainer import quiet
 
 pytestmark = pytest.mark.skipif(

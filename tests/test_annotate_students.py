@@ -16,9 +16,9 @@ from pnyx.errors import InputError, PnyxError
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
 from pnyx.judge.item_questions import ask_relevance
-from pnyx.students.judge import open_student
 from pnyx.students.late import MAX_TOKENS, LateTrainer, pieces_of, sentence_spans
 from pnyx.students.scoring import read_tokenizer
+from pnyx.students.student import open_student
 
 torch = pytest.importorskip("torch", reason="the extra distil is not installed")
 pytest.importorskip("onnx", reason="the extra distil is not installed")

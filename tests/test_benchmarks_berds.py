@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -218,3 +219,12 @@ def test_the_margin_is_by_how_much_the_first_of_two_is_supported_more(bench):
     odds = torch.tensor([[2.0, 0, 0], [0, 0, 0], [0, 1, 1], [3, 1, 1]])
     found = learning.margins(odds)
     assert found.tolist() == pytest.approx([2, -3], abs=1e-6)
+
+
+def test_the_rate_rises_falls_and_never_leaves_its_bounds(bench):
+    rate_share = bench("loop").rate_share
+    for steps, warmup in itertools.product(range(1, 201, 7), (0.0, 0.03, 0.1, 0.5, 0.99, 1.0)):
+        shares = [rate_share(step, steps, warmup) for step in range(steps)]
+        assert all(0 < share <= 1 for share in shares)
+        top = shares.index(max(shares))
+        assert shares == [*sorted(shares[:top]), *sorted(shares[top:], reverse=True)]

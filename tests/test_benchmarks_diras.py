@@ -17,8 +17,7 @@ from numba.misc.quicksort import make_py_quicksort
 
 from pnyx.judge.calibration.curves import Temperature
 from pnyx.judge.item_questions import ask_relevance
-from pnyx.students.files import Student
-from pnyx.students.judge import StudentJudge
+from pnyx.students.student import Student, StudentJudge
 
 NUMBA_SORT = make_py_quicksort(is_argsort=True).run_quicksort
 SCORES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 0.95])

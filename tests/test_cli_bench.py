@@ -117,7 +117,7 @@ def test_the_parts_measure_alike_by_themselves(capsys, index, views, tmp_path):
 
 
 def test_nothing_is_judged_twice(capsys, index, views, tmp_path, monkeypatch):
-    from pnyx.students.judge import StudentJudge
+    from pnyx.students.student import StudentJudge
 
     out = tmp_path / "out"
     _, first, _ = _call(capsys, *_bench(index, views, out))
@@ -156,7 +156,7 @@ def test_the_first_of_two_rounds_foretells_no_end(capsys, index, views, tmp_path
 
 
 def test_what_is_unscored_is_no_no(capsys, index, views, tmp_path, monkeypatch):
-    from pnyx.students.judge import StudentJudge
+    from pnyx.students.student import StudentJudge
 
     def judge(self, questions):
         by = Provenance(self.name, method="calibrated")

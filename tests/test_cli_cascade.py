@@ -18,8 +18,7 @@ from pnyx.judge.calibration.recalibration import Recalibration, write_calibratio
 from pnyx.judge.calibration.selective import ConfidenceRegions, Region
 from pnyx.judge.item_questions import ask_relevance
 from pnyx.judge.questions import Support
-from pnyx.students.files import Student
-from pnyx.students.judge import StudentJudge, open_student
+from pnyx.students.student import Student, StudentJudge, open_student
 from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
 
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pnyx.students.lexical import WEIGHTS, LexicalTrainer
 
 from chat_server import ChatServer
 from pnyx.app.judge_specs import JudgeSpec
+from pnyx.students.lexical import WEIGHTS, LexicalTrainer
 from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
 
 KIND = ("--kind", "lexical")

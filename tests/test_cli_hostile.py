@@ -23,7 +23,7 @@ from pnyx.files import atomic_folder
 from pnyx.records import Document
 from pnyx.search.build import build_index
 from pnyx.search.quality.files import read_quality_model
-from pnyx.students.judge import open_student
+from pnyx.students.student import open_student
 from student_fixture import labelled_rows, write_rows
 
 DOCUMENTS = "".join(

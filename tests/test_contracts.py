@@ -92,15 +92,9 @@ from pnyx.search.plan import (
     SearchPlan,
 )
 from pnyx.search.ranking.models import MODELS
-from pnyx.students.assignment import AssignmentJudge
-from pnyx.students.judge import (
-    SCORERS,
-    PackagedJudge,
-    SideJudge,
-    StudentJudge,
-    load_perspective_student,
-)
-from pnyx.students.quality.judge import QualityJudge
+from pnyx.students.judge import AssignmentJudge, PackagedJudge, SideJudge, load_perspective_student
+from pnyx.students.quality.overall import QualityJudge
+from pnyx.students.student import SCORERS, StudentJudge
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter
 from pnyx.write.plan import Plan

@@ -19,10 +19,13 @@ from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.questions import Rating
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.embed.graph import with_outputs
-from pnyx.students.quality.judge import OVERALL, QualityJudge
-from pnyx.students.quality.model import load_overall_quality, read_overall_quality
-from pnyx.students.quality.surface import QualityModel
-from pnyx.students.quality.text_features import extract
+from pnyx.students.quality.overall import (
+    OVERALL,
+    QualityJudge,
+    load_overall_quality,
+    read_overall_quality,
+)
+from pnyx.students.quality.surface import QualityModel, extract
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pnyx.students.network import read_tokenizer
 from safetensors.numpy import load_file, save_file
 
 import pnyx.models
@@ -25,14 +24,7 @@ from pnyx.judge.passages import pieces_of
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.students import reader
 from pnyx.students.combined import CombinedScorer, Standard
-from pnyx.students.files import read_student
-from pnyx.students.judge import (
-    StudentJudge,
-    _open_packaged,
-    load_perspective_student,
-    load_scorer,
-    open_student,
-)
+from pnyx.students.judge import _open_packaged, load_perspective_student
 from pnyx.students.reader import (
     MATRICES,
     Ids,
@@ -42,6 +34,8 @@ from pnyx.students.reader import (
     open_reader,
     read_matrices,
 )
+from pnyx.students.scoring import read_tokenizer
+from pnyx.students.student import StudentJudge, load_scorer, open_student, read_student
 
 WEIGHTS = Path(pnyx.models.__file__).parent / "weights" / "perspectives"
 START, END = 0, 2

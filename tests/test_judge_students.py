@@ -6,13 +6,13 @@ from importlib import resources
 
 import numpy as np
 import pytest
-from pnyx.students.network import MODEL, TOKENIZER
 
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged
 from pnyx.judge.item_questions import ask_relevance
 from pnyx.students import late
-from pnyx.students.judge import StudentJudge
+from pnyx.students.scoring import MODEL, TOKENIZER
+from pnyx.students.student import StudentJudge
 from student_fixture import tiny_student
 
 onnx = pytest.importorskip("onnx")

@@ -11,7 +11,7 @@ from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.records import Argument, Document, Premise, judged_text
 from pnyx.search.build import build_index
-from pnyx.students.judge import StudentJudge
+from pnyx.students.student import StudentJudge
 
 QUESTION = "Is tea healthy?"
 SHOWN = "Tea and health\nTea calms."

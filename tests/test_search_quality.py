@@ -15,8 +15,7 @@ from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.index import Index
 from pnyx.search.quality.documents import FEATURE, HOW, rated_text, score_documents
-from pnyx.students.quality.surface import QualityModel, read_model
-from pnyx.students.quality.text_features import SURFACE, extract
+from pnyx.students.quality.surface import SURFACE, QualityModel, extract, read_model
 
 MODEL = QualityModel.load()
 

@@ -27,8 +27,7 @@ from sklearn.model_selection import LeaveOneGroupOut
 from pnyx.judge.encoder import Calibration
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.students.assignment import AssignmentJudge
-from pnyx.students.judge import load_perspective_student
+from pnyx.students.judge import AssignmentJudge, load_perspective_student
 
 sys.path[:0] = ["tools", "benchmarks/berds"]
 _encoder = importlib.import_module("calibrate_encoder")

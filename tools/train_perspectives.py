@@ -55,9 +55,14 @@ from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.combined import Standard
-from pnyx.students.files import CARD, Student, read_student, write_manifest
-from pnyx.students.network import MODEL, TOKENIZER
 from pnyx.students.reader import CLOSENESS, READER, closest_sentences, open_reader
+from pnyx.students.scoring import MODEL, TOKENIZER
+from pnyx.students.student import (
+    CARD,
+    Student,
+    read_student,
+    write_manifest,
+)
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path("src/pnyx/models/weights/perspectives")

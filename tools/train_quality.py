@@ -34,8 +34,7 @@ from pnyx.search.quality.training import (
     ridge_inputs,
     scaled_model,
 )
-from pnyx.students.quality.surface import Head, QualityModel
-from pnyx.students.quality.text_features import SURFACE, VERSION, Features
+from pnyx.students.quality.surface import SURFACE, VERSION, Features, Head, QualityModel
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path(__file__).parents[1] / "src" / "pnyx" / "students" / "weights"

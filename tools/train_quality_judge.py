@@ -37,7 +37,12 @@ from train_quality import (
 from pnyx.judge.calibration.curves import folds_of
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.search.quality.training import left_out, ridge_inputs
-from pnyx.students.quality.model import ENCODER, Mix, OverallQuality, StatesHead
+from pnyx.students.quality.overall import (
+    ENCODER,
+    Mix,
+    OverallQuality,
+    StatesHead,
+)
 from pnyx.students.quality.surface import MAX_DEVIATION, QualityModel
 
 OUT = Path(__file__).parents[1] / "src" / "pnyx" / "students" / "weights"

@@ -10,9 +10,8 @@ from typing import Any
 
 import torch
 from feeding import NOT, Step
+from loop import Loop
 from reader import OPPOSES, SUPPORTS, Reader, quick_products
-
-from pnyx.students.train.loop import Loop
 
 
 def loss_of(reader: Reader, step: Step, device: str) -> torch.Tensor:

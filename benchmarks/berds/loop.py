@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.students.train.base import Report
+from pnyx.students.trainer import Report
 
 _CHECKPOINT = "checkpoint.safetensors"
 _MOMENTS = ("exp_avg", "exp_avg_sq")

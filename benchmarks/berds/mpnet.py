@@ -1,7 +1,7 @@
 """MPNet in plain torch: the first layers of all-mpnet-base-v2, and fewer of its words.
 
-Written out for the same reason as `pnyx.students.train.bert`: it must export to a fixed graph,
-and it is given which token sees which. Song et al., MPNet, 2020; biases of relative places are
+Written out because it must export to a fixed graph, whichever release of a library is there, and
+is given which token sees which. Song et al., MPNet, 2020; biases of relative places are
 those of T5.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from pnyx.students.network import read_tokenizer
+from pnyx.students.scoring import read_tokenizer
 
 WIDTH, HEADS, INNER = 768, 12, 3072
 PLACES = 320

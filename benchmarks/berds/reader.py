@@ -24,8 +24,8 @@ from rounding import BLOCK
 from torch import nn
 
 from pnyx.native import load_onnxruntime
-from pnyx.students.network import read_tokenizer
 from pnyx.students.reader import MATRICES, MOST_PASSAGE, MOST_STATEMENT, Ids
+from pnyx.students.scoring import read_tokenizer
 
 SUPPORTS, OPPOSES, NEITHER = 0, 1, 2
 _PADDING = -1

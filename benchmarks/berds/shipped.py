@@ -23,8 +23,8 @@ from card import Figures, rows_of
 from detection import BERDS, DEVELOPMENT, PAGES, HeldOut
 
 from pnyx.judge.questions import Support
-from pnyx.students.files import read_student
-from pnyx.students.judge import StudentJudge, load_perspective_student, load_scorer
+from pnyx.students.judge import load_perspective_student
+from pnyx.students.student import StudentJudge, load_scorer, read_student
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

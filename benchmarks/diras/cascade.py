@@ -35,8 +35,8 @@ from pnyx.judge.calibration.selective import choose_thresholds
 from pnyx.judge.combining.panel import Cascade
 from pnyx.judge.item_questions import ask_relevance
 from pnyx.measure.answers.registry import MEASURES
-from pnyx.students.judge import StudentJudge, open_student
-from pnyx.students.train.regression import LexicalTrainer
+from pnyx.students.lexical import LexicalTrainer
+from pnyx.students.student import StudentJudge, open_student
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

@@ -28,7 +28,7 @@ from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.item_questions import ask_relevance
 from pnyx.measure import ndcg
 from pnyx.measure.answers.registry import MEASURES
-from pnyx.students.judge import open_student
+from pnyx.students.student import open_student
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

@@ -28,7 +28,7 @@ from pnyx.judge.calibration.curves import best_f1_threshold, crossfit
 from pnyx.judge.item_questions import ask_relevance
 from pnyx.measure import ndcg, ranking_average_precision
 from pnyx.measure.answers.registry import MEASURES
-from pnyx.students.judge import open_student
+from pnyx.students.student import open_student
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -81,10 +81,9 @@ def similarities(asked: Sequence[Support], *, sentences: bool, definition: bool)
 def mean_of_sentences(asked: Sequence[Support]) -> Scores:
     """The cosine of the mean of the sentences' vectors with question and definition."""
     from pnyx.models.embed.encoder import load_encoder
-    from pnyx.students.logistic import FEATURES, similarity_features
+    from pnyx.students.combined import closeness
 
-    place = FEATURES.index("passage-definition")
-    return (similarity_features(load_encoder(), asked)[:, place] + 1) / 2
+    return (closeness(load_encoder(), asked) + 1) / 2
 
 
 def student_scores(folder: str) -> Callable[[Pairs], Scores]:

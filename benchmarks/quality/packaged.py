@@ -26,8 +26,7 @@ from pnyx.judge.questions import Rating
 from pnyx.measure.answers.correlation import weighted_pearson, weighted_spearman
 from pnyx.measure.core.base import Bootstrap
 from pnyx.measure.core.intervals import draw_weights, percentile_interval
-from pnyx.students.quality.judge import OVERALL
-from pnyx.students.quality.model import load_overall_quality
+from pnyx.students.quality.overall import OVERALL, load_overall_quality
 from pnyx.students.quality.surface import QualityModel
 
 ROOT = Path(__file__).parents[2]

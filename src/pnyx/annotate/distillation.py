@@ -29,8 +29,15 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.ground_truth import Gold, Joined, Pair
-from pnyx.students.files import CARD, MANIFEST, Student, check_name, write_manifest
-from pnyx.students.judge import Score, load_scorer
+from pnyx.students.student import (
+    CARD,
+    MANIFEST,
+    Score,
+    Student,
+    check_name,
+    load_scorer,
+    write_manifest,
+)
 from pnyx.students.trainer import Example, Report, Trained, Trainer, quiet
 
 _FOLDS = 5

@@ -172,7 +172,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
         Whoever asks a judge about a task's items asks these, so that it is measured as it is used.
         Raises as `chosen` and `shaped` do.
         """
-        from pnyx.students.quality.judge import overall_only
+        from pnyx.students.quality.overall import overall_only
 
         form = self.chosen(task, judge)
         if form is not None or self.scale is not None:

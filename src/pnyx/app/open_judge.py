@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pnyx.judge.llm.prompting import Prompt
     from pnyx.judge.store.completions import StoredModel
     from pnyx.judge.tasks import Task
-    from pnyx.students.judge import StudentJudge
+    from pnyx.students.student import StudentJudge
 
 _PERSPECTIVE_PROMPT = "support-perspective"
 """Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
@@ -54,7 +54,7 @@ def names_student(cheap: str | None) -> bool:
     """Tell whether --cheap names a student's folder, and no language model."""
     if cheap is None:
         return False
-    from pnyx.students.files import MANIFEST
+    from pnyx.students.student import MANIFEST
 
     # Any other folder is one as well, so that the message is about the folder.
     return (Path(cheap) / MANIFEST).is_file() or (cheap != "local" and Path(cheap).is_dir())
@@ -232,7 +232,7 @@ class _Maker:
         if self.spec.cheap is None:
             return self._local()
         if self.spec.student is not None:
-            from pnyx.students.files import read_student
+            from pnyx.students.student import read_student
 
             if read_student(self.spec.cheap).digest == read_student(self.spec.student).digest:
                 raise InputError("--cheap and --student are the same student")
@@ -255,7 +255,7 @@ class _Maker:
         return PackagedJudge(*tasks, as_perspectives=self.as_perspectives)
 
     def _student(self, option: str, folder: str) -> StudentJudge:
-        from pnyx.students.judge import open_student
+        from pnyx.students.student import open_student
 
         if self.task.name != "relevance":
             raise InputError(f"--{option} answers relevance, not {self.task.name}")

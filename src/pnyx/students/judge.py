@@ -1,4 +1,4 @@
-"""Students as judges, and the packaged judge, which answers each task by its best packaged model.
+"""The packaged judge, which answers each task by its best packaged model.
 
 Which that is: docs/decisions/packaged-encoder.md, perspective-detector.md, sides.md.
 """
@@ -6,13 +6,12 @@ Which that is: docs/decisions/packaged-encoder.md, perspective-detector.md, side
 from __future__ import annotations
 
 import functools
-import importlib
 import math
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -21,134 +20,16 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, Judge, answer_chunks, of_kind, refuse_other_kinds
 from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.claims import NO_OPPOSITE, opposite
-from pnyx.judge.passages import pieces_of
+from pnyx.judge.encoder import Calibration, EncoderJudge, load_calibrations
+from pnyx.judge.passages import pieces_of, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
 from pnyx.judge.reports.related import RelatedJudge
 from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
-from pnyx.native import free_memory
-from pnyx.students.files import Student, read_student
+from pnyx.students.quality.overall import QualityJudge
+from pnyx.students.student import Score, StudentJudge, load_scorer, read_student
 
-if TYPE_CHECKING:
-    from pnyx.judge.encoder import EncoderJudge
-    from pnyx.students.assignment import AssignmentJudge
-    from pnyx.students.quality.judge import QualityJudge
-
-_CHUNK, _SIDES_CHUNK = 256, 64
-"""Questions answered between two emits, by a student and of sides."""
-
-SCORERS: Mapping[str, str] = {
-    "combined": "pnyx.students.combined",
-    "late-interaction": "pnyx.students.late",
-    "lexical": "pnyx.students.lexical",
-    "lora": "pnyx.students.lora",
-    "reader": "pnyx.students.reader",
-}
-"""Kind of student -> the module whose `load(folder, settings)` makes its scorer. All but `reader`,
-the packaged detector of perspectives, are trained by `pnyx annotate distil`."""
-
-Score: TypeAlias = float | str
-"""A raw probability of yes in [0, 1], or why there is none."""
-
-
-class Scorer(Protocol):
-    """Scores questions of a student's task with its weights."""
-
-    def score(self, questions: Sequence[Support]) -> list[Score]:
-        """Return a score for each question, the same alone and among others; by one thread."""
-
-
-def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
-    """Load the weights of a student of a kind in `SCORERS`, with the settings its training left."""
-    if kind == "logistic":
-        raise InputError("kind: students of the kind logistic are gone: distil it as lexical")
-    if kind not in SCORERS:
-        problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(SCORERS)}"
-        raise InputError(problem)
-    scorer: Scorer = importlib.import_module(SCORERS[kind]).load(folder, settings)
-    free_memory()  # most of what a file is unpacked through
-    return scorer
-
-
-class StudentJudge:
-    """Answers questions of one task, mostly relevance, by a trained student.
-
-    Args:
-        student: what it is; its curve turns raw scores into probabilities.
-        scorer: its weights.
-
-    Attributes:
-        name: `student:NAME@` and the first 8 digits of the student's hash.
-        card: what it is and how well it did on questions that it was not trained on.
-    """
-
-    kinds: frozenset[type] = frozenset({Support})
-
-    def __init__(self, student: Student, scorer: Scorer) -> None:
-        self.student, self.card = student, student.card
-        self.name = f"student:{student.name}@{student.digest[:8]}"
-        self._scorer = scorer
-        self._busy = threading.Lock()  # a cascade asks again while an answer is under way
-
-    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question, those about the same text together; unscored if of another task."""
-        asked = sorted(
-            enumerate(of_kind(Support, questions, self.name)),
-            key=lambda pair: (pair[1].text, pair[1].statement),
-        )
-        await answer_chunks(asked, _CHUNK, self.judge, emit)
-
-    def judge(self, questions: Sequence[Support]) -> list[Answer]:
-        """Answer questions in this thread."""
-        problems = [_problem(question, self.student.task) for question in questions]
-        asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
-        with self._busy:
-            scores = list(map(_number, self._scorer.score(asked))) if asked else []
-        raw = [score for score in scores if not isinstance(score, str)]
-        calibrated = iter(self.student.curve(raw).tolist())
-        rest = iter(scores)
-        return [self._verdict(problem or next(rest), calibrated) for problem in problems]
-
-    def _verdict(self, score: Score, calibrated: Iterator[float]) -> Answer:
-        student = self.student
-        if isinstance(score, str):
-            return Unscored(score, Provenance(self.name, method="student"))
-        probability = next(calibrated)
-        details = {"raw": round(score, 6), "threshold": student.threshold}
-        return Judged(
-            value=probability >= student.threshold,
-            probability=probability,
-            provenance=Provenance(self.name, method="student", details=details),
-            explanation=f"{probability:.2f}; yes from {student.threshold:.2f}",
-        )
-
-
-def _number(score: Score) -> Score:
-    """Return why a score is none: a curve would make a probability of it."""
-    if isinstance(score, str) or math.isfinite(score):
-        return score
-    return f"score: found {score}, expected a number"
-
-
-def _problem(question: Support, task: str) -> str:
-    if problem := blank(question):
-        return problem
-    if question.task != task:
-        return f"task: the student answers {task}, not {shorten(question.task, 40)!r}"
-    return ""
-
-
-def open_student(folder: str | Path) -> StudentJudge:
-    """Open a student that `pnyx annotate distil` wrote.
-
-    Raises:
-        InputError: it is not a student's folder, or a file in it is missing or damaged.
-        PnyxError: the library that runs it is not installed.
-    """
-    student = read_student(folder)
-    try:
-        return StudentJudge(student, load_scorer(student.kind, Path(folder), student.settings))
-    except InputError as error:
-        raise InputError(error.problem, path=folder) from error
+_CHUNK = 64
+"""Questions answered between two emits: those about one text share its reading."""
 
 
 @functools.cache
@@ -220,19 +101,19 @@ class PackagedJudge:
         self.kinds: frozenset[type] = frozenset().union(*(m.kinds for m in self._models.values()))
 
     def _model(self, task: str) -> Judge:
-        if task == "quality":
-            return _quality_judge()
-        if task == "stance":
-            return _side_judge()
-        if task == "nugget":
-            return _assignment_judge()
         if task in RULE_TASKS:
             return RuleJudge()
         if task == "unanswerable":
-            return RelatedJudge(_encoder_judge())
+            return RelatedJudge(_once(EncoderJudge))
         if task == "support" and self._as_perspectives:
             return load_perspective_student()
-        return _encoder_judge()
+        special: Mapping[str, Callable[[], Judge]] = {
+            "quality": QualityJudge,
+            "stance": SideJudge,
+            "nugget": AssignmentJudge,
+        }
+        judge: Judge = _once(special.get(task, EncoderJudge))
+        return judge
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -280,6 +161,12 @@ class PackagedJudge:
             await model.answer(own, put)
 
 
+@functools.cache
+def _once(make: Callable[[], Any]) -> Any:
+    """Make a judge the first time: its model is loaded once."""
+    return make()
+
+
 class SideJudge:
     """Answers stance questions by a judge of support, asked for the claim and for its opposite.
 
@@ -293,16 +180,17 @@ class SideJudge:
 
     card = f"{_SIDES_CARD}; weak: hints only"
 
-    def __init__(self, judge: StudentJudge) -> None:
-        self._judge, self.name = judge, f"{judge.name}+sides"
+    def __init__(self, judge: StudentJudge | None = None) -> None:
+        self._judge = judge or load_perspective_student()
+        self.name = f"{self._judge.name}+sides"
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
         asked = sorted(
             enumerate(of_kind(Support, questions, self.name)), key=lambda pair: pair[1].text
         )
-        for start in range(0, len(asked), _SIDES_CHUNK):
-            await self._answer(asked[start : start + _SIDES_CHUNK], emit)
+        for start in range(0, len(asked), _CHUNK):
+            await self._answer(asked[start : start + _CHUNK], emit)
 
     async def _answer(self, asked: Sequence[tuple[int, Support]], emit: Emit) -> None:
         """Ask for both statements about each passage, each pair of passage and statement once."""
@@ -310,13 +198,12 @@ class SideJudge:
         open_ones = []
         for position, question in asked:
             other = opposite(question.statement)
-            if problem := blank(question) or _not_a_side(question, other):
-                emit(position, Unscored(problem, self._provenance()))
+            problem = blank(question) or _other_task(question, "stance")
+            if problem or other is None:
+                emit(position, Unscored(problem or NO_OPPOSITE, self._provenance()))
                 continue
             pieces = pieces_of(question.text)
-            pair = [
-                [(p, statement) for p in pieces] for statement in (question.statement, other or "")
-            ]
+            pair = [[(p, statement) for p in pieces] for statement in (question.statement, other)]
             todo |= {key: Support(question.id, *key) for keys in pair for key in keys}
             open_ones.append((position, pair))
         found: dict[int, Answer] = {}
@@ -349,33 +236,90 @@ class SideJudge:
         return Provenance(self.name, method="student", details=details)
 
 
-def _not_a_side(question: Support, other: str | None) -> str:
-    if question.task != "stance":
-        return f"task: it answers stance, not {shorten(question.task, 40)!r}"
-    return NO_OPPOSITE if other is None else ""
+class AssignmentJudge:
+    """Says whether a text gives an answer to a question, or a claim: the task `nugget`.
+
+    It never says that a nugget is given in part. Calibrated on key points that people matched with
+    arguments (docs/benchmarks/nuggets.md).
+
+    P(yes) is a logistic of the detector's log-odds that the text speaks for the statement (an
+    answer is put after its question), and of how far the statement repeats, or repeats and turns
+    round, the words of the text.
+
+    Args:
+        detector: of perspectives; the packaged one by default.
+        calibration: the packaged one by default.
+    """
+
+    kinds: frozenset[type] = frozenset({Support})
+
+    def __init__(
+        self, detector: StudentJudge | None = None, calibration: Calibration | None = None
+    ) -> None:
+        about, packaged = load_calibrations("nugget") if calibration is None else ({}, {})
+        self._detector = detector or load_perspective_student()
+        self._calibration = calibration or packaged["nugget"]
+        self.name = str(about.get("judge", f"{self._detector.name}+custom"))
+        self.cards: Mapping[str, str] = about.get("card", {})
+
+    @property
+    def card(self) -> str:
+        """What it was calibrated on, and its figures; empty for a calibration of one's own."""
+        return "; ".join([*self.cards.values(), "weak: hints only"]) if self.cards else ""
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`, those about the same text together."""
+        asked = sorted(
+            enumerate(of_kind(Support, questions, self.name)), key=lambda pair: pair[1].text
+        )
+        await answer_chunks(asked, _CHUNK, self._judge, emit)
+
+    def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
+        """Return what the calibration sees of each question, or why it cannot be judged."""
+        problems = [blank(q) or _other_task(q, "nugget") for q in questions]
+        asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
+        answers = iter(self._detector.judge([_as_support(q) for q in asked]))
+        return [
+            problem or self._seen(q, next(answers))
+            for q, problem in zip(questions, problems, strict=True)
+        ]
+
+    def _seen(self, question: Support, answer: Answer) -> dict[str, float] | str:
+        if isinstance(answer, Unscored) or answer.probability is None:
+            return getattr(answer, "reason", "") or "probability: none is stated"
+        words = wording(question.statement, read_passage(question.text))
+        return {
+            "detector": round(float(log_odds([answer.probability])[0]), 6),
+            "copy": round(words.copy, 6),
+            "conflict": round(words.conflict, 6),
+        }
+
+    def _judge(self, questions: Sequence[Support]) -> list[Answer]:
+        return [self._verdict(found) for found in self.features(questions)]
+
+    def _verdict(self, features: dict[str, float] | str) -> Answer:
+        if isinstance(features, str):
+            return Unscored(features, Provenance(self.name, method="calibrated"))
+        threshold = self._calibration.threshold
+        probability = self._calibration.probability(features)
+        shown = ", ".join(f"{name} {value:.2f}" for name, value in features.items())
+        return Judged(
+            value=probability >= threshold,
+            probability=probability,
+            provenance=Provenance(
+                self.name, method="calibrated", details={**features, "threshold": threshold}
+            ),
+            explanation=f"{shown}; yes from a probability of {threshold:.2f}",
+        )
 
 
-@functools.cache
-def _encoder_judge() -> EncoderJudge:
-    from pnyx.judge.encoder import EncoderJudge
-
-    return EncoderJudge()
-
-
-@functools.cache
-def _quality_judge() -> QualityJudge:
-    from pnyx.students.quality.judge import QualityJudge
-
-    return QualityJudge()
+def _other_task(question: Support, task: str) -> str:
+    if question.task == task:
+        return ""
+    return f"task: it answers {task}, not {shorten(question.task, 40)!r}"
 
 
-@functools.cache
-def _assignment_judge() -> AssignmentJudge:
-    from pnyx.students.assignment import AssignmentJudge
-
-    return AssignmentJudge(load_perspective_student())
-
-
-@functools.cache
-def _side_judge() -> SideJudge:
-    return SideJudge(load_perspective_student())
+def _as_support(question: Support) -> Support:
+    """Return what the detector is asked: an answer says something only after its question."""
+    statement = " ".join(f"{question.question} {question.statement}".split())
+    return replace(question, task="support", statement=statement, question="", guideline="")

@@ -168,7 +168,7 @@ def _say_overall(
 ) -> None:
     """Say what the packaged judge does not rate of items that name no dimensions."""
     from pnyx.judge.dimensions import dimensions_of
-    from pnyx.students.quality.judge import OVERALL
+    from pnyx.students.quality.overall import OVERALL
 
     if not (isinstance(given, Sequence) and isinstance(asked, Sequence)):
         return

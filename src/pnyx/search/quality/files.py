@@ -22,8 +22,7 @@ from pnyx.corpora.fields import number, string
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
 from pnyx.search.quality.training import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
-from pnyx.students.quality.surface import Head, QualityModel
-from pnyx.students.quality.text_features import HASH_BITS, SURFACE, VERSION
+from pnyx.students.quality.surface import HASH_BITS, SURFACE, VERSION, Head, QualityModel
 
 MANIFEST, CARD = "quality.json", "card.md"
 _WEIGHTS, _WORDS = "weights.safetensors", "words.json"

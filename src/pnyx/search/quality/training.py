@@ -19,8 +19,16 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.judge.calibration.curves import folds_of
-from pnyx.students.quality.surface import MAX_DEVIATION, Head, QualityModel, predictions
-from pnyx.students.quality.text_features import HASH_BITS, SURFACE, Features, extract
+from pnyx.students.quality.surface import (
+    HASH_BITS,
+    MAX_DEVIATION,
+    SURFACE,
+    Features,
+    Head,
+    QualityModel,
+    extract,
+    predictions,
+)
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

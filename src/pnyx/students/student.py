@@ -1,22 +1,29 @@
-"""A student on disk: a folder with student.json, card.md and weights that cannot execute."""
+"""A student: its folder, with weights that cannot execute, and its answers as a judge."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import hashlib
+import importlib
 import json
+import math
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeAlias
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.base import Emit, answer_chunks, of_kind
 from pnyx.judge.calibration.curves import Curve
 from pnyx.judge.calibration.recalibration import checked, curve_from
+from pnyx.judge.questions import JudgeQuestion, Support, blank
+from pnyx.native import free_memory
 
 MANIFEST = "student.json"
 CARD = "card.md"
@@ -26,6 +33,22 @@ _FORMAT_VERSION = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 
+_CHUNK = 256
+"""Questions answered between two emits."""
+
+SCORERS: Mapping[str, str] = {
+    "combined": "pnyx.students.combined",
+    "late-interaction": "pnyx.students.late",
+    "lexical": "pnyx.students.lexical",
+    "lora": "pnyx.students.lora",
+    "reader": "pnyx.students.reader",
+}
+"""Kind of student -> the module whose `load(folder, settings)` makes its scorer. All but `reader`,
+the packaged detector of perspectives, are trained by `pnyx annotate distil`."""
+
+Score: TypeAlias = float | str
+"""A raw probability of yes in [0, 1], or why there is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Student:
@@ -33,7 +56,7 @@ class Student:
 
     Attributes:
         name: letters, digits, `.`, `_` and `-`; part of the judge's name.
-        kind: which kind of student: a key of `pnyx.students.judge.SCORERS`.
+        kind: which kind of student: a key of `SCORERS`.
         settings: what its scorer needs beside the files; ready for JSON.
         curve: from its raw probability of yes to a calibrated one.
         threshold: the lowest calibrated probability that counts as yes, in [0, 1].
@@ -172,3 +195,104 @@ def _student(row: Mapping[str, Any], task: str) -> Student:
 def _sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+class Scorer(Protocol):
+    """Scores questions of a student's task with its weights."""
+
+    def score(self, questions: Sequence[Support]) -> list[Score]:
+        """Return a score for each question, the same alone and among others; by one thread."""
+
+
+def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
+    """Load the weights of a student of a kind in `SCORERS`, with the settings its training left."""
+    if kind == "logistic":
+        raise InputError("kind: students of the kind logistic are gone: distil it as lexical")
+    if kind not in SCORERS:
+        problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(SCORERS)}"
+        raise InputError(problem)
+    scorer: Scorer = importlib.import_module(SCORERS[kind]).load(folder, settings)
+    free_memory()  # most of what a file is unpacked through
+    return scorer
+
+
+class StudentJudge:
+    """Answers questions of one task, mostly relevance, by a trained student.
+
+    Args:
+        student: what it is; its curve turns raw scores into probabilities.
+        scorer: its weights.
+
+    Attributes:
+        name: `student:NAME@` and the first 8 digits of the student's hash.
+        card: what it is and how well it did on questions that it was not trained on.
+    """
+
+    kinds: frozenset[type] = frozenset({Support})
+
+    def __init__(self, student: Student, scorer: Scorer) -> None:
+        self.student, self.card = student, student.card
+        self.name = f"student:{student.name}@{student.digest[:8]}"
+        self._scorer = scorer
+        self._busy = threading.Lock()  # a cascade asks again while an answer is under way
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question, those about the same text together; unscored if of another task."""
+        asked = sorted(
+            enumerate(of_kind(Support, questions, self.name)),
+            key=lambda pair: (pair[1].text, pair[1].statement),
+        )
+        await answer_chunks(asked, _CHUNK, self.judge, emit)
+
+    def judge(self, questions: Sequence[Support]) -> list[Answer]:
+        """Answer questions in this thread."""
+        problems = [_problem(question, self.student.task) for question in questions]
+        asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
+        with self._busy:
+            scores = list(map(_number, self._scorer.score(asked))) if asked else []
+        raw = [score for score in scores if not isinstance(score, str)]
+        calibrated = iter(self.student.curve(raw).tolist())
+        rest = iter(scores)
+        return [self._verdict(problem or next(rest), calibrated) for problem in problems]
+
+    def _verdict(self, score: Score, calibrated: Iterator[float]) -> Answer:
+        student = self.student
+        if isinstance(score, str):
+            return Unscored(score, Provenance(self.name, method="student"))
+        probability = next(calibrated)
+        details = {"raw": round(score, 6), "threshold": student.threshold}
+        return Judged(
+            value=probability >= student.threshold,
+            probability=probability,
+            provenance=Provenance(self.name, method="student", details=details),
+            explanation=f"{probability:.2f}; yes from {student.threshold:.2f}",
+        )
+
+
+def _number(score: Score) -> Score:
+    """Return why a score is none: a curve would make a probability of it."""
+    if isinstance(score, str) or math.isfinite(score):
+        return score
+    return f"score: found {score}, expected a number"
+
+
+def _problem(question: Support, task: str) -> str:
+    if problem := blank(question):
+        return problem
+    if question.task != task:
+        return f"task: the student answers {task}, not {shorten(question.task, 40)!r}"
+    return ""
+
+
+def open_student(folder: str | Path) -> StudentJudge:
+    """Open a student that `pnyx annotate distil` wrote.
+
+    Raises:
+        InputError: it is not a student's folder, or a file in it is missing or damaged.
+        PnyxError: the library that runs it is not installed.
+    """
+    student = read_student(folder)
+    try:
+        return StudentJudge(student, load_scorer(student.kind, Path(folder), student.settings))
+    except InputError as error:
+        raise InputError(error.problem, path=folder) from error

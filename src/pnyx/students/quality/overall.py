@@ -1,23 +1,37 @@
-"""Overall quality of an argument from its surface, its words and the states of the encoder.
+"""Overall quality of an argument: the model, and the packaged judge of that dimension and no other.
 
-Data, figures and limits: docs/model-cards/quality-judge.md.
+It sees the surface of a text, its words and the states of the encoder. Data, figures and limits:
+docs/model-cards/quality-judge.md, docs/decisions/quality-judge.md.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import PnyxError
+from pnyx.errors import PnyxError, shorten
+from pnyx.judge.answers import Answer, Missing, Provenance, Unscored
+from pnyx.judge.base import Emit, answer_chunks, of_kind
+from pnyx.judge.dimensions import dimensions_of
+from pnyx.judge.questions import JudgeQuestion, Rating, blank
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.students.quality.packaged import arrays_of, packaged_files
-from pnyx.students.quality.surface import MAX_DEVIATION, QualityModel, head_score
-from pnyx.students.quality.text_features import Features, extract
+from pnyx.students.quality.surface import (
+    MAX_DEVIATION,
+    Features,
+    QualityModel,
+    arrays_of,
+    extract,
+    head_score,
+    packaged_files,
+)
+
+OVERALL = "overall"
+"""The dimension that it rates."""
 
 ENCODER = "minilm-int8"
 _WHAT = "judge of quality"
@@ -142,3 +156,78 @@ def read_overall_quality(manifest: Mapping[str, Any], data: bytes) -> OverallQua
         fields[name] = StatesHead(manifest["intercepts"][name], arrays[name])
         fields[f"{name}_mix"] = Mix(**manifest["mixes"][name])
     return OverallQuality(surface=surface, **fields)
+
+
+_ONLY = Missing("dimension: the packaged judge rates overall quality only")
+_CHUNK = 32
+"""Questions answered between two emits: enough to share work, few enough to show progress."""
+
+
+class QualityJudge:
+    """Answers Rating questions of the task `quality` on the dimension `overall`.
+
+    A rating is on the question's scale: its lowest value and a share of its range, the share being
+    the model's quality in [0, 1]. Only the text counts, not its topic, stance or documents. The
+    same question gets the same bits alone and among others.
+
+    Args:
+        model: the packaged one by default.
+    """
+
+    kinds: frozenset[type] = frozenset({Rating})
+
+    def __init__(self, model: OverallQuality | None = None) -> None:
+        self._model = load_overall_quality() if model is None else model
+        self.name = self._model.name
+        self.card = self._model.card
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
+        asked = list(enumerate(of_kind(Rating, questions, self.name)))
+        await answer_chunks(asked, _CHUNK, self._judge, emit)
+
+    def _judge(self, questions: Sequence[Rating]) -> list[Answer]:
+        problems = [_problem(question) for question in questions]
+        texts = [q.text for q, problem in zip(questions, problems, strict=True) if not problem]
+        found = iter(self._model.score(list(dict.fromkeys(texts))))
+        scores = dict(zip(dict.fromkeys(texts), found, strict=True))
+        return [
+            Unscored(problem, self._provenance())
+            if problem
+            else self._verdict(question, scores[question.text])
+            for question, problem in zip(questions, problems, strict=True)
+        ]
+
+    def _verdict(self, question: Rating, score: OverallScore | None) -> Answer:
+        if score is None:
+            return Unscored("blank: the text has no words", self._provenance())
+        low, high = question.scale
+        value = round(low + score.value * (high - low), 4)
+        cells = [value if name == OVERALL else _ONLY for name in question.dimensions]
+        shown = f"{score.value:.2f} of 1, by surface and words alone {score.surface:.2f}"
+        details = {"quality": score.value, "surface": score.surface, "short": score.short}
+        return question.compose(cells, self._provenance(**details), explanation=shown)
+
+    def _provenance(self, **details: Any) -> Provenance:
+        return Provenance(self.name, method="calibrated", details=details)
+
+
+def _problem(question: Rating) -> str:
+    if problem := blank(question):
+        return problem
+    if question.task != "quality":
+        return f"task: it answers quality, not {shorten(question.task, 40)!r}"
+    if OVERALL not in question.dimensions:
+        return str(_ONLY)
+    return ""
+
+
+def overall_only(questions: Sequence[JudgeQuestion]) -> list[JudgeQuestion]:
+    """Return ratings of every dimension as ratings of the one that it rates; others as they are."""
+    every = tuple(dimensions_of("quality"))
+    return [
+        replace(question, dimensions=(OVERALL,))
+        if isinstance(question, Rating) and question.dimensions == every
+        else question
+        for question in questions
+    ]
