@@ -24,6 +24,7 @@ from pnyx.records import Document
 from pnyx.search.build import build_index
 from pnyx.search.quality.files import read_quality_model
 from pnyx.students.student import open_student
+from quality_tool import tool
 from student_fixture import labelled_rows, write_rows
 
 DOCUMENTS = "".join(
@@ -382,7 +383,7 @@ def headers(tmp_path_factory):
         made("measure", "support", "R", "--labels", "gold.jsonl", "--draws", "0")
         made("audit", "stress", "injection", "items.jsonl", "--out", "S", "--draws", "0")
         made("annotate", "apply", "pairs.jsonl", "--labels", "gold.jsonl", "--out", "a.jsonl")
-        made("quality", "train", "rated.jsonl", "--out", "M")
+        assert tool("own_quality").main(["rated.jsonl", "--out", "M"]) == 0
         write_rows(Path("labelled.jsonl"), labelled_rows())
         made(*"annotate distil labelled.jsonl --kind lexical --out T".split())
     return place

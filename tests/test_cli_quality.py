@@ -1,4 +1,4 @@
-"""`pnyx quality train`: a quality model of one's own, from rated texts to an index that uses it."""
+"""A quality model of one's own: `tools/own_quality.py` trains it, an index uses it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pnyx.errors import InputError
 from pnyx.search.index import Index
 from pnyx.search.quality.documents import FEATURE, HOW
 from pnyx.search.quality.files import read_quality_model
-from pnyx.search.quality.making import make_quality_model
+from quality_tool import tool
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -38,10 +38,15 @@ CHATTER = ("lol whatever", "thanks for this debate", "vote for me please", "i do
 
 
 def call(capsys, *arguments) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
+    given = [str(argument) for argument in arguments]
+    if given[:2] == ["quality", "train"]:
+        status = tool("own_quality").main(given[2:])
+    else:
+        with pytest.raises(SystemExit) as ended:
+            main(given)
+        status = ended.value.code or 0
     said = capsys.readouterr()
-    return ended.value.code or 0, said.out, said.err
+    return status, said.out, said.err
 
 
 def rated(seed: int = 0, topics: int = 4, each: int = 14) -> list[dict[str, object]]:
@@ -81,13 +86,23 @@ def models(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("models")
     path = jsonl(folder / "rated.jsonl", rated())
     for method in METHODS:
-        make_quality_model(read_rated(str(path)), folder / method, method, folds=2)
+        tool("own_quality").make_quality_model(
+            read_rated(str(path)), folder / method, method, folds=2
+        )
     return {method: folder / method for method in METHODS}
 
 
 @pytest.fixture
 def texts(tmp_path) -> Path:
     return jsonl(tmp_path / "rated.jsonl", rated())
+
+
+def test_the_command_that_trained_says_what_does(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["quality", "train", "rated.csv", "--out", "m"])
+    error = capsys.readouterr().err
+    assert (ended.value.code, error.count("\n")) == (2, 1)
+    assert "tools/own_quality.py" in error
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -109,7 +109,7 @@ def test_every_weighted_measure_is_registered():
         for name, value in vars(importlib.import_module(module.name)).items()
         if name.startswith("weighted_")
     }
-    # Of predictions on people's own scale, not of answers: `pnyx quality train` prints them.
+    # Of predictions on people's own scale, not of answers: `tools/own_quality.py` prints them.
     found -= {weighted_pearson, weighted_r2}
     assert found == {measure.weighted for measure in MEASURES.values()}
 

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pnyx.search.quality.training import PENALTIES
-
-TOOLS = Path(__file__).parents[1] / "tools"
-
-pytestmark = pytest.mark.skipif(not TOOLS.is_dir(), reason="the tools are not in this copy")
+from quality_tool import tool as import_tool
 
 REASONS = (
     "because studies found this although costs rose while others disagree about causes".split()
@@ -21,12 +15,8 @@ REASONS = (
 
 
 @pytest.fixture
-def tool(monkeypatch):
-    monkeypatch.syspath_prepend(str(TOOLS))
-    import train_quality
-
-    yield train_quality
-    sys.modules.pop("train_quality", None)
+def tool():
+    return import_tool("train_quality")
 
 
 def arguments(tool, seed: int, topics: int, words: tuple[int, int]):
@@ -54,7 +44,7 @@ def test_labels_that_are_left_out_choose_and_teach_nothing(tool):
     again, chosen = tool.train_and_choose(*turned, *rows)
     assert settings == chosen
     assert model.predict(long.texts).tobytes() == again.predict(long.texts).tobytes()
-    assert {settings.long, settings.short} <= set(PENALTIES)
+    assert {settings.long, settings.short} <= set(tool.PENALTIES)
     # With all rows the turned labels do count.
     every = [np.arange(len(part.texts)) for part in turned]
     other, _ = tool.train_and_choose(*turned, *every)
@@ -65,18 +55,18 @@ def test_the_gate_serves_both_sets_and_not_one_alone(tool):
     long, short = arguments(tool, 0, 3, (5, 90)).rated, arguments(tool, 1, 3, (5, 38)).rated
     words, few = (np.array([one.words for one in part.seen]) for part in (long, short))
     target = np.random.default_rng(0).normal(size=len(few))
-    flat = [np.full(len(few), 0.7) for _ in PENALTIES]  # of short texts the long head knows nothing
+    flat = [np.full(len(few), 0.7) for _ in tool.PENALTIES]  # the long head knows nothing of these
     portals = tool.Seen(
         dataclasses.replace(long, quality=np.where(words <= 15, 0.2, 0.4 + words / 200)),
-        [0.4 + words / 200 for _ in PENALTIES],
-        [np.where(words % 2, 0.3, -0.3) for _ in PENALTIES],
+        [0.4 + words / 200 for _ in tool.PENALTIES],
+        [np.where(words % 2, 0.3, -0.3) for _ in tool.PENALTIES],
     )
-    single = tool.Seen(short, flat, [target for _ in PENALTIES], target)
+    single = tool.Seen(short, flat, [target for _ in tool.PENALTIES], target)
     alone = tool.choose(portals, portals, 2.0)
     both = tool.choose(portals, single, 2.0)
 
     def mean(settings) -> float:
-        place = PENALTIES.index(settings.long)
+        place = tool.PENALTIES.index(settings.long)
         return (portals.pearson(place, settings) + single.pearson(place, settings)) / 2
 
     assert portals.pearson(0, alone) >= portals.pearson(0, both)

@@ -24,8 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-from pnyx.search.quality.training import (
+from quality_training import (
     PENALTIES,
     SURFACE_SCALE,
     RatedTexts,
@@ -34,6 +33,7 @@ from pnyx.search.quality.training import (
     ridge_inputs,
     scaled_model,
 )
+
 from pnyx.students.quality.surface import SURFACE, VERSION, Features, Head, QualityModel
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from quality_training import left_out, ridge_inputs
 from train_quality import (
     PENALTIES,
     Arguments,
@@ -36,7 +37,6 @@ from train_quality import (
 
 from pnyx.judge.calibration.curves import folds_of
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.search.quality.training import left_out, ridge_inputs
 from pnyx.students.quality.overall import (
     ENCODER,
     Mix,

@@ -198,7 +198,7 @@ class FeatureSpec(Spec, heading="Features", rare="quality_model cluster_count sp
     )
     ann: bool = opt(False, "Build a graph of the vectors, for a million documents or more.")
     quality_model: str | None = file_opt(
-        None, "Model of pnyx quality train.", metavar="FOLDER", shown="packaged", needs="quality"
+        None, "Model of your own.", metavar="FOLDER", shown="packaged", needs="quality"
     )
     cluster_count: int | None = opt(
         None,

@@ -21,7 +21,6 @@ COMMANDS: dict[str, str] = {
     "demo": "The main task on the bundled example: search, argue both sides, judge, report.",
     "corpus": "Split documents into passages, or build a corpus from the web.",
     "index": "Build a searchable index of documents or arguments.",
-    "quality": "Train a model of argument quality on people's ratings.",
     "search": "Search an index for a question or a file of topics.",
     "tune": "Tune a search model's parameters on topics with qrels, cross-validated.",
     "perspectives": "List perspectives on a question, from a model, an index or a file.",
@@ -48,6 +47,12 @@ COMMANDS: dict[str, str] = {
     "convert": "Convert between equivalent formats, without loss.",
 }
 """Verb -> what `pnyx --help` says of it; `pnyx.cli.VERB:command` is loaded when it is called."""
+
+_GONE = {
+    "quality": "tools/own_quality.py of the repository trains a model of argument quality, for "
+    "pnyx index --quality-model",
+}
+"""Former verb -> what does its job."""
 
 EXIT_BAD_INPUT = 2
 EXIT_UNSCORED = 3
@@ -78,6 +83,8 @@ class LazyGroup(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one verb's command."""
+        if cmd_name in _GONE:
+            raise InputError(f"{cmd_name} is gone: {_GONE[cmd_name]}")
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"pnyx.cli.{cmd_name}")

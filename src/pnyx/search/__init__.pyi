@@ -19,7 +19,6 @@ from .pipeline import Found, Searcher
 from .plan import Listwise, Scoring, SearchPlan
 from .quality.documents import QualityModel, score_documents
 from .quality.files import read_quality_model
-from .quality.making import make_quality_model
 from .ranking.dense import build_ann, dense_rank
 from .ranking.diversify import mmr, round_robin
 from .ranking.fusion import fuse_rrf, fuse_weighted
@@ -54,7 +53,6 @@ __all__ = [
     "facets",
     "fuse_rrf",
     "fuse_weighted",
-    "make_quality_model",
     "mmr",
     "perspectives_of",
     "rank_documents",

@@ -108,7 +108,7 @@ def distil(labelled: tuple[str, ...], own: DistilSpec, as_json: bool) -> int:
 
     \b
     Example:
-      pnyx annotate distil labels --kind lexical --out student
+      pnyx annotate distil labels --kind late-interaction --out student
       pnyx judge relevance items.jsonl --student student --out results
     """
     own.check_needs()

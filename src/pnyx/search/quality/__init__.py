@@ -1,1 +1,1 @@
-"""The model of argument quality: its features, training and files."""
+"""Qualities of documents, and models of them in files."""

@@ -1,7 +1,7 @@
-"""A trained quality model on disk: a folder that contains nothing executable.
+"""A quality model of one's own, on disk: a folder that contains nothing executable.
 
-quality.json (with the figures), weights.safetensors, card.md and, for the paper's model,
-words.json.
+quality.json (with the figures), weights.safetensors, card.md and, for the Touché paper's model,
+words.json; `tools/own_quality.py` of the repository trains and writes it.
 """
 
 from __future__ import annotations
@@ -9,79 +9,134 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx._version import __version__
 from pnyx.corpora.fields import number, string
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
-from pnyx.search.quality.training import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
-from pnyx.students.quality.surface import HASH_BITS, SURFACE, VERSION, Head, QualityModel
+from pnyx.students.quality.surface import (
+    HASH_BITS,
+    SURFACE,
+    VERSION,
+    Head,
+    QualityModel,
+    predictions,
+)
 
-MANIFEST, CARD = "quality.json", "card.md"
-_WEIGHTS, _WORDS = "weights.safetensors", "words.json"
-_FORMAT = ("pnyx-quality", 1)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
+MANIFEST = "quality.json"
+WEIGHTS, WORDS = "weights.safetensors", "words.json"
+FORMAT = ("pnyx-quality", 1)
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 _MAX_BYTES = 1 << 30
-_FILES = {"packaged": {_WEIGHTS}, "paper": {_WEIGHTS, _WORDS}}
+FILES = {"packaged": {WEIGHTS}, "paper": {WEIGHTS, WORDS}}
 """Kind -> its files beside manifest and card."""
 
+MAX_WORDS = 2**18
+NEVER_SHORT = (0.0, 0.0, 0.0, 0.0)
+"""A gate that no text passes: with one kind of texts there is no head for short ones."""
+
+_WORD = re.compile(r"(?u)\b\w\w+\b")
+_MAX_CHARACTERS = 20_000
+
 Arrays = dict[str, NDArray[Any]]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
-def write_quality_model(
-    folder: Path, model: QualityModel | PaperModel, name: str, about: Mapping[str, Any]
-) -> str:
-    """Write a model into an empty folder; return its name with the first 8 digits of its hash.
+@dataclass(frozen=True, slots=True)
+class SupportVectors:
+    """A support vector machine with the kernel exp(-gamma |x - v|²), its vectors in CSR rows."""
 
-    The caller, who has the figures, writes its card. `about` is counts and figures, ready for JSON.
+    starts: Ints
+    words: Ints
+    values: Floats
+    weights: Floats
+    intercept: float
+    gamma: float
+
+    def accepts(self, text: Floats) -> bool:
+        """Return whether a text, as a dense row of tf-idf, is an argument."""
+        rows = np.repeat(np.arange(len(self.weights)), np.diff(self.starts))
+        dots = np.bincount(rows, self.values * text[self.words], minlength=len(self.weights))
+        norms = np.bincount(rows, self.values**2, minlength=len(self.weights))
+        distance = np.maximum(norms + float((text * text).sum()) - 2 * dots, 0.0)
+        kernel = np.exp(-self.gamma * distance)
+        return float((self.weights * kernel).sum()) + self.intercept > 0
+
+
+@dataclass(frozen=True, slots=True)
+class PaperModel:
+    """0 for what the machine calls no argument, else the regression's value, clipped to [0, 1].
+
+    `words` maps words to columns of `idf` and `weights`; `machine` is None if all it saw are
+    arguments.
     """
-    from safetensors.numpy import save_file
 
-    if not _NAME.fullmatch(name):
-        raise InputError(f"name: found {shorten(name, 40)!r}, expected letters, digits, '.', '_'")
-    if isinstance(model, PaperModel):
-        kind, (settings, arrays) = "paper", _paper_parts(model)
-        words = json.dumps({"words": sorted(model.words)}) + "\n"
-        folder.joinpath(_WORDS).write_text(words, encoding="utf-8")
-    else:
-        kind, (settings, arrays) = "packaged", _surface_parts(model)
-    save_file({key: np.ascontiguousarray(a) for key, a in arrays.items()}, folder / _WEIGHTS)
-    row = {
-        "format": _FORMAT[0],
-        "format_version": _FORMAT[1],
-        "pnyx": __version__,
-        "name": name,
-        "kind": kind,
-        "neutral": model.neutral,
-        "settings": settings,
-        "files": {file: _sha256(folder / file) for file in sorted(_FILES[kind])},
-        **about,
-    }
-    text = json.dumps(row, indent=1, ensure_ascii=False, allow_nan=False)
-    folder.joinpath(MANIFEST).write_text(text + "\n", encoding="utf-8")
-    return _full_name(row)
+    name: str
+    neutral: float
+    words: Mapping[str, int]
+    idf: Floats
+    weights: Floats
+    intercept: float
+    machine: SupportVectors | None
+
+    def score(self, text: str) -> float | None:
+        """Return the quality of a text, None where it holds no known word."""
+        places, values = self._seen(text)
+        if not len(places):
+            return None
+        if not self._accepts(places, values):
+            return 0.0
+        value = float((values * self.weights[places]).sum()) + self.intercept
+        return min(1.0, max(0.0, value))
+
+    def accepts(self, text: str) -> bool:
+        """Return whether the machine calls a text an argument."""
+        return self._accepts(*self._seen(text))
+
+    def _accepts(self, places: Ints, values: Floats) -> bool:
+        if self.machine is None:
+            return True
+        row = np.zeros(len(self.idf))
+        row[places] = values
+        return self.machine.accepts(row)
+
+    def _seen(self, text: str) -> tuple[Ints, Floats]:
+        """Return the columns of a text's known words, ascending, and their tf-idf."""
+        found = Counter(_WORD.findall(text[:_MAX_CHARACTERS].lower()))
+        known = sorted((self.words[word], n) for word, n in found.items() if word in self.words)
+        places = np.array([place for place, _ in known], dtype=np.int64)
+        values = np.array([n for _, n in known], dtype=np.float64) * self.idf[places]
+        length = math.sqrt(float((values * values).sum()))
+        return places, values / length if len(places) else values
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32 (n,) in [0, 1]; `neutral` for a text without a known word."""
+        return predictions(self, texts)[0]
 
 
 def read_quality_model(folder: str | Path) -> QualityModel | PaperModel:
-    """Read a model that `pnyx quality train` wrote; nothing in its folder is executed.
+    """Read a model that `tools/own_quality.py` wrote; nothing in its folder is executed.
 
     Raises InputError for another folder, a newer version, or a file that is missing or damaged.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():
-        problem = f"holds no {MANIFEST}: expected a folder of pnyx quality train"
+        problem = f"holds no {MANIFEST}: expected a model of argument quality"
         raise InputError(problem, path=folder)
     row = _object(path)
     found = row.get("format"), row.get("format_version")
-    if found != _FORMAT:
-        shown, expected = (f"{shorten(a, 40)} {shorten(b, 40)}" for a, b in (found, _FORMAT))
+    if found != FORMAT:
+        shown, expected = (f"{shorten(a, 40)} {shorten(b, 40)}" for a, b in (found, FORMAT))
         raise InputError(f"found {shown}, this Pnyx reads {expected}", path=path)
     try:
         return _model(Path(folder), row)
@@ -96,27 +151,28 @@ def _object(path: Path, *, keep_surrogates: bool = False) -> dict[str, Any]:
 
 def _model(folder: Path, row: Mapping[str, Any]) -> QualityModel | PaperModel:
     kind, settings, files = row.get("kind"), row.get("settings"), row.get("files")
-    if not isinstance(kind, str) or kind not in _FILES:
-        raise InputError(f"kind: found {shorten(kind, 40)}, expected one of {', '.join(_FILES)}")
-    if not _NAME.fullmatch(string(row.get("name"), "name")):
+    if not isinstance(kind, str) or kind not in FILES:
+        raise InputError(f"kind: found {shorten(kind, 40)}, expected one of {', '.join(FILES)}")
+    if not NAME.fullmatch(string(row.get("name"), "name")):
         raise InputError(f"name: found {shorten(row['name'], 40)!r}")
     neutral = float(number(row.get("neutral"), "neutral"))
     if not 0 <= neutral <= 1:
         raise InputError(f"neutral: found {neutral:g}, expected 0 to 1")
     if not isinstance(settings, dict):
         raise InputError(f"settings: found {shorten(settings, 40)}, expected an object")
-    if not isinstance(files, dict) or set(files) != _FILES[kind]:
-        raise InputError(f"files: found {shorten(files, 80)}, expected {sorted(_FILES[kind])}")
+    if not isinstance(files, dict) or set(files) != FILES[kind]:
+        raise InputError(f"files: found {shorten(files, 80)}, expected {sorted(FILES[kind])}")
     for name, expected in files.items():
         if not (folder / name).is_file():
             raise InputError(f"{name}: is missing", path=folder)
-        if (folder / name).stat().st_size > _MAX_BYTES or _sha256(folder / name) != expected:
+        if (folder / name).stat().st_size > _MAX_BYTES or sha256(folder / name) != expected:
             raise InputError(f"{name}: is damaged", path=folder)
     arrays, make = _arrays(folder), _paper_model if kind == "paper" else _surface_model
-    return make(folder, _full_name(row), neutral, settings, arrays)
+    return make(folder, full_name(row), neutral, settings, arrays)
 
 
-def _full_name(row: Mapping[str, Any]) -> str:
+def full_name(row: Mapping[str, Any]) -> str:
+    """Return the name of a model with the first 8 digits of the hash of all that decides."""
     decisive = {name: row[name] for name in ("kind", "neutral", "settings", "files")}
     digest = hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
     return f"{row['name']}@{digest[:8]}"
@@ -127,11 +183,11 @@ def _arrays(folder: Path) -> Arrays:
     from safetensors.numpy import load_file
 
     try:
-        found: Arrays = load_file(folder / _WEIGHTS)
+        found: Arrays = load_file(folder / WEIGHTS)
     except (OSError, SafetensorError, ValueError, KeyError) as error:
-        raise InputError(f"{_WEIGHTS}: cannot be read: {shorten(str(error), 80)}") from error
+        raise InputError(f"{WEIGHTS}: cannot be read: {shorten(str(error), 80)}") from error
     if any(v.dtype.kind == "f" and not np.isfinite(v).all() for v in found.values()):
-        raise InputError(f"{_WEIGHTS}: expected finite numbers")
+        raise InputError(f"{WEIGHTS}: expected finite numbers")
     return found
 
 
@@ -141,22 +197,10 @@ def _take(
     found = arrays.get(name)
     if found is None or found.shape != (size,) or found.dtype.kind != kind:
         shown = "none" if found is None else f"{found.dtype} {found.shape}"
-        raise InputError(f"{_WEIGHTS}: {name}: found {shown}, expected shape {(size,)}")
+        raise InputError(f"{WEIGHTS}: {name}: found {shown}, expected shape {(size,)}")
     if positive and not (found > 0).all():
-        raise InputError(f"{_WEIGHTS}: {name}: expected numbers above 0")
+        raise InputError(f"{WEIGHTS}: {name}: expected numbers above 0")
     return found.astype(np.float64 if kind == "f" else np.int64)
-
-
-def _surface_parts(model: QualityModel) -> tuple[dict[str, Any], Arrays]:
-    head = model.long
-    settings = {"features": VERSION, "surface": list(SURFACE), "intercept": head.intercept}
-    return settings, {
-        "mean": model.mean.astype(np.float32),
-        "deviation": model.deviation.astype(np.float32),
-        "idf": model.idf.astype(np.float16),
-        "surface": head.surface.astype(np.float32),
-        "words": head.words.astype(np.float16),
-    }
 
 
 def _surface_model(
@@ -174,26 +218,14 @@ def _surface_model(
     return QualityModel(name, neutral, mean, deviation, idf, head, head, 0.0, 0.0, NEVER_SHORT)
 
 
-_OF_MACHINE = ("starts", "words", "values", "weights")
-
-
-def _paper_parts(model: PaperModel) -> tuple[dict[str, Any], Arrays]:
-    settings: dict[str, Any] = {"intercept": model.intercept, "machine": None}
-    arrays: Arrays = {"idf": model.idf, "weights": model.weights}
-    if (machine := model.machine) is not None:
-        settings["machine"] = {"intercept": machine.intercept, "gamma": machine.gamma}
-        arrays |= {f"machine_{part}": getattr(machine, part) for part in _OF_MACHINE}
-    return settings, arrays
-
-
 def _paper_model(
     folder: Path, name: str, neutral: float, settings: Mapping[str, Any], arrays: Arrays
 ) -> PaperModel:
-    words = _object(folder / _WORDS, keep_surrogates=True).get("words")
+    words = _object(folder / WORDS, keep_surrogates=True).get("words")
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise InputError(f"{_WORDS}: expected words, a list of strings")
+        raise InputError(f"{WORDS}: expected words, a list of strings")
     if len(words) > MAX_WORDS or any(a >= b for a, b in itertools.pairwise(words)):
-        raise InputError(f"{_WORDS}: expected up to {MAX_WORDS} words, in order and each once")
+        raise InputError(f"{WORDS}: expected up to {MAX_WORDS} words, in order and each once")
     intercept = float(number(settings.get("intercept"), "settings.intercept"))
     idf = _take(arrays, "idf", len(words), positive=True)
     weights = _take(arrays, "weights", len(words))
@@ -219,12 +251,13 @@ def _machine(settings: Any, arrays: Arrays, words: int) -> SupportVectors:
     columns = _take(arrays, "machine_words", cells, "i")
     rising = starts[0] == 0 and bool((np.diff(starts) >= 0).all())
     if not rising or not ((columns >= 0) & (columns < words)).all():
-        raise InputError(f"{_WEIGHTS}: machine: expected rows of columns below {words}")
+        raise InputError(f"{WEIGHTS}: machine: expected rows of columns below {words}")
     values = _take(arrays, "machine_values", cells)
     weights = _take(arrays, "machine_weights", vectors)
     return SupportVectors(starts, columns, values, weights, intercept, gamma)
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,24 +1,22 @@
-"""Training quality models on rated texts: the packaged recipe, and the Touché paper's (3.3).
+"""How quality models are trained on rated texts: the packaged recipe, and the Touché paper's (3.3).
 
 The packaged model's recipe is ridge regression on surface features and hashed words, for texts of
-one kind; `tools/train_quality.py` joins two kinds (docs/decisions/quality-model.md). Training needs
-scikit-learn, prediction numpy alone.
+one kind (`own_quality.py`); `train_quality.py` joins two kinds (docs/decisions/quality-model.md).
+Training needs scikit-learn, prediction numpy alone.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, MissingExtra, shorten
+from pnyx.errors import InputError, shorten
 from pnyx.judge.calibration.curves import folds_of
+from pnyx.search.quality.files import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
 from pnyx.students.quality.surface import (
     HASH_BITS,
     MAX_DEVIATION,
@@ -27,7 +25,6 @@ from pnyx.students.quality.surface import (
     Head,
     QualityModel,
     extract,
-    predictions,
 )
 
 if TYPE_CHECKING:
@@ -35,9 +32,6 @@ if TYPE_CHECKING:
 
 PENALTIES = (1.0, 2.0, 4.0, 8.0, 16.0)
 """Of the ridge regression, to choose from on the texts that are trained on."""
-
-NEVER_SHORT = (0.0, 0.0, 0.0, 0.0)
-"""A gate that no text passes: with one kind of texts there is no head for short ones."""
 
 SURFACE_SCALE = 0.1
 """Surface features get a hundredth of the words' penalty: they are few and dense."""
@@ -86,14 +80,6 @@ class RatedTexts:
             self.topics[rows],
             [self.seen[row] for row in rows],
         )
-
-
-def needs_sklearn() -> None:
-    """Raise MissingExtra where scikit-learn is not installed."""
-    try:
-        import sklearn  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("training a quality model", "quality") from error
 
 
 def train_surface_model(rated: RatedTexts, name: str) -> QualityModel:
@@ -167,7 +153,6 @@ def left_out(inputs: sp.csr_matrix, target: Floats, topics: NDArray[np.str_]) ->
 
 
 def _ridge(penalty: float, tolerance: float) -> Any:
-    needs_sklearn()
     from sklearn.linear_model import Ridge
 
     return Ridge(penalty, solver="sparse_cg", tol=tolerance)
@@ -180,85 +165,8 @@ def _stored(values: Floats, dtype: type = np.float32) -> Floats:
 
 # The paper's own model ----------------------------------------------------------------------------
 
-MAX_WORDS = 2**18
 MAX_STEPS = 20_000
 """Of the regression: some sets outlast scikit-learn's 1,000."""
-_WORD = re.compile(r"(?u)\b\w\w+\b")
-_MAX_CHARACTERS = 20_000
-
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class SupportVectors:
-    """A support vector machine with the kernel exp(-gamma |x - v|²), its vectors in CSR rows."""
-
-    starts: Ints
-    words: Ints
-    values: Floats
-    weights: Floats
-    intercept: float
-    gamma: float
-
-    def accepts(self, text: Floats) -> bool:
-        """Return whether a text, as a dense row of tf-idf, is an argument."""
-        rows = np.repeat(np.arange(len(self.weights)), np.diff(self.starts))
-        dots = np.bincount(rows, self.values * text[self.words], minlength=len(self.weights))
-        norms = np.bincount(rows, self.values**2, minlength=len(self.weights))
-        distance = np.maximum(norms + float((text * text).sum()) - 2 * dots, 0.0)
-        kernel = np.exp(-self.gamma * distance)
-        return float((self.weights * kernel).sum()) + self.intercept > 0
-
-
-@dataclass(frozen=True, slots=True)
-class PaperModel:
-    """0 for what the machine calls no argument, else the regression's value, clipped to [0, 1].
-
-    `words` maps words to columns of `idf` and `weights`; `machine` is None if all it saw are
-    arguments.
-    """
-
-    name: str
-    neutral: float
-    words: Mapping[str, int]
-    idf: Floats
-    weights: Floats
-    intercept: float
-    machine: SupportVectors | None
-
-    def score(self, text: str) -> float | None:
-        """Return the quality of a text, None where it holds no known word."""
-        places, values = self._seen(text)
-        if not len(places):
-            return None
-        if not self._accepts(places, values):
-            return 0.0
-        value = float((values * self.weights[places]).sum()) + self.intercept
-        return min(1.0, max(0.0, value))
-
-    def accepts(self, text: str) -> bool:
-        """Return whether the machine calls a text an argument."""
-        return self._accepts(*self._seen(text))
-
-    def _accepts(self, places: Ints, values: Floats) -> bool:
-        if self.machine is None:
-            return True
-        row = np.zeros(len(self.idf))
-        row[places] = values
-        return self.machine.accepts(row)
-
-    def _seen(self, text: str) -> tuple[Ints, Floats]:
-        """Return the columns of a text's known words, ascending, and their tf-idf."""
-        found = Counter(_WORD.findall(text[:_MAX_CHARACTERS].lower()))
-        known = sorted((self.words[word], n) for word, n in found.items() if word in self.words)
-        places = np.array([place for place, _ in known], dtype=np.int64)
-        values = np.array([n for _, n in known], dtype=np.float64) * self.idf[places]
-        length = math.sqrt(float((values * values).sum()))
-        return places, values / length if len(places) else values
-
-    def predict(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32 (n,) in [0, 1]; `neutral` for a text without a known word."""
-        return predictions(self, texts)[0]
 
 
 def train_paper_model(rated: RatedTexts, name: str) -> PaperModel:
@@ -284,7 +192,6 @@ def train_paper_model(rated: RatedTexts, name: str) -> PaperModel:
 
 def paper_words(texts: Sequence[str]) -> tuple[Any, sp.csr_matrix]:
     """Return the paper's tf-idf, fitted to texts, and what it sees of them."""
-    needs_sklearn()
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectors = TfidfVectorizer(stop_words="english", max_features=MAX_WORDS)

@@ -1,7 +1,21 @@
-"""From people's ratings to a quality model in a folder, with its figures and its card."""
+"""Train and measure a model of argument quality on people's ratings, for `pnyx index`.
+
+    python tools/own_quality.py webis-argquality20.csv --method paper --out paper
+    python tools/own_quality.py rated.csv --column quality=stars --out mine
+    pnyx index args.jsonl --out my.index --quality --quality-model mine
+
+RATED is a table (.csv, .tsv) or JSONL, gzip or not: text, quality (any scale), and optionally
+is_argument (true or false) and topic. Webis-ArgQuality-20 and IBM-ArgQ-Rank-30kArgs are read as
+they were published. The figures are for held-out topics, compared with text length alone, which is
+hard to beat. MODEL contains weights that cannot execute code, quality.json and card.md. Needs
+scikit-learn.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
@@ -10,9 +24,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from quality_training import (
+    RatedTexts,
+    paper_protocol,
+    train_paper_model,
+    train_surface_model,
+)
 
-from pnyx.corpora.benchmarks.rated import RatedText
-from pnyx.errors import InputError, shorten
+from pnyx._version import __version__
+from pnyx.cli.common.options import ColumnSpec
+from pnyx.corpora.benchmarks.rated import RatedText, read_rated
+from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.files import atomic_folder
 from pnyx.judge.calibration.curves import folds_of
 from pnyx.measure.answers.binary import weighted_brier, weighted_f1
@@ -20,17 +42,22 @@ from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2, weig
 from pnyx.measure.core.base import Bootstrap, Measured
 from pnyx.measure.core.intervals import SIGNED, UNIT, Range, draw_weights, drawn_value
 from pnyx.measure.core.weighted import Weighted
-from pnyx.search.quality.files import CARD, MANIFEST, write_quality_model
-from pnyx.search.quality.training import (
+from pnyx.search.quality.files import (
+    FILES,
+    FORMAT,
+    MANIFEST,
+    NAME,
+    WEIGHTS,
+    WORDS,
+    Arrays,
     PaperModel,
-    RatedTexts,
-    needs_sklearn,
-    paper_protocol,
-    train_paper_model,
-    train_surface_model,
+    full_name,
+    sha256,
 )
-from pnyx.students.quality.surface import QualityModel
+from pnyx.students.quality.surface import SURFACE, VERSION, QualityModel
+from pnyx.view.tables import Column, Table, filled
 
+CARD = "card.md"
 _LEAST = 20
 LABELS = {
     "pearson": "Pearson",
@@ -114,9 +141,7 @@ def make_quality_model(
 
     Raises:
         InputError: too few ratings, `out` exists or is not a quality model, or a bad name.
-        MissingExtra: scikit-learn is not installed.
     """
-    needs_sklearn()
     _check_out(Path(out), replace)
     rated, counts = rated_texts(rows)
     figures = cross_validate(rated, method, folds, report)
@@ -274,3 +299,117 @@ def _measured(
     return drawn_value(
         value, np.concatenate(drawn), count, count, topics, _BOOTSTRAP, bounds=bounds
     )
+
+
+def write_quality_model(
+    folder: Path, model: QualityModel | PaperModel, name: str, about: Mapping[str, Any]
+) -> str:
+    """Write a model into an empty folder; return its name with the first 8 digits of its hash.
+
+    The caller, who has the figures, writes its card. `about` is counts and figures, ready for JSON.
+    """
+    from safetensors.numpy import save_file
+
+    if not NAME.fullmatch(name):
+        raise InputError(f"name: found {shorten(name, 40)!r}, expected letters, digits, '.', '_'")
+    if isinstance(model, PaperModel):
+        kind, (settings, arrays) = "paper", _paper_parts(model)
+        words = json.dumps({"words": sorted(model.words)}) + "\n"
+        folder.joinpath(WORDS).write_text(words, encoding="utf-8")
+    else:
+        kind, (settings, arrays) = "packaged", _surface_parts(model)
+    save_file({key: np.ascontiguousarray(a) for key, a in arrays.items()}, folder / WEIGHTS)
+    row = {
+        "format": FORMAT[0],
+        "format_version": FORMAT[1],
+        "pnyx": __version__,
+        "name": name,
+        "kind": kind,
+        "neutral": model.neutral,
+        "settings": settings,
+        "files": {file: sha256(folder / file) for file in sorted(FILES[kind])},
+        **about,
+    }
+    text = json.dumps(row, indent=1, ensure_ascii=False, allow_nan=False)
+    folder.joinpath(MANIFEST).write_text(text + "\n", encoding="utf-8")
+    return full_name(row)
+
+
+def _surface_parts(model: QualityModel) -> tuple[dict[str, Any], Arrays]:
+    head = model.long
+    settings = {"features": VERSION, "surface": list(SURFACE), "intercept": head.intercept}
+    return settings, {
+        "mean": model.mean.astype(np.float32),
+        "deviation": model.deviation.astype(np.float32),
+        "idf": model.idf.astype(np.float16),
+        "surface": head.surface.astype(np.float32),
+        "words": head.words.astype(np.float16),
+    }
+
+
+_OF_MACHINE = ("starts", "words", "values", "weights")
+
+
+def _paper_parts(model: PaperModel) -> tuple[dict[str, Any], Arrays]:
+    settings: dict[str, Any] = {"intercept": model.intercept, "machine": None}
+    arrays: Arrays = {"idf": model.idf, "weights": model.weights}
+    if (machine := model.machine) is not None:
+        settings["machine"] = {"intercept": machine.intercept, "gamma": machine.gamma}
+        arrays |= {f"machine_{part}": getattr(machine, part) for part in _OF_MACHINE}
+    return settings, arrays
+
+
+def _report(made: MadeModel, out: str) -> list[str]:
+    counts = made.counts
+    topics = f" of {counts['topics']} topics" if counts["topics"] else ""
+    arguments = (
+        "all taken for arguments"
+        if counts["arguments"] == counts["texts"]
+        else f"{counts['arguments']} of them arguments"
+    )
+    left = "topics" if counts["topics"] else "texts"
+    shown = escaped(out)
+    title = (
+        f"{counts['texts']} texts{topics}, {arguments}; each predicted with its "
+        f"{'topic' if counts['topics'] else 'fold'} left out; 95 % intervals of draws of {left}"
+    )
+    columns = [Column("measure"), *(Column(name, "figure") for name in made.figures)]
+    parts = [Table(columns, figure_cells(made.figures), title=title).text()]
+    if made.as_in_the_paper:
+        found = ", ".join(f"{LABELS[name]} {v:.4f}" for name, v in made.as_in_the_paper.items())
+        parts.append(
+            filled(f"as in the paper, 10 folds in the file's order, words of all: {found}")
+        )
+    used = f"pnyx index --quality --quality-model {shown}"
+    return [*parts, f"wrote {made.name} to {shown}: use it by\n{used}"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("rated", help="table (.csv, .tsv) or JSONL of rated texts")
+    parser.add_argument("--out", required=True, help="folder of the model to write")
+    parser.add_argument("--method", choices=sorted(METHODS), default="packaged")
+    parser.add_argument("--name", help="name of the model (default: the folder's)")
+    parser.add_argument("--folds", type=int, default=10, help="of the cross-validation")
+    parser.add_argument("--column", action="append", default=[], help="FIELD=COLUMN, repeatable")
+    parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(argv)
+    if given.folds < 2:
+        parser.error("--folds: expected at least 2")
+    try:
+        rows = read_rated(given.rated, ColumnSpec(columns=tuple(given.column)).mapping)
+        made = make_quality_model(
+            rows, given.out, given.method, name=given.name, folds=given.folds, replace=given.force
+        )
+    except PnyxError as error:
+        print(f"own_quality: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps(made.row()) if given.json else "\n\n".join(_report(made, given.out)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
