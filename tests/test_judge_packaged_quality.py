@@ -17,8 +17,7 @@ from pnyx.errors import PnyxError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.questions import Rating
-from pnyx.models.embed.encoder import load_encoder
-from pnyx.models.embed.graph import with_outputs
+from pnyx.models.embed.encoder import load_encoder, with_outputs
 from pnyx.students.quality.overall import (
     OVERALL,
     QualityJudge,

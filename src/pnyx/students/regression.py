@@ -104,7 +104,7 @@ def fit_regression(
         return z
 
     def slopes(off: Floats, place: Floats) -> Floats:
-        parts = [x.T @ off, [_OWN * off.sum()], _OWN * np.bincount(own, off, count)]
+        parts = [x.T @ off, np.array([_OWN * off.sum()]), _OWN * np.bincount(own, off, count)]
         return np.concatenate(parts) + place / strength
 
     def loss(place: Floats) -> tuple[float, Floats]:

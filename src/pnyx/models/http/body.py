@@ -1,6 +1,6 @@
 """Undoing a body's compression a bounded piece at a time, all members of a gzip file.
 
-A client's own decoder undoes whatever came at once: 64 KB of a bomb become 64 MB.
+httpx2's own decoder reads the first member alone, and takes a body that was cut off for whole.
 """
 
 from __future__ import annotations
@@ -46,27 +46,17 @@ class Inflate:
             return raw
         parts: list[bytes] = []
         for start in range(0, len(raw), _SLICE):
-            left = most - sum(map(len, parts))
-            if left <= 0:
-                break
-            parts.append(self._slice(raw[start : start + _SLICE], left))
+            rest = self._next_member(raw[start : start + _SLICE])
+            while rest and most > 0:
+                parts.append(self._some(rest, most))
+                most -= len(parts[-1])
+                rest = self._next_member(self._inflate.unused_data) if self._inflate.eof else b""
         return b"".join(parts)
 
     def check_end(self) -> None:
         """Raise DamagedError where a body ended in the middle."""
         if self._inflate is not None and not self._inflate.eof:
             raise DamagedError("it ends too early")
-
-    def _slice(self, raw: bytes, most: int) -> bytes:
-        parts: list[bytes] = []
-        raw = self._next_member(raw)
-        while raw and most > 0:
-            assert self._inflate is not None  # noqa: S101 - by `feed`
-            part = self._some(raw, most)
-            parts.append(part)
-            most -= len(part)
-            raw = self._next_member(self._inflate.unused_data) if self._inflate.eof else b""
-        return b"".join(parts)
 
     def _some(self, raw: bytes, most: int) -> bytes:
         assert self._inflate is not None  # noqa: S101 - by `feed`
