@@ -51,7 +51,7 @@ def trial_tables(row: Row) -> list[Table]:
     )
     found = {name: figure(value) for name, value in row["measures"].items()}
     tables = [Table(columns, [(name, value, value) for name, value in found.items()])]
-    parts = (_curves(row), _precision(row), _grid(row), _ways(row))
+    parts = (_curves(row), _precision(row), _documents(row), _grid(row), _ways(row))
     return [*tables, *(part for part in parts if part is not None)]
 
 
@@ -86,6 +86,24 @@ def _precision(row: Row) -> Table | None:
         (_level(one["level"], "share"), *(figure(one[name]) for name in names))
         for one in row["precision"]
     ]
+    return Table(columns, rows)
+
+
+def _documents(row: Row) -> Table | None:
+    """Return what scores of single documents are worth at each level."""
+    if not row.get("documents"):
+        return None
+    measures = {
+        "separation": "own above others",
+        **{name: f"{name} precision" for name in ("true", "predicted", "error")},
+    }
+    shown = {name: title for name, title in measures.items() if name in row["documents"][0]}
+    columns = [Column("replaced", "name"), *(Column(one, "figure") for one in shown.values())]
+    columns.append(Column("documents" if "true" in shown else "items", "counts"))
+    rows = []
+    for one in row["documents"]:
+        cells = [figure(one[name]) for name in shown]
+        rows.append((_level(one["level"], "share"), *cells, cells[-1]))
     return Table(columns, rows)
 
 

@@ -66,6 +66,12 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance"
         metavar="SPEC",
         shown="rules: numbers, negations, names; word lists",
     )
+    qrels: str | None = file_opt(
+        None,
+        "noise, task rag: which documents of the items are relevant, for their true precision "
+        "beside that by the scores of single documents.",
+        metavar="QRELS",
+    )
     padding: tuple[float, ...] = opt(
         (0.5, 1.0, 2.0),
         "length: words added, as shares of the text's.",
@@ -103,6 +109,7 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance"
             "levels": ("noise", "joint"),
             "sentences": ("hallucination", "joint"),
             "editor": ("hallucination", "joint", "paraphrase"),
+            "qrels": ("noise",),
             "padding": ("length",),
             "orders": ("order",),
         }
@@ -158,6 +165,7 @@ def stress(
     read = list(given)
     made = _edited(trial, sampled(read, plan), own, spec)
     posed = pose(trial, read, plan, made)
+    posed = _labelled(posed, task, own)
     if few := too_few(trial, posed, plan):
         warn(few)
     with open_judge(TASKS[task], spec, say, form=form) as opened:
@@ -205,6 +213,23 @@ def _task_of(path: str) -> str:
         found = ", ".join(best) or "no task's"
         raise InputError(f"the fields are {found}: name the task with --task", path=path, line=1)
     return best[0]
+
+
+def _labelled(posed: Posed, task: str, own: StressSpec) -> Posed:
+    """Return what is asked, with what the qrels say of the items' documents."""
+    if own.qrels is None:
+        return posed
+    if task != "rag":
+        raise OptionError(f"--qrels goes with --task rag, not {task}")
+    from pnyx.audit.stress.posing import labelled_by
+    from pnyx.judge.verdicts import Verdict
+    from pnyx.measure.core.ground_truth import truth_of_qrels
+
+    truth = truth_of_qrels(own.qrels)
+    labelled = labelled_by(
+        posed.items, lambda topic, doc: truth(Verdict(question_id=topic, doc_id=doc))
+    )
+    return replace(posed, items=labelled)
 
 
 def _edited(
