@@ -157,23 +157,13 @@ def stress(
         raise OptionError(
             f"--task: found {shorten(task, 40)!r}, expected one of {', '.join(TASKS)}"
         )
-    from pnyx.audit.stress.posing import sampled
-    from pnyx.audit.stress.trials import pose, too_few
-
-    plan = own.plan_of(trial)
     form, given = asked.prepared(TASKS[task], spec, TASKS[task].read(items))
-    read = list(given)
-    made = _edited(trial, sampled(read, plan), own, spec)
-    posed = pose(trial, read, plan, made)
-    posed = _labelled(posed, task, own)
-    if few := too_few(trial, posed, plan):
-        warn(few)
+    posed = posed_trial(trial, task, list(given), own, spec)
     with open_judge(TASKS[task], spec, say, form=form) as opened:
-        if asked.nuggets is not None:
-            opened = replace(opened, settings={**opened.settings, "nuggets": asked.nuggets})
         if spec.plan:
             return plan_items(opened, posed.questions, spec, as_json)
-        row = _ask(trial, task, items, posed, plan, own, spec, opened)
+        sized = sized_by(opened, asked.nuggets)
+        row = ask_trial(trial, task, items, posed, own, spec, sized)
     say_judge(row["judge"], row["card"])
     if as_json:
         click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
@@ -182,6 +172,13 @@ def stress(
         head = [*trial_lines(row), f"see {escaped(str(own.out))}"]
         click.echo(shown([head, *trial_tables(row), draws_legend(drawn, own.bootstrap)]))
     return EXIT_UNSCORED if row["counts"]["unscored"] else 0
+
+
+def sized_by(opened: Opened, nuggets: int | None) -> Opened:
+    """Return a judge whose settings say how many points it makes up, where that is chosen."""
+    if nuggets is None:
+        return opened
+    return replace(opened, settings={**opened.settings, "nuggets": nuggets})
 
 
 def _task_of(path: str) -> str:
@@ -215,6 +212,23 @@ def _task_of(path: str) -> str:
     return best[0]
 
 
+def posed_trial(
+    trial: str, task: str, items: Sequence[JudgeQuestion], own: StressSpec, spec: JudgeSpec
+) -> Posed:
+    """Return the questions of a trial on items; warn where it cannot be passed."""
+    from pnyx.audit.stress.posing import sampled
+    from pnyx.audit.stress.trials import pose, too_few
+
+    plan = own.plan_of(trial)
+    made = _edited(trial, sampled(items, plan), own, spec)
+    posed = pose(trial, items, plan, made)
+    if trial == "noise":
+        posed = _labelled(posed, task, own)
+    if few := too_few(trial, posed, plan):
+        warn(few)
+    return posed
+
+
 def _labelled(posed: Posed, task: str, own: StressSpec) -> Posed:
     """Return what is asked, with what the qrels say of the items' documents."""
     if own.qrels is None:
@@ -236,10 +250,11 @@ def _edited(
     trial: str, items: Sequence[JudgeQuestion], own: StressSpec, spec: JudgeSpec
 ) -> Mapping[str, str] | None:
     """Return what a language model makes of the items' sentences; None where rules do."""
-    if own.editor is None:
+    from pnyx.audit.stress.trials import TRIALS
+
+    if own.editor is None or not TRIALS[trial].edits:
         return None
     from pnyx.audit.stress.editing import edit_by_model
-    from pnyx.audit.stress.trials import TRIALS
 
     models = ModelSpec(
         llm=(own.editor,), store=spec.store, concurrency=spec.concurrency, timeout=spec.timeout
@@ -259,17 +274,16 @@ def _edited(
     return found.made
 
 
-def _ask(
+def ask_trial(
     trial: str,
     task: str,
     source: str,
     posed: Posed,
-    plan: Stress,
     own: StressSpec,
     spec: JudgeSpec,
     opened: Opened,
 ) -> dict[str, Any]:
-    """Ask the judge, write the folder, return the summary."""
+    """Ask the judge, write the folder `own.out`, return the summary."""
     from pnyx.audit.costs import cost_of
     from pnyx.audit.stress.trials import sum_up
     from pnyx.runs.results import judge_into
@@ -284,7 +298,7 @@ def _ask(
             say(f"{kept} questions are answered already, going on")
 
     def take(rows: Any) -> None:
-        found.update(sum_up(trial, posed, rows, plan))
+        found.update(sum_up(trial, posed, rows, own.plan_of(trial)))
 
     with watched(opened.judge, opened.models, lambda: left) as judge:
         manifest = judge_into(
