@@ -15,6 +15,7 @@ from pnyx.cli import main
 pytestmark = pytest.mark.usefixtures("own_place")
 
 TOWNS = ("Ashville", "Birchville")
+SOME = ("--format", "support", "--format", "direct")
 LABELS = (1, 1, 1, 0)
 """Of a town's four documents, three are relevant to its question."""
 
@@ -102,6 +103,25 @@ def test_formats_are_compared_as_worked_by_hand(capsys):
     assert "listwise-rag-fine" in picture
     for trial in ("noise", "hallucination"):  # folders of `audit stress`, which `view` shows
         assert (Path("F") / f"{trial}-direct" / "summary.json").exists()
+
+
+def test_nothing_is_asked_twice_and_view_shows_each_trial(capsys):
+    asking = ("audit", "formats", rag_items(), "--format", "direct", "--levels", "0,1")
+    with ChatServer(reply=reply) as server:
+        more = ("--sentences", "0,1", "--llm", server.spec, "--out", "F")
+        assert run(*asking, *more) == 0
+        calls, first = len(server.asked()), Path("F/formats.json").read_bytes()
+        # Of each item: 3 dimensions; then the 2 that see documents, and the 2 that see arguments.
+        assert calls == 2 * (3 + 2 + 2)
+        assert run(*asking, *more) == 0
+        assert len(server.asked()) == calls
+    assert Path("F/formats.json").read_bytes() == first
+    capsys.readouterr()
+    assert run("view", "F", "--json") == 0
+    sources = json.loads(capsys.readouterr().out)["sources"]
+    assert {(one["name"], one["kind"], one["problem"]) for one in sources} == {
+        ("noise-direct", "stress", None), ("hallucination-direct", "stress", None)
+    }  # fmt: skip
 
 
 def test_true_and_predicted_precision_of_single_documents_by_hand():
@@ -196,6 +216,7 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
             "found x, expected",
         ),
         (("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"), "goes with --llm"),
+        (("audit", "formats", "rag.jsonl", "--out", "F", *SOME), "--format direct goes with --llm"),
         (("audit", "formats", "rag.jsonl", "--out", "F", "--nuggets", "3"), "--nuggets goes with"),
         (("audit", "formats", "bare.jsonl", "--out", "F"), "expected context_relevance among"),
         (("audit", "formats", "rag.jsonl", "--out", "F", "--qrels", "other.txt"), "is judged for"),
@@ -232,3 +253,4 @@ def test_bad_input_is_one_line(command, said, capsys):
     shown = capsys.readouterr().err
     assert said in shown
     assert "Traceback" not in shown
+    assert not Path("F").exists()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,8 @@ from pnyx.judge.questions import Rating
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
-    from pnyx.app.open_judge import Opened
     from pnyx.audit.stress.posing import Posed
+    from pnyx.judge.formats import Format
     from pnyx.judge.llm.plan import PlannedModel
 
 _TASK = TASKS["rag"]
@@ -87,47 +87,66 @@ def formats(
         --llm http://127.0.0.1:8000/v1#my-model --out formats
     """
     needs_out(own.out, spec)
-    names = compared.names(spec, asked)
     read = list(_TASK.read(items))
     trials = _trials(read)
-    found: dict[str, dict[str, Any]] = {}
-    planned: list[tuple[int, list[PlannedModel]]] = []
-    for name in names:
-        nuggets = asked.nuggets if _TASK.format(name).makes_points else None
-        form, shaped = replace(asked, format=name, nuggets=nuggets).prepared(_TASK, spec, read)
-        posed = {
-            trial: posed_trial(trial, "rag", _taking(trial, list(shaped)), own, spec)
-            for trial in trials
-        }
-        with open_judge(_TASK, spec, say, form=form) as opened:
-            if spec.plan:
-                planned.append(_planned(name, posed.values(), opened, spec))
-                continue
-            found[name] = {}
-            for trial, one in posed.items():
-                say(f"{name}, {trial}:")
-                part = replace(own, out=str(Path(str(own.out)) / f"{trial}-{name}"))
-                sized = sized_by(opened, nuggets)
-                found[name][trial] = ask_trial(trial, "rag", items, one, part, spec, sized)
+    # All are prepared before anything is asked: what cannot be asked is refused first.
+    every = [_prepared(n, trials, read, asked, own, spec) for n in compared.names(spec, asked)]
     if spec.plan:
-        count = sum(questions for questions, _ in planned)
-        head = {"questions": count, "formats": names}
-        line = f"{count} questions in {len(names)} formats"
-        print_planned(line, head, [one for _, some in planned for one in some], as_json=as_json)
-        return 0
+        return _plan(every, spec, as_json)
+    found: dict[str, dict[str, Any]] = {}
+    for one in every:
+        with open_judge(_TASK, spec, say, form=one.form) as opened:
+            sized = sized_by(opened, one.nuggets)
+            for trial, posed in one.posed.items():
+                say(f"{one.form.name}, {trial}:")
+                part = replace(own, out=str(Path(str(own.out)) / f"{trial}-{one.form.name}"))
+                row = ask_trial(trial, "rag", items, posed, part, spec, sized)
+                found.setdefault(one.form.name, {})[trial] = row
     return _finish(found, own, as_json)
 
 
-def _planned(
-    name: str, posed: Iterable[Posed], opened: Opened, spec: JudgeSpec
-) -> tuple[int, list[PlannedModel]]:
-    """Return how many questions a format asks, and what each model would be asked."""
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A format, how many nuggets it makes up where that is chosen, its questions by trial."""
+
+    form: Format
+    nuggets: int | None
+    posed: Mapping[str, Posed]
+
+
+def _prepared(
+    name: str,
+    trials: Sequence[str],
+    items: Sequence[Any],
+    asked: FormatSpec,
+    own: StressSpec,
+    spec: JudgeSpec,
+) -> _Prepared:
+    form = _TASK.format(name)
+    nuggets = asked.nuggets if form.makes_points else None
+    chosen, shaped = replace(asked, format=name, nuggets=nuggets).prepared(_TASK, spec, items)
+    given = list(shaped)
+    posed = {t: posed_trial(t, "rag", _taking(t, given), own, spec) for t in trials}
+    return _Prepared(chosen or form, nuggets, posed)
+
+
+def _plan(every: Sequence[_Prepared], spec: JudgeSpec, as_json: bool) -> int:
+    """Print what each model would be asked, format by format, and return the exit status."""
     from pnyx.judge.llm.plan import plan_run
 
-    questions = [question for one in posed for question in one.questions]
-    prices = {model.name: prices_of(spec)(model.name) for model in opened.models}
-    found = plan_run(opened.judge, opened.models, questions, prices)
-    return len(questions), [replace(one, model=f"{name}: {one.model}") for one in found]
+    planned: list[PlannedModel] = []
+    count = 0
+    for one in every:
+        with open_judge(_TASK, spec, say, form=one.form) as opened:
+            questions = [question for posed in one.posed.values() for question in posed.questions]
+            prices = {model.name: prices_of(spec)(model.name) for model in opened.models}
+            found = plan_run(opened.judge, opened.models, questions, prices)
+        planned += [replace(model, model=f"{one.form.name}: {model.model}") for model in found]
+        count += len(questions)
+    names = [one.form.name for one in every]
+    line = f"{count} questions in {len(names)} formats"
+    print_planned(line, {"questions": count, "formats": names}, planned, as_json=as_json)
+    return 0
 
 
 def _trials(items: Sequence[Any]) -> list[str]:
