@@ -34,7 +34,7 @@ _NAMES = ("noise", "hallucination", "joint", "order", "length", "injection", "pa
 _SUMMARY, _ITEMS = "summary.json", "items.jsonl"
 
 
-class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance"):
+class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance qrels"):
     """How items are changed; see `pnyx.audit.stress.posing.Stress`."""
 
     out: str | None = file_opt(
