@@ -66,7 +66,7 @@ def measure_decline(
 
     Args:
         levels: (n,) ascending, two or more.
-        table: (items, n) scores; NaN where there is none.
+        table: (items, n) scores in [0, 1]; NaN where there is none.
         asked: (items, n) whether the item was asked at that level.
         clusters: (items,) what the bootstrap draws.
         bootstrap: how intervals are drawn.
@@ -78,11 +78,13 @@ def measure_decline(
         for n in range(len(levels))
     ]
     steps = [
-        cluster_mean(table[:, n] - table[:, n + 1], clusters, bootstrap, int(reached[n + 1]))
+        cluster_mean(
+            table[:, n] - table[:, n + 1], clusters, bootstrap, int(reached[n + 1]), SIGNED
+        )
         for n in range(len(levels) - 1)
     ]
     whole = table[:, 0] - table[:, counted - 1]
-    fall = cluster_mean(whole, clusters, bootstrap, int(reached[counted - 1]))
+    fall = cluster_mean(whole, clusters, bootstrap, int(reached[counted - 1]), SIGNED)
     falls = [step.value for step in steps[: counted - 1]]
     known = [value for value in falls if value is not None]
     strictly = all(value > 1e-12 for value in known) if len(known) == len(falls) else None
