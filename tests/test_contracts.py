@@ -60,7 +60,7 @@ from pnyx.judge.questions import (
 )
 from pnyx.judge.reports.related import RelatedJudge
 from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
-from pnyx.judge.reports.shots import Example, ReportShots, Shown
+from pnyx.judge.reports.shots import ReportExample, ReportShots, ShotJudge
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS, Task
@@ -218,8 +218,10 @@ def _student_judge(_: ExitStack, __: Any) -> Judge:
 
 
 def _shown(stack: ExitStack, folder: Any) -> Judge:
-    examples = [Example(w, "attests", Shot("A.", "B.", w == "yes"), "", "") for w in ("yes", "no")]
-    return Shown(_encoder_judge(stack, folder), ReportShots(examples, 2))
+    examples = [
+        ReportExample(w, "attests", Shot("A.", "B.", w == "yes"), "", "") for w in ("yes", "no")
+    ]
+    return ShotJudge(_encoder_judge(stack, folder), ReportShots(examples, 2))
 
 
 JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
@@ -240,12 +242,12 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     AssignmentJudge: _assignment_judge,
     RuleJudge: _rule_judge,
     RelatedJudge: _related_judge,
-    Shown: _shown,
+    ShotJudge: _shown,
     Watched: lambda stack, folder: Watched(_encoder_judge(stack, folder), lambda *_: None),
 }
 SOME_TASKS: dict[type, tuple[str, ...]] = {
     EncoderJudge: ("support", "relevance"),
-    Shown: ("support", "relevance"),
+    ShotJudge: ("support", "relevance"),
     Watched: ("support", "relevance"),
     Recalibrated: ("support",),
     Cascade: ("support",),
@@ -259,7 +261,7 @@ SOME_TASKS: dict[type, tuple[str, ...]] = {
 
 READS_TEXT = {
     *(AssignmentJudge, EncoderJudge, LlmJudge, PackagedJudge),
-    *(RelatedJudge, RuleJudge, Shown, SideJudge, StudentJudge, Watched),
+    *(RelatedJudge, RuleJudge, ShotJudge, SideJudge, StudentJudge, Watched),
 }
 """Judges that look at the text; labels are looked up by id."""
 

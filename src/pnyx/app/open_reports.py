@@ -47,11 +47,13 @@ def open_report_judge(spec: ReportJudgeSpec, say: Say) -> Iterator[Opened]:
         if shots is None:
             yield opened
             return
-        from pnyx.judge.reports.shots import Shown
+        from pnyx.judge.reports.shots import ShotJudge
         from pnyx.runs.pairs import file_hash
 
         settings = {"shots": spec.shots, "examples": file_hash(str(spec.examples))}
-        yield replace(opened, judge=Shown(opened.judge, shots), settings=opened.settings | settings)
+        yield replace(
+            opened, judge=ShotJudge(opened.judge, shots), settings=opened.settings | settings
+        )
     if shots.left_out:
         named = ", ".join(shorten(one, 40) for one in list(shots.left_out)[:5])
         more = ", ..." if len(shots.left_out) > 5 else ""

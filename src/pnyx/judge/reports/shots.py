@@ -47,11 +47,11 @@ class ReportShots:
         left_out: ids of examples that were left out, as they were what was asked.
     """
 
-    def __init__(self, examples: Iterable[Example], count: int) -> None:
+    def __init__(self, examples: Iterable[ReportExample], count: int) -> None:
         if count < 2 or count % 2:
             raise InputError(f"{count} examples, expected an even number: half of them yes")
         self._half = count // 2
-        self._of: dict[str, list[Example]] = {}
+        self._of: dict[str, list[ReportExample]] = {}
         for one in sorted(examples, key=lambda one: _hash(one.id)):
             self._of.setdefault(one.node, []).append(one)
         for (node, some), yes in product(self._of.items(), (True, False)):
@@ -85,7 +85,7 @@ class ReportShots:
         return replace(question, shots=tuple(one.shot for one in some if one.id in taken))
 
 
-class Shown:
+class ShotJudge:
     """The judge that it wraps, which is shown examples with each question of the tree."""
 
     def __init__(self, judge: Judge, shots: ReportShots) -> None:
@@ -98,7 +98,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ReportExample:
     """An answered question of a node; `statement` and `text` are its plain words."""
 
     id: str
@@ -120,19 +120,19 @@ class Example:
         return self.node in _OF_SENTENCE or self.text in text or text in self.text
 
 
-def read_examples(path: str) -> list[Example]:
+def read_examples(path: str) -> list[ReportExample]:
     """Read a file of examples; InputError where a line is broken, or there is none."""
     rows = FORMATS[EXAMPLES].scan(path, Options())
     return [one for _, one in strict(scanned(path, _example, rows=rows), path, "examples")]
 
 
-def _example(row: Mapping[str, Any]) -> Example:
+def _example(row: Mapping[str, Any]) -> ReportExample:
     text, statement, value = row["text"], row["statement"], row["value"]
     word = value.strip().lower() if isinstance(value, str) else ""
     partial = word == PARTLY
     yes = value if not word else LABEL_WORDS[word] and not partial
     shot = Shot(trim(text, SHOT_WORDS), statement, yes, partial, row.get("question") or "")
-    return Example(row["id"], row["node"], shot, _words(statement), _words(text))
+    return ReportExample(row["id"], row["node"], shot, _words(statement), _words(text))
 
 
 def _words(text: str) -> str:
