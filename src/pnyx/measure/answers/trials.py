@@ -108,11 +108,8 @@ def _pearson(
         _correlated(levels, ratio(weights @ filled, weights @ has.astype(np.float64)))
         for weights in draw_weights(clusters, bootstrap)
     ]
-    if not drawn or int(clusters.max()) == 0:
-        return Measured(value, scored, asked)
-    ends = interval_of(
-        value, np.concatenate(drawn), int(clusters.max()) + 1, bootstrap, bounds=SIGNED
-    )
+    draws = np.concatenate(drawn) if drawn else np.empty(0)
+    ends = interval_of(value, draws, int(clusters.max()) + 1, bootstrap, bounds=SIGNED)
     return Measured(value, scored, asked, *ends)
 
 
