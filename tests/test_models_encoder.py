@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pnyx.errors import InputError, PnyxError
-from pnyx.models.embed import encoder as module
 from pnyx.models.embed.encoder import Encoder, load_encoder
+from pnyx.models.http import flow
 
 FOLDER = resources.files("pnyx.models") / "weights" / "minilm"
 
@@ -56,9 +56,9 @@ def test_a_text_has_the_same_bits_alone_and_in_a_batch(texts):
 
 def test_the_number_of_cores_changes_no_bit(encoder, monkeypatch):
     texts = [f"Claim number {i} about taxes and schools." for i in range(12)]
-    monkeypatch.setattr(module, "_cores", lambda: 1)
+    monkeypatch.setattr(flow, "cores", lambda: 1)
     alone = encoder.encode(texts)
-    monkeypatch.setattr(module, "_cores", lambda: 5)
+    monkeypatch.setattr(flow, "cores", lambda: 5)
     assert (encoder.encode(texts) == alone).all()
 
 

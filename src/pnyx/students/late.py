@@ -20,13 +20,12 @@ from pnyx.corpora.fields import number
 from pnyx.errors import InputError, shorten
 from pnyx.judge.passages import read_passage
 from pnyx.judge.questions import Support
-from pnyx.models.http.flow import wanted
+from pnyx.models.http.flow import in_threads, wanted
 from pnyx.students.scoring import (
     MODEL,
     TOKENIZER,
     LinearScorer,
     encodable,
-    in_threads,
     open_network,
     read_tokenizer,
 )

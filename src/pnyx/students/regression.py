@@ -5,11 +5,8 @@ How many of a question's documents are relevant depends on sampling, and says no
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,25 +47,14 @@ def fit_regressions(
     if len(np.unique(folds)) < 2:
         return fit_regression(x, targets, groups, strengths[len(strengths) // 2])
     found = []
-    with _one_thread():
-        for strength in strengths:
-            scores = np.empty(len(targets))
-            for fold in np.unique(folds):
-                rest = folds != fold
-                fitted = fit_regression(x[rest], targets[rest], names[rest].tolist(), strength)
-                scores[~rest] = x[~rest] @ fitted.weights
-            found.append(_mean_auroc(targets, scores, names))
-        return fit_regression(x, targets, groups, strengths[int(np.argmax(found))])
-
-
-def _one_thread() -> AbstractContextManager[Any]:
-    """Keep the many small products on one core (needs threadpoolctl): several only wait."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        return contextlib.nullcontext()
-    limits: AbstractContextManager[Any] = threadpool_limits(1)
-    return limits
+    for strength in strengths:
+        scores = np.empty(len(targets))
+        for fold in np.unique(folds):
+            rest = folds != fold
+            fitted = fit_regression(x[rest], targets[rest], names[rest].tolist(), strength)
+            scores[~rest] = x[~rest] @ fitted.weights
+        found.append(_mean_auroc(targets, scores, names))
+    return fit_regression(x, targets, groups, strengths[int(np.argmax(found))])
 
 
 def _mean_auroc(targets: Floats, scores: Floats, names: npt.NDArray[np.str_]) -> float:

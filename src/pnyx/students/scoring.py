@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +15,6 @@ from pnyx.judge.questions import Support
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 
 Floats = npt.NDArray[np.float64]
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 def logistic(z: Any) -> Any:
@@ -83,12 +79,3 @@ def open_network(
         return session, read_tokenizer((folder / TOKENIZER).read_bytes())
     except Exception as error:  # each library raises classes of its own
         raise InputError(f"the model cannot be loaded: {shorten(str(error), 80)}") from error
-
-
-def in_threads(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Return what `work` makes of each item, in order, on all cores."""
-    workers = min(os.cpu_count() or 1, len(items))
-    if workers < 2:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(workers, thread_name_prefix="pnyx-student") as pool:
-        return list(pool.map(work, items))

@@ -115,7 +115,7 @@ class ChatEndpoint(Endpoint):
         body: dict[str, Any] = {"model": self.model, "prompt": content, "content": content}
         body |= {"add_special_tokens": False, "add_special": False}
         path = urlsplit(self.base_url).path.rstrip("/").removesuffix("/v1") + "/tokenize"
-        answer = await wire.post_to(path, json.dumps(body).encode())
+        answer = await wire.ask(path, json.dumps(body).encode())
         if not isinstance(answer, HttpResponse) or answer.status != 200:
             return None
         try:

@@ -47,7 +47,7 @@ class ModelListing:
 async def read_published(wire: HttpTransport, base_url: str, model: str) -> ModelListing:
     """Read `/models` and, if that leaves the window open, llama.cpp's `/props`."""
     path = urllib.parse.urlsplit(base_url).path.rstrip("/")
-    answer = await wire.get(path + "/models")
+    answer = await wire.ask(path + "/models")
     if not isinstance(answer, HttpResponse):
         return ModelListing(None, shorten(answer.detail, 160))
     if answer.status != 200:
@@ -60,7 +60,7 @@ async def read_published(wire: HttpTransport, base_url: str, model: str) -> Mode
     found = _window(entries, model)
     if found is None or _TRAINED in found[1]:
         # What the server was started with; the model's own maximum may be far more.
-        props = await wire.get(path.removesuffix("/v1") + "/props")
+        props = await wire.ask(path.removesuffix("/v1") + "/props")
         if isinstance(props, HttpResponse) and props.status == 200:
             found = _running_window(props.body) or found
     return ModelListing(names, "", *(found or ()))

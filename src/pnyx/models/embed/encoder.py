@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -16,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.models.http.flow import wanted
+from pnyx.models.http.flow import in_threads, wanted
 from pnyx.native import load_onnxruntime
 
 _FOLDERS = {"minilm-int8": "minilm"}
@@ -144,13 +142,7 @@ class Encoder:
 
         # The longest first, so that all cores end at about the same time.
         rows = sorted(range(len(texts)), key=lambda row: -len(encoded[row].ids))
-        workers = min(_cores(), len(texts))
-        if workers == 1:
-            for row in rows:
-                run(row)
-            return
-        with ThreadPoolExecutor(workers, thread_name_prefix="pnyx-encoder") as pool:
-            list(pool.map(run, rows))
+        in_threads(run, rows)
 
 
 def load_encoder(name: str = "minilm-int8") -> Encoder:
@@ -199,13 +191,6 @@ def open_session(model: bytes, tensors: Mapping[str, npt.NDArray[Any]] | None = 
         values = map(onnxruntime.OrtValue.ortvalue_from_numpy, tensors.values())
         options.add_external_initializers(list(tensors), list(values))
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _cores() -> int:
-    """Return the number of cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 _FLOAT = 1

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
 
 from pnyx.errors import PnyxError
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 _LEFT: ContextVar[Callable[[], bool]] = ContextVar("pnyx-left", default=lambda: False)
@@ -89,6 +100,22 @@ def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T
 
     with start_blocking_portal() as portal:
         return portal.call(main)
+
+
+def cores() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_threads(work: Callable[[R], T], items: Sequence[R]) -> list[T]:
+    """Return what `work` makes of each item, in order, on all cores."""
+    workers = min(cores(), len(items))
+    if workers < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(workers, thread_name_prefix="pnyx") as pool:
+        return list(pool.map(work, items))
 
 
 class PerLoop(Generic[T]):

@@ -127,25 +127,15 @@ class HttpTransport:
         `on_whole` is called with a whole answer the moment its last byte is read, before anything
         else can run: what was paid for can be kept before a kill loses it.
         """
-        headers = [*self._headers, ("Content-Length", str(len(body)))]
-        return await self._send("POST", self._url, headers, body, on_whole)
+        return await self._send(self._url, body, on_whole)
 
-    async def post_to(self, path: str, body: bytes) -> HttpResponse | NoResponse:
-        """Send a request to another path of the same server, e.g. `/tokenize`."""
-        url = self._url.copy_with(raw_path=path.encode())
-        headers = [*self._headers, ("Content-Length", str(len(body)))]
-        return await self._send("POST", url, headers, body)
-
-    async def get(self, path: str) -> HttpResponse | NoResponse:
-        """Read a path that the same server publishes, e.g. `/v1/models`."""
-        url = self._url.copy_with(raw_path=path.encode())
-        return await self._send("GET", url, self._headers, None)
+    async def ask(self, path: str, body: bytes | None = None) -> HttpResponse | NoResponse:
+        """Read another path of the same server (`/v1/models`), or post to it (`/tokenize`)."""
+        return await self._send(self._url.copy_with(raw_path=path.encode()), body)
 
     async def _send(
         self,
-        method: str,
         url: httpx2.URL,
-        headers: list[tuple[str, str]],
         body: bytes | None,
         on_whole: Callable[[HttpResponse], None] | None = None,
     ) -> HttpResponse | NoResponse:
@@ -153,6 +143,9 @@ class HttpTransport:
         import httpx2
 
         self._began()
+        method, headers = "GET", self._headers
+        if body is not None:
+            method, headers = "POST", [*headers, ("Content-Length", str(len(body)))]
         transport = self._idle.pop() if self._idle else self._transport()
         whole = False
         try:

