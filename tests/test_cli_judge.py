@@ -12,10 +12,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import heed_interrupts
 
 from argue_report import write_files, write_labels
 from chat_server import ChatServer
-from conftest import heed_interrupts
 from pnyx.cli import main
 from pnyx.errors import ModelError
 from pnyx.judge.answers import Judged, Provenance

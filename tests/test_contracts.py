@@ -30,8 +30,8 @@ from pnyx.audit.stress import editing
 from pnyx.cli import main
 from pnyx.corpora import FORMATS, check
 from pnyx.drafts import replies
-from pnyx.drafts.nuggets.creating import importance_shape
-from pnyx.drafts.nuggets.growing import Style, reply_shape
+from pnyx.drafts.creating import importance_shape
+from pnyx.drafts.growing import Style, reply_shape
 from pnyx.errors import InputError, MissingExtra, PnyxError
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask

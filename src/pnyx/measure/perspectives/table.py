@@ -21,6 +21,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.weighted import Floats
 from pnyx.measure.perspectives.verdicts import Verdicts
+from pnyx.plugins import loaded
 from pnyx.records import Perspective, Stance
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -247,6 +248,7 @@ PERSPECTIVE_MEASURES: dict[str, PerspectiveMeasure] = {
         *_SIDED,
     )
 }
+PERSPECTIVE_MEASURES |= dict(loaded("measures", PERSPECTIVE_MEASURES, PerspectiveMeasure))
 
 SIDED = tuple(m.name for m in _SIDED)
 """Measures that only apply to questions with two opposite perspectives."""

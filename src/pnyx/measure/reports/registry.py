@@ -10,6 +10,7 @@ from pnyx.judge.reports.records import JudgedReport
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import UNIT, Range
 from pnyx.measure.reports import nuggets, sentences
+from pnyx.plugins import loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
     "citations": ReportMeasure(sentences.citations, "reports", high=_ANY),
     "cited_documents": ReportMeasure(sentences.cited_documents, "reports", high=_ANY),
 }
+REPORT_MEASURES |= dict(loaded("measures", REPORT_MEASURES, ReportMeasure))
 
 RANGES: list[Range | None] = [
     UNIT if (one.low, one.high) == UNIT else None for one in REPORT_MEASURES.values()
