@@ -65,8 +65,8 @@ def plugins(kind: Kind, built_in: Collection[str] = ()) -> dict[str, Plugin]:
     return found
 
 
-def loaded(kind: Kind, built_in: Collection[str], expected: type) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of those of one type; what cannot be loaded is left out."""
+def loaded(kind: Kind, built_in: Collection[str], expected: Any) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of those of a type, or of some; what cannot be loaded is left out."""
     for name, plugin in plugins(kind).items():
         try:
             value = plugin.load()

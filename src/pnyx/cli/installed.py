@@ -16,7 +16,7 @@ import click
 
 from pnyx._version import __version__
 from pnyx.errors import PluginError, PnyxError
-from pnyx.plugins import KINDS, LEFT_OUT, plugins
+from pnyx.plugins import KINDS, LEFT_OUT, loaded, plugins
 from pnyx.plugins import installed as installed_plugins
 
 VARIABLES = {
@@ -75,16 +75,18 @@ def plugged() -> list[dict[str, str]]:
     from pnyx.corpora import Format
     from pnyx.corpora.reading import all_formats
     from pnyx.judge.llm.prompting import prompt_names
-    from pnyx.measure.perspectives.table import PerspectiveMeasure
-    from pnyx.measure.reports.registry import ReportMeasure
+    from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, PerspectiveMeasure
+    from pnyx.measure.reports.registry import REPORT_MEASURES, ReportMeasure
 
-    # Asking for each kind says what is left out.
+    types = (ReportMeasure, PerspectiveMeasure)
+    # Reading each registry finds out what is left out.
     plugins("commands", COMMANDS), plugins("judges"), all_formats(), prompt_names()
+    list(loaded("measures", {**REPORT_MEASURES, **PERSPECTIVE_MEASURES}, types))
     expected: dict[str, Any] = {
         "commands": click.Command,
         "judges": Callable,
         "formats": Format,
-        "measures": (ReportMeasure, PerspectiveMeasure),
+        "measures": types,
         "prompts": ModuleType,
     }
     rows = []
