@@ -38,7 +38,7 @@ The commands of the plugin `pnyx-build` (`pip install pnyx-build`), made from th
 
 def pages() -> dict[str, str]:
     """Return each page by its name."""
-    with mock.patch("pnyx.cli.plugins", lambda *_: {}):  # whatever is installed here
+    with mock.patch("pnyx.cli.plugins", return_value={}):  # whatever is installed here
         parts = [INTRO, _section("pnyx", app)]
     for verb in COMMANDS:
         parts += _verb(verb, f"pnyx.cli.{verb}")
