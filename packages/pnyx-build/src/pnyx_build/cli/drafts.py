@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pnyx_build.drafts.filtering import Filtered
 
 _SHOWN = 5
-"""Sources without a draft, and similar questions, that are named; files have all of them."""
+"""Undecided questions that are named; the file has all of them."""
 _KINDS = {"pairs": "pairs of arguments", "claims": "claims", "survey": "survey questions"}
 
 
@@ -78,9 +78,6 @@ def _print_plan(
     assert model is not None  # noqa: S101 - without --llm there is no plan
     line = f"{count} {what} for {shorten(model.name)}"
     plan_asked(model, asked, line, {"sources": count}, as_json=as_json)
-
-
-# Draft -------------------------------------------------------------------------------------------
 
 
 class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
@@ -220,9 +217,6 @@ def _write_drafts(
     return EXIT_UNSCORED if failed else 0
 
 
-# Filter ------------------------------------------------------------------------------------------
-
-
 class FilterSpec(Spec, heading="Filter"):
     """What is dropped."""
 
@@ -291,7 +285,7 @@ def filter_(
             return 0
     _say_similar(filtered, spec.similar)
     out, counts, nearest = str(output.out), filtered.counts, filtered.nearest
-    write_drafts(str(output.dropped), [draft.written() for draft in filtered.dropped])
+    write_drafts(str(output.dropped), filtered.dropped)
     write_drafts(out, filtered.kept)
     similar = [{"id": s.id, "of": s.of, "cosine": round(s.cosine, 3)} for s in filtered.similar]
     summary = {
@@ -321,6 +315,7 @@ def _say_similar(filtered: Filtered, threshold: float) -> None:
     if (nearest := filtered.nearest) is not None:
         ids = f"{shorten(nearest.of, 40)} and {shorten(nearest.id, 40)}"
         say(f"below {threshold:g}, the most alike are {ids} (cosine {nearest.cosine:.3f})")
-    undecided = [draft for draft in filtered.dropped if draft.reason == "undecided"]
-    for left in undecided[:_SHOWN]:
-        warn(f"{shorten(str(left.row['id']), 40)}: undecided: {shorten(left.detail, 300)}")
+    undecided = [row for row in filtered.dropped if row["dropped"]["reason"] == "undecided"]
+    for row in undecided[:_SHOWN]:
+        why = shorten(row["dropped"]["detail"], 300)
+        warn(f"{shorten(str(row['id']), 40)}: undecided: {why}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,10 +14,7 @@ from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
 
 if TYPE_CHECKING:
-    from pnyx.corpora.benchmarks.conqret import Split
     from pnyx.records import Evidence
-    from pnyx.view.tables import Table
-    from pnyx_build.debates.statistics import Lengths, SplitStatistics
 
 
 class PairsSpec(Spec, heading="Pairs"):
@@ -115,77 +112,50 @@ def stats(folder: str, spec: StatsSpec, as_json: bool) -> int:
     Example:
       pnyx build stats bench --plot lengths.svg
     """
-    from pnyx.corpora.benchmarks.conqret import read_conqret, splits_of
+    from pnyx.corpora import read_conqret, read_evidence
+    from pnyx.corpora.benchmarks.conqret import splits_of
+    from pnyx.corpora.benchmarks.debates import bare_title
     from pnyx.files import atomic_text
-    from pnyx_build.debates.statistics import lengths_of, lengths_plot, statistics_of
+    from pnyx.view.tables import Column, Table
+    from pnyx_build.debates.statistics import ROWS, lengths_of, lengths_plot, statistics_of
 
     topics = {split: read_conqret(folder, split) for split in splits_of(folder)}
-    statistics = {split: statistics_of(of) for split, of in topics.items()}
-    what, texts = _texts(folder, [t.debate for of in topics.values() for t in of if t.debate])
+    splits = {split: statistics_of(of) for split, of in topics.items()}
+    documents = Path(folder, "documents.jsonl")
+    if documents.is_file():
+        what, texts = "documents", [one.text for one in read_evidence(str(documents))]
+    else:
+        pages = [topic.debate for of in topics.values() for topic in of if topic.debate]
+        titles = {s.doc_id or f"{p.id} {s.id}": bare_title(s) for p in pages for s in p.sources}
+        what, texts = "titles of sources", [title for title in titles.values() if title]
     lengths = lengths_of(texts)
     if spec.plot is not None:
         if lengths is None:
             raise InputError("holds no documents to draw the lengths of", path=folder)
         with atomic_text(spec.plot) as stream:
-            stream.write(lengths_plot(lengths, what))
+            stream.write(lengths_plot(lengths["bins"], what))
     if as_json:
-        splits = {split: of.row() for split, of in statistics.items()}
-        row = {"splits": splits, "lengths_of": what, "words": lengths and lengths.row()}
+        row = {"splits": splits, "lengths_of": what, "words": lengths}
         print_result(row, "", as_json=True)
         return 0
-    click.echo(_table(statistics).text())
+    rows = []
+    for name, label in ROWS.items():
+        values = (counts[name] for counts in splits.values())
+        rows.append((label, *(f"{v:.1f}" if isinstance(v, float) else v for v in values)))
+    click.echo(Table([Column(""), *(Column(split, "count") for split in splits)], rows).text())
     if lengths is not None:
         click.echo(_histogram(lengths, what))
     return 0
 
 
-def _texts(folder: str, pages: Sequence[Any]) -> tuple[str, list[str]]:
-    """Return what there is to measure, and its texts."""
-    from pnyx.corpora import read_evidence
-    from pnyx.corpora.benchmarks.debates import bare_title
-
-    documents = Path(folder, "documents.jsonl")
-    if documents.is_file():
-        return "documents", [document.text for document in read_evidence(str(documents))]
-    titles = {s.doc_id or f"{p.id} {s.id}": bare_title(s) for p in pages for s in p.sources}
-    return "titles of sources", [title for title in titles.values() if title]
-
-
-_ROWS = (
-    ("topics", "topics"),
-    ("judged", "topics with judged pairs"),
-    ("per_topic", "documents per topic"),
-    ("relevant_per_topic", "relevant documents per topic"),
-    ("per_side", "relevant documents per stance"),
-    ("documents", "documents in pairs"),
-    ("cited", "sources on the pages"),
-    ("pro", "relevant pairs, pro"),
-    ("con", "relevant pairs, con"),
-    ("both_sides", "documents that both sides cite"),
-    ("irrelevant", "irrelevant pairs"),
-)
-
-
-def _table(statistics: Mapping[Split, SplitStatistics]) -> Table:
-    from pnyx.view.tables import Column, Table
-
-    rows = []
-    for name, label in _ROWS:
-        values = (getattr(of, name) for of in statistics.values())
-        shown = (v if v is None or isinstance(v, int) else f"{v:.1f}" for v in values)
-        rows.append((label, *shown))
-    return Table([Column(""), *(Column(split, "count") for split in statistics)], rows)
-
-
-def _histogram(lengths: Lengths, what: str) -> str:
+def _histogram(lengths: Mapping[str, Any], what: str) -> str:
     """Draw the lengths as bars of text."""
-    most = max(bin_.count for bin_ in lengths.bins)
+    most = max(count for _, _, count in lengths["bins"])
     lines = [
-        f"{lengths.documents:,} {what}: median {lengths.median:,.0f} words, mean "
-        f"{lengths.mean:,.0f}, 80 % within {lengths.tenth:,.0f} to {lengths.ninetieth:,.0f}, "
-        f"longest {lengths.longest:,}"
+        "{documents:,} {what}: median {median:,.0f} words, mean {mean:,.0f}, 80 % within "
+        "{tenth:,.0f} to {ninetieth:,.0f}, longest {longest:,}".format(what=what, **lengths)
     ]
-    for bin_ in lengths.bins:
-        label = f"{bin_.low:,}-{bin_.high - 1:,}"
-        lines.append(f"{label:>17}  {'█' * round(40 * bin_.count / most):40}  {bin_.count:,}")
+    for low, high, count in lengths["bins"]:
+        label = f"{low:,}-{high - 1:,}"
+        lines.append(f"{label:>17}  {'█' * round(40 * count / most):40}  {count:,}")
     return "\n".join(lines)

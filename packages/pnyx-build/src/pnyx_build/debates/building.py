@@ -1,14 +1,7 @@
-"""A benchmark of debate pages, written in the layout of ConQRet.
+"""A benchmark of debate pages, written in the layout of ConQRet (docs/formats.md).
 
-    OUT/SPLIT_queries.csv  the topics (train, test)
-    OUT/SPLIT_qrels.csv    judged pairs by stance
-    OUT/SPLIT_pages.jsonl  the debates: both sides with what they cite
-    OUT/documents.jsonl    the documents: what `pnyx index` reads
-    OUT/sources.jsonl      what became of each source
-    OUT/manifest.json      counts and settings
-    OUT/archive.sqlite     what was searched and fetched, each committed before it is used
-
-Everything but the archive is made again each time.
+What was searched and fetched is committed to the archive before it is used; everything else is
+made again each time.
 """
 
 from __future__ import annotations
@@ -203,7 +196,6 @@ def _counts(
     sources: Sequence[GatheredSource],
     fetched: Mapping[str, FoundSource] | None,
 ) -> dict[str, Any]:
-    lengths = lengths_of(document.text for document in documents)
     outcomes = via = None
     if fetched is not None:
         outcomes = dict(Counter(result.outcome for result in fetched.values()))
@@ -215,6 +207,6 @@ def _counts(
         "linked": sum(bool(source.url) for source in sources),
         "outcomes": outcomes,
         "via": via,
-        "splits": {split: statistics_of(topics[split]).row() for split in SPLITS},
-        "words": None if lengths is None else lengths.row(),
+        "splits": {split: statistics_of(topics[split]) for split in SPLITS},
+        "words": lengths_of(document.text for document in documents),
     }

@@ -22,7 +22,7 @@ Mark = tuple[str, str, str]
 
 
 @dataclass
-class Run:
+class TextRun:
     """Text between two boundaries of blocks, with what is marked in it."""
 
     parts: list[str] = field(default_factory=list)

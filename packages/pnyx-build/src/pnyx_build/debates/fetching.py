@@ -51,16 +51,7 @@ def fetch_sources(
 ) -> tuple[dict[str, FoundSource], Searched]:
     """Fetch sources, and return what became of each, by its id, with the searches.
 
-    Args:
-        sources: with distinct ids, and a title or an address.
-        archive: what was searched and fetched before, and now.
-        plan: `results` is how many results of a search are fetched, best first, until one has text.
-        search: what to search with, results by id, or None: nothing is searched for.
-        on_progress: called with steps done, of how many, and what is being done.
-
-    Raises:
-        MissingExtra: what reads web pages is not installed.
-        PnyxError: the search API answers nothing more; what was fetched is kept.
+    Of a search, so many results as the plan says are fetched, best first, until one has text.
     """
     require_robots()
     fetcher = Fetcher(plan.contact, archive, FetchPolicy(plan.private), plan.limits, pdf=True)
@@ -73,8 +64,7 @@ def fetch_sources(
     missing = []
     for source in sources:
         page = _page(archive, source.url)
-        unread = page is None or page.outcome not in (TEXT, *_FORBIDDEN)
-        if source.title and unread:
+        if source.title and (page is None or page.outcome not in (TEXT, *_FORBIDDEN)):
             missing.append(Question(source.id, source.title))
     searched = Searched()
     if isinstance(search, Mapping):
@@ -98,9 +88,8 @@ def _next_urls(
     for question in missing:
         asked = searched.results.get(question.id)
         results = asked.results if asked is not None else ()
-        pages = [_page(archive, result.url) for result in results[:rank]]
-        done = any(page is not None and page.outcome == TEXT for page in pages)
-        if not done and rank < len(results):
+        pages = (_page(archive, result.url) for result in results[:rank])
+        if rank < len(results) and not any(page and page.outcome == TEXT for page in pages):
             yield results[rank].url
 
 

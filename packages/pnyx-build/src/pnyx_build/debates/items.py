@@ -23,14 +23,12 @@ def relevance_items(
 
     Args:
         qrels: diversity qrels whose subtopics are `pro` and `con`, or any others.
-        questions: id -> question.
-        documents: id -> document.
-        stance: `none` asks of each document once whether it helps with the question; it does where
-            any subtopic says so. `pro` and `con` ask whether it helps to argue that side; `both`
-            asks for the one and for the other.
-        negatives: what a side's documents are told from: those that are relevant to the
-            `other-side` alone, those without a side (`irrelevant`), or `all` of them. Where no
-            side is asked for, there are only the irrelevant ones.
+        questions: by their ids, as the documents.
+        documents: may lack some.
+        stance: `none` asks of each document once whether it helps with the question, as any
+            subtopic says; `pro` and `con` whether it helps to argue that side; `both` either.
+        negatives: what a side's documents are told from: those relevant to the `other-side`
+            alone, those without a side (`irrelevant`), or `all`.
 
     Raises:
         InputError: a pair is of a question that is not there.

@@ -56,26 +56,15 @@ def _content(path: Path) -> bytes:
 def parse_debate_page(
     content: bytes, identifier: str = "", url: str = "", footnotes: bytes = b""
 ) -> Debate:
-    """Return the debate on a web page.
-
-    Args:
-        content: HTML, in UTF-8 or as it declares.
-        identifier: its id; by default a name made of its address.
-        url: where it is from; by default what it says itself.
-        footnotes: a further page with its sources.
-
-    Raises:
-        InputError: no pro and no con argument is found.
-        MissingExtra: what reads web pages is not installed.
-    """
+    """Return the debate on a web page, which may say its own address; as `read_debate_page`."""
     root = _parsed(content)
     url = url or _own_address(root, content)
-    walker = Walker(_host(url))
+    walker = Walker((urlsplit(url).hostname or "").removeprefix("www."))
     walker.walk(root)
-    own_titles = _titles(walker, _meta_titles(root))
+    own_titles = _titles(walker, root)
     if footnotes:
         walker.walk_sources(_parsed(footnotes))
-    pros, cons, sources = walker.result()
+    (pros, cons), sources = walker.result()
     if not pros and not cons:
         raise InputError("no pro and no con argument was found on the page")
     title = next((one for one in own_titles if one), "")
@@ -106,34 +95,25 @@ def _parsed(content: bytes) -> Any:
 
 def _own_address(root: Any, content: bytes) -> str:
     saved = _SAVED_FROM.search(content[:4096])
-    found = [
+    links = [
         *root.xpath("//link[@rel='canonical']/@href"),
         *root.xpath("//meta[@property='og:url']/@content"),
         *([saved[1].decode("utf-8", "replace")] if saved else []),
     ]
-    return next((link for one in found if (link := web_link(clean_text(str(one)), ""))), "")
+    return next((own for link in links if (own := web_link(clean_text(str(link)), ""))), "")
 
 
-def _host(url: str) -> str:
-    return (urlsplit(url).hostname or "").removeprefix("www.") if url else ""
-
-
-def _meta_titles(root: Any) -> list[str]:
-    """Return the titles in the head."""
-    found = [
-        *root.xpath("//meta[@property='og:title']/@content"),
-        *("".join(one.itertext()) for one in root.xpath("//head/title")),
-    ]
-    return [" ".join(clean_text(str(one)).split()) for one in found]
-
-
-def _titles(walker: Walker, of_page: list[str]) -> list[str]:
-    """Return what may be the title, the likeliest first: headings, then the page's titles."""
-    sites = {part for one in of_page for part in title_parts(one)[1:]}
-    bare = [without_sides(one) for one in of_page]
-    named = [one for one in walker.asked if any(page.startswith(one) for page in of_page)]
-    if not named and bare != of_page:
+def _titles(walker: Walker, root: Any) -> list[str]:
+    """Return what may be the title, the likeliest first: headings, then the titles in the head."""
+    titles = root.xpath("//meta[@property='og:title']/@content")
+    titles += ["".join(title.itertext()) for title in root.xpath("//head/title")]
+    in_head = [" ".join(clean_text(str(title)).split()) for title in titles]
+    parts = [title_parts(title) for title in in_head]
+    sites = {part for of in parts for part in of[1:]}
+    bare = [without_sides(title) for title in in_head]
+    named = [line for line in walker.asked if any(title.startswith(line) for title in in_head)]
+    if not named and bare != in_head:
         named = walker.asked
     headings = walker.titles or named[:1]
-    own = [one for one in headings if one not in sites] or headings
-    return [*own, *filter(None, bare), *(part for one in of_page for part in title_parts(one))]
+    own = [heading for heading in headings if heading not in sites] or headings
+    return [*own, *filter(None, bare), *(part for of in parts for part in of)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pnyx.records import SIDES, DebatePoint, Side, Source
-from pnyx_build.debates.citing import Item, Mark, Run, Sources
+from pnyx_build.debates.citing import Item, Mark, Sources, TextRun
 from pnyx_build.debates.signs import (
     Heading,
     Part,
@@ -86,7 +86,7 @@ class Walker:
         self._frames: list[_Frame] = []
         self._skipping = False
         self._bold = 0
-        self._run = Run()
+        self._run = TextRun()
 
     def walk(self, root: Any) -> None:
         """Read the page."""
@@ -115,26 +115,15 @@ class Walker:
         self._part, self._level, self._point = "sources", 0, None
         self.walk(root)
 
-    def result(
-        self,
-    ) -> tuple[tuple[DebatePoint, ...], tuple[DebatePoint, ...], tuple[Source, ...]]:
+    def result(self) -> tuple[list[tuple[DebatePoint, ...]], tuple[Source, ...]]:
         """Return both sides and the sources."""
-        sources = Sources(self._items)
-        pros, cons = (
-            tuple(
-                DebatePoint(
-                    one.title,
-                    tuple(one.paragraphs),
-                    tuple(sources.cited(marks) for marks in one.marks),
-                )
-                for one in self._points[side]
-                if one.title or one.paragraphs
-            )
-            for side in SIDES
-        )
-        return pros, cons, tuple(sources.found)
-
-    # --- elements
+        sources, sides = Sources(self._items), []
+        for side in SIDES:
+            points = [point for point in self._points[side] if point.title or point.paragraphs]
+            cited = [tuple(map(sources.cited, point.marks)) for point in points]
+            texts = ((point.title, tuple(point.paragraphs)) for point in points)
+            sides.append(tuple(DebatePoint(*t, c) for t, c in zip(texts, cited, strict=True)))
+        return sides, tuple(sources.found)
 
     def _start(self, element: Any, container: Part | None) -> None:
         tag = element.tag
@@ -237,17 +226,10 @@ class Walker:
         found.number += 1
         return found.number
 
-    # --- text
-
     @property
     def _now(self) -> Part | None:
         """The part of the page that is being read."""
         return self._part or (self._containers[-1] if self._containers else None)
-
-    @property
-    def _block(self) -> str:
-        blocks = (one.tag for one in reversed(self._frames) if one.tag in _BLOCKS)
-        return next(blocks, "body")
 
     @property
     def _labelled(self) -> bool:
@@ -258,8 +240,9 @@ class Walker:
 
     def _flush(self) -> None:
         """Take the text that has come together as a heading, paragraph or entry."""
-        run, self._run = self._run, Run()
-        text, tag = run.text, self._block
+        run, self._run = self._run, TextRun()
+        blocks = (frame.tag for frame in reversed(self._frames) if frame.tag in _BLOCKS)
+        text, tag = run.text, next(blocks, "body")
         if self._item is not None:
             self._item.texts.append(text)
             self._item.links += [said for kind, said, _ in run.marks if kind == "link"]
@@ -279,7 +262,7 @@ class Walker:
         else:
             self._told(run, text, tag)
 
-    def _told(self, run: Run, text: str, tag: str) -> None:
+    def _told(self, run: TextRun, text: str, tag: str) -> None:
         """Take text that is no heading; that in a footer is nothing but a numbered source."""
         footer = any(one.tag == "footer" for one in self._frames)
         if self._now == "sources" and (not footer or text[0].isdigit()):
@@ -300,17 +283,14 @@ class Walker:
         """Begin a part of the page at a heading that names it."""
         level = _HEADINGS.get(tag, self._last_level)
         self._last_level = level
-        if sign.part == "pro" or sign.part == "con":
-            if tag in _CELLS and not sign.number:
-                table = self._row()
-                table.columns[table.cell] = sign.part
-                return
-            self._part, self._level, self._point = sign.part, level, None
-            if sign.number:
-                self._begin("heading", sign.title)
-                self._waiting = not sign.title
+        if (sign.part == "pro" or sign.part == "con") and tag in _CELLS and not sign.number:
+            table = self._row()
+            table.columns[table.cell] = sign.part
             return
         self._part, self._level, self._point = sign.part, level, None
+        if sign.part in SIDES and sign.number:
+            self._begin("heading", sign.title)
+            self._waiting = not sign.title
 
     def _headed(self, text: str, level: int) -> None:
         """Take any other heading: the title of an argument, or the end of a part."""
@@ -337,7 +317,7 @@ class Walker:
             self._points[side].append(self._point)
         return self._point
 
-    def _argued(self, run: Run, text: str) -> None:
+    def _argued(self, run: TextRun, text: str) -> None:
         """Take a paragraph of a side; bold words at its beginning may be a title."""
         point, lead = self._point, run.lead
         titled = 0 < len(lead) <= _LONGEST_TITLE and text.startswith(lead)
@@ -358,12 +338,8 @@ class Walker:
 
 
 def _is_hidden(element: Any) -> bool:
-    style = str(element.get("style") or "")
-    return (
-        element.get("hidden") is not None
-        or element.get("aria-hidden") == "true"
-        or (bool(style) and _HIDDEN.search(style[:500]) is not None)
-    )
+    hidden = element.get("hidden") is not None or element.get("aria-hidden") == "true"
+    return hidden or _HIDDEN.search(str(element.get("style") or "")[:500]) is not None
 
 
 def _containers(root: Any) -> Mapping[Any, Part]:

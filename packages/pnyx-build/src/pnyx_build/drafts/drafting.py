@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pnyx.corpora.text.segment import trim, word_weight
+from pnyx.corpora.text.segment import trim
 from pnyx.corpora.text.wording import clean
 from pnyx.errors import shorten
 from pnyx.judge.claims import question_from
@@ -114,10 +114,7 @@ def _row(source_id: str, by: str, made: Made) -> dict[str, Any]:
 def _asked(source: DraftSource) -> tuple[str, dict[str, Any], type[BaseModel]]:
     """Return the prompt, its inputs and the shape of a reply."""
     if isinstance(source, ArgumentPair):
-        first, second = (
-            trim(line, _WORDS) if word_weight(line) > _WORDS else line
-            for line in map(clean, (source.a, source.b))
-        )
+        first, second = (trim(clean(text), _WORDS) for text in (source.a, source.b))
         return "question-pair", {"first": first, "second": second}, PairReply
     if isinstance(source, DebateClaim):
         return "question-claim", {"claim": source.claim}, ClaimReply

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,21 +32,7 @@ Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 _MAX_QUESTION = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """A draft dropped for `sides`, `personal`, `repeated`, `similar` or `undecided`."""
-
-    row: Mapping[str, Any]
-    reason: str
-    detail: str
-
-    def written(self) -> dict[str, Any]:
-        """Return the draft with the reason, for a file."""
-        return {**self.row, "dropped": {"reason": self.reason, "detail": self.detail}}
-
-
-@dataclass(frozen=True, slots=True)
-class Similar:
+class Similar(NamedTuple):
     """Two questions that are alike: `id` of the later, `of` of the one before it."""
 
     id: str
@@ -58,19 +44,20 @@ class Similar:
 class Filtered:
     """What is kept, and what is dropped, in order.
 
-    `similar` are questions at or above the threshold, kept or not; `nearest` the two most alike
-    below it, None where fewer than two were compared.
+    A dropped draft has `dropped`: the `reason` (`sides`, `personal`, `repeated`, `similar`,
+    `undecided`) and the `detail`. `similar` are questions at or above the threshold, kept or not;
+    `nearest` the two most alike below it, None where fewer than two were compared.
     """
 
     kept: tuple[Mapping[str, Any], ...]
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[Mapping[str, Any], ...]
     similar: tuple[Similar, ...]
     nearest: Similar | None
 
     @property
     def counts(self) -> dict[str, int]:
         """How many were dropped, by reason."""
-        return dict(Counter(draft.reason for draft in self.dropped))
+        return dict(Counter(draft["dropped"]["reason"] for draft in self.dropped))
 
 
 def filter_drafts(
@@ -104,8 +91,8 @@ def filter_drafts(
             faults[number] = "sides", detail
     if model is not None:
         left = [number for number in range(len(rows)) if number not in faults]
-        told = _personal([rows[number] for number in left], model, on_done)
-        faults |= {n: fault for n, fault in zip(left, told, strict=True) if fault is not None}
+        found = _personal([rows[number] for number in left], model, on_done)
+        faults |= {n: fault for n, fault in zip(left, found, strict=True) if fault is not None}
     left = [number for number in range(len(rows)) if number not in faults]
     alike, nearest = _alike([rows[number] for number in left], similar, embed, drop_similar)
     for n, (reason, pair) in alike.items():
@@ -115,9 +102,13 @@ def filter_drafts(
         else:
             earlier = {"id": pair.of, "cosine": round(pair.cosine, 3)}
             rows[number] = {**rows[number], "similar": earlier}
+    told = ("reason", "detail")
     return Filtered(
         kept=tuple(row for number, row in enumerate(rows) if number not in faults),
-        dropped=tuple(Dropped(rows[number], *faults[number]) for number in sorted(faults)),
+        dropped=tuple(
+            {**rows[number], "dropped": dict(zip(told, faults[number], strict=True))}
+            for number in sorted(faults)
+        ),
         similar=tuple(pair for _, pair in alike.values()),
         nearest=nearest,
     )

@@ -59,7 +59,7 @@ class ClaimReply(_Reply):
         return self
 
 
-class View(_Reply):
+class StatedView(_Reply):
     """A perspective, and the number of the answer that it stands for."""
 
     statement: str
@@ -74,7 +74,7 @@ class SurveyReply(_Reply):
 
     form: Literal["scale", "choice", "none"]
     question: str
-    perspectives: list[View]
+    perspectives: list[StatedView]
 
     @model_validator(mode="after")
     def _check(self) -> SurveyReply:
@@ -96,11 +96,7 @@ class SurveyReply(_Reply):
 @cache
 def survey_reply(count: int) -> type[SurveyReply]:
     """Return the shape of a reply about so many answers."""
-
-    class Reply(SurveyReply):
-        options = count
-
-    return Reply
+    return type("SurveyReply", (SurveyReply,), {"options": count})
 
 
 def _check_question(text: str) -> None:

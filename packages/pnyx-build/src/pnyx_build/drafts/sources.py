@@ -54,9 +54,6 @@ class SurveyQuestion:
     options: tuple[str, ...]
 
 
-# Pairs -------------------------------------------------------------------------------------------
-
-
 def read_argument_pairs(
     path: str,
     *,
@@ -105,9 +102,6 @@ def _countered(path: str, on_warning: Callable[[str], None] | None) -> list[Argu
     if left and on_warning is not None:
         on_warning(f"{left:,} of {len(points):,} points have no counter")
     return list(pairs.values())
-
-
-# Claims ------------------------------------------------------------------------------------------
 
 
 def read_claims(
@@ -226,8 +220,6 @@ def _pool(path: str, pool: str | None) -> dict[str, str]:
     rows = parse_rows(scan_items(source, None, "perspective"), parse, source, "perspective")
     return dict(text for _, text in strict(rows, source, "perspectives"))
 
-
-# Surveys -----------------------------------------------------------------------------------------
 
 _NO_ANSWER = re.compile(
     r"(refused?|no answer|no opinion|not sure|unsure|(i )?do(n['’]?t| not) know|dk|na|n/a"
