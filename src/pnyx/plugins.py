@@ -5,16 +5,19 @@ What is built in stays: another of the same name is left out, and that is said.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from pnyx.errors import PluginError, escaped
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import Distribution, EntryPoint
 
 Kind: TypeAlias = Literal["commands", "judges", "formats", "measures", "prompts"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -86,20 +89,33 @@ def _leave_out(plugin: Plugin, why: str) -> None:
         sys.stderr.write(f"pnyx: left out: {why if str(plugin) in why else f'{plugin}: {why}'}\n")
 
 
-def installed(kind: Kind) -> tuple[Plugin, ...]:
+def installed(kind: Kind) -> list[Plugin]:
     """Return all of a kind, in the order of their distributions."""
-    return _installed(kind, tuple(sys.path))
+    return [plugin for plugin in _installed(tuple(sys.path)) if plugin.kind == kind]
 
 
 @cache
-def _installed(kind: Kind, _path: tuple[str, ...]) -> tuple[Plugin, ...]:
-    from importlib import metadata  # slow to import
+def _installed(path: tuple[str, ...]) -> list[Plugin]:
+    distributions: dict[str, Distribution] = {}
+    for folder in _folders(path):
+        from importlib import metadata  # slow to import, and rarely needed
 
-    found = []
-    for entry in metadata.entry_points(group=f"pnyx.{kind}"):
-        about, summary = "unknown", ""
-        if entry.dist is not None:
-            about = f"{entry.dist.name} {entry.dist.version}"
-            summary = entry.dist.metadata["Summary"] or ""
-        found.append(Plugin(kind, entry.name, about, summary, entry))
-    return tuple(sorted(found, key=lambda one: (one.package, one.name)))
+        distribution = metadata.Distribution.at(folder)
+        distributions.setdefault(distribution.name, distribution)
+    return [
+        Plugin(kind, entry.name, f"{name} {about.version}", about.metadata["Summary"] or "", entry)
+        for name, about in sorted(distributions.items())
+        for kind in KINDS
+        for entry in about.entry_points.select(group=f"pnyx.{kind}")
+    ]
+
+
+def _folders(path: tuple[str, ...]) -> Iterator[str]:
+    """Yield the folders of metadata that name a group of Pnyx; reading all would take ten times."""
+    for place in path:
+        with contextlib.suppress(OSError), os.scandir(place or ".") as entries:
+            for entry in entries:
+                file = Path(entry.path, "entry_points.txt")
+                named = entry.name.endswith((".dist-info", ".egg-info")) and file.is_file()
+                if named and b"[pnyx." in file.read_bytes():
+                    yield entry.path

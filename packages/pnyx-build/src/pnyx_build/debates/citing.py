@@ -80,58 +80,46 @@ class Sources:
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.found: list[Source] = []
-        self._by_id: dict[str, str] = {}
-        self._by_anchor: dict[str, str] = {}
-        self._by_url: dict[str, str] = {}
+        self._known: dict[tuple[str, str], str] = {}  # (kind, what it says) of a mark -> id
         numbered = [(item, *_numbered(item)) for item in items]
         counted = sum(bool(number) or item.order is not None for item, number, _ in numbered)
         for item, number, title in numbered:
-            if number or item.order is not None or 2 * counted < len(items):
-                self._take(item, number, title)
-
-    def _take(self, item: Item, number: str, title: str) -> None:
-        """Add an entry of the list, unless it says nothing."""
-        title = _BACK.sub("", title)
-        bare = _URL.search(title)
-        url = next(iter(item.links), bare[0].rstrip(_ENDS) if bare else "")
-        if not title and not url:
-            return
-        identifier = number or (str(item.order) if item.order is not None else "")
-        if not identifier or identifier in self._by_id:
-            identifier = self._next()
-        self._add(Source(identifier, title, url))
-        for name in item.names:
-            self._by_anchor.setdefault(name, identifier)
+            title = _BACK.sub("", title)
+            bare = _URL.search(title)
+            url = next(iter(item.links), bare[0].rstrip(_ENDS) if bare else "")
+            listed = number or item.order is not None or 2 * counted < len(items)
+            if listed and (title or url):
+                own = "" if item.order is None else str(item.order)
+                identifier = self._add(number or own, title, url)
+                for name in item.names:
+                    self._known.setdefault(("anchor", name), identifier)
 
     def cited(self, marks: Iterable[Mark]) -> tuple[str, ...]:
         """Return the ids that marks lead to, each once; a link to elsewhere is a new source."""
-        ids: list[str] = []
+        ids: dict[str, None] = {}
         for kind, said, text in marks:
-            known = {"number": self._by_id, "anchor": self._by_anchor, "link": self._by_url}[kind]
-            if said in known:
-                ids.append(known[said])
-            elif kind == "link":
-                source = Source(self._next(), text, said)
-                self._add(source)
-                ids.append(source.id)
-        return tuple(dict.fromkeys(ids))
+            if kind == "link" and (kind, said) not in self._known:
+                self._add("", text, said)
+            if (kind, said) in self._known:
+                ids[self._known[kind, said]] = None
+        return tuple(ids)
 
-    def _add(self, source: Source) -> None:
-        self.found.append(source)
-        self._by_id[source.id] = source.id
-        if source.url:
-            self._by_url.setdefault(source.url, source.id)
-
-    def _next(self) -> str:
-        number = len(self.found) + 1
-        while str(number) in self._by_id:
+    def _add(self, identifier: str, title: str, url: str) -> str:
+        """Add a source; one without an id, or with that of another, gets the next number."""
+        number = len(self.found)
+        while not identifier or ("number", identifier) in self._known:
             number += 1
-        return str(number)
+            identifier = str(number)
+        self.found.append(Source(identifier, title, url))
+        self._known["number", identifier] = identifier
+        if url:
+            self._known.setdefault(("link", url), identifier)
+        return identifier
 
 
 def _numbered(item: Item) -> tuple[str, str]:
     """Return the number at the beginning of an entry, and its text without it."""
-    texts = [one for one in item.texts if one]
+    texts = list(filter(None, item.texts))
     first = _NUMBER.fullmatch(texts[0].rstrip(".:")) if texts else None
     if first is not None:
         return first[1], " ".join(texts[1:])
