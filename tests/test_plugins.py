@@ -234,11 +234,11 @@ def test_a_measure_of_rankings(broken):
 
 
 def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
-    """Where `pnyx-build` is not installed: only Pnyx itself is on the path of entry points."""
+    """As where no plugin is installed."""
     (tmp_path / "d.md").write_text("## 1: Is tea healthy?\n\n- pro: Tea is healthy.\n")
     program = (
-        "import sys; from importlib import metadata\n"
-        "metadata.entry_points = lambda **_: ()\n"
+        "import sys, pnyx.plugins\n"
+        "pnyx.plugins.installed = lambda kind: []\n"
         "from pnyx.cli import main; main(sys.argv[1:])"
     )
     said = {}
