@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from pnyx.corpora.text.segment import named_words
@@ -99,7 +100,7 @@ class _Merger:
             home = first.setdefault((entry.kind, *words_of(entry.text)), place)
             groups.setdefault(home, []).append(place)
             if home != place:  # the same words need no judge
-                self._add(topic, entries[home], entry, 1.0, (), same=True)
+                self._add(topic, (entries[home], entry), 1.0, (), same=True)
         same = self._confirmed(topic, entries, self._pairs(entries, list(groups)))
         left: dict[int, list[int]] = {}
         for place, group in groups.items():
@@ -142,32 +143,23 @@ class _Merger:
             merged = all(map(_sure, both))
             if merged:
                 same.add(pair)
-            first, second = (entries[place] for place in pair)
             stated = [getattr(answer, "probability", None) for answer in both]
-            self._add(topic, first, second, cosine, stated, same=merged)
+            named = entries[pair[0]], entries[pair[1]]
+            self._add(topic, named, cosine, stated, same=merged)
         return same
 
     def _add(
         self,
         topic: str,
-        first: _Entry,
-        second: _Entry,
+        pair: tuple[_Entry, _Entry],
         cosine: float,
         stated: Sequence[float | None],
         *,
         same: bool,
     ) -> None:
-        self.report.append(
-            {
-                "topic_id": topic,
-                "what": first.kind,
-                "first": first.row(),
-                "second": second.row(),
-                "cosine": cosine,
-                "probabilities": list(stated),
-                "same": same,
-            }
-        )
+        first, second = pair
+        row = {"topic_id": topic, "what": first.kind, "first": first.row(), "second": second.row()}
+        self.report.append({**row, "cosine": cosine, "probabilities": list(stated), "same": same})
 
 
 def _sure(answer: Answer) -> bool:
@@ -206,17 +198,14 @@ def merge_banks(
     """
     merger = _Merger(judge, embedder or load_encoder(), candidates_from, cautious)
     topics: dict[str, list[tuple[str, NuggetBank]]] = {}
-    for name, bank in sorted(banks, key=_place):
+    # So that the order of files does not matter.
+    fields = attrgetter("topic_id", "team_id", "run_id")
+    order = sorted(banks, key=lambda named: (fields(named[1]), repr(named[1]), named[0]))
+    for name, bank in order:
         topics.setdefault(bank.topic_id, []).append((name, bank))
     merged = [_merged(merger, topic, some, run_id) for topic, some in topics.items()]
     given = sum(len(bank.nuggets) for some in topics.values() for _, bank in some)
     return MergedBanks(merged, merger.report, given, merger.unscored)
-
-
-def _place(named: tuple[str, NuggetBank]) -> tuple[str, ...]:
-    """Return what banks are sorted by, so that the order of files does not matter."""
-    name, bank = named
-    return bank.topic_id, bank.team_id, bank.run_id, repr(bank), name
 
 
 def _merged(

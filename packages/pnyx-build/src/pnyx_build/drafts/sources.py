@@ -187,7 +187,17 @@ def _topics(path: str, on_warning: Callable[[str], None] | None) -> list[DebateC
 
 def _perspectrum(path: str, pool: str | None) -> list[DebateClaim]:
     """Read Perspectrum: of each cluster of perspectives that say the same, the first."""
-    texts = _pool(path, pool)
+    beside = Path(path).with_name(_POOL)
+    if pool is None and (path == "-" or not beside.is_file()):
+        raise InputError(f"its texts are in {_POOL}, expected beside it or as --pool", path=path)
+    source = pool or str(beside)
+
+    def pooled(row: Any) -> tuple[str, str]:
+        fields = Fields(row if isinstance(row, dict) else {})
+        return fields.identifier("pId"), fields.required("text")
+
+    read = parse_rows(scan_items(source, None, "perspective"), pooled, source, "perspective")
+    texts = dict(text for _, text in strict(read, source, "perspectives"))
 
     def view(cluster: Any) -> tuple[str, str | None]:
         ids = cluster.get("pids") if isinstance(cluster, dict) else None
@@ -205,20 +215,6 @@ def _perspectrum(path: str, pool: str | None) -> list[DebateClaim]:
         return _claim(name, text, map(view, clusters))
 
     return _all(scan_items(path, None, "claim"), parse, path, "claims", "claim")
-
-
-def _pool(path: str, pool: str | None) -> dict[str, str]:
-    beside = Path(path).with_name(_POOL)
-    if pool is None and (path == "-" or not beside.is_file()):
-        raise InputError(f"its texts are in {_POOL}, expected beside it or as --pool", path=path)
-    source = pool or str(beside)
-
-    def parse(row: Any) -> tuple[str, str]:
-        fields = Fields(row if isinstance(row, dict) else {})
-        return fields.identifier("pId"), fields.required("text")
-
-    rows = parse_rows(scan_items(source, None, "perspective"), parse, source, "perspective")
-    return dict(text for _, text in strict(rows, source, "perspectives"))
 
 
 _NO_ANSWER = re.compile(
@@ -247,8 +243,13 @@ def read_survey(path: str, *, columns: Mapping[str, str] | None = None) -> list[
 
     def parse(row: dict[str, Any]) -> SurveyQuestion:
         renamed = rename(row, named)
-        if table:
-            renamed["options"] = _python_list(renamed["options"])
+        if table:  # a list as Python writes it: ['Yes', "Don't know"]
+            cell = str(renamed["options"])
+            try:
+                renamed["options"] = ast.literal_eval(cell[: _MAX_TEXT * _MAX_OPTIONS])
+            except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
+                problem = f"options: found {shorten(cell, 40)!r}, expected a list like"
+                raise InputError(f"{problem} ['Yes', 'No']") from error
         fields = ITEM_FORMATS["survey-questions"].parse(renamed)
         options = [_line(option, "options") for option in fields["options"]]
         kept = tuple(o for o in options if not _NO_ANSWER.fullmatch(o.strip(" .()[]")))
@@ -259,15 +260,6 @@ def read_survey(path: str, *, columns: Mapping[str, str] | None = None) -> list[
 
     rows = scan_cells(path, ",") if table else scan_json_objects(path)
     return _all(rows, parse, path, "survey questions")
-
-
-def _python_list(cell: Any) -> Any:
-    """Read a list as Python writes it: `['Yes', "Don't know"]`."""
-    try:
-        return ast.literal_eval(str(cell)[: _MAX_TEXT * _MAX_OPTIONS])
-    except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
-        found = shorten(str(cell), 40)
-        raise InputError(f"options: found {found!r}, expected a list like ['Yes', 'No']") from error
 
 
 def _sniffed(path: str) -> str | None:
