@@ -10,7 +10,7 @@ import click
 
 from pnyx.app.open_judge import Opened, deciding_settings, manifest_facts, open_judge
 from pnyx.app.open_models import prices_of
-from pnyx.app.spec import Spec, file_opt
+from pnyx.app.spec import Spec, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.progress import watched
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class ResultsSpec(Spec, heading="Output"):
     """Where answers are written."""
 
-    out: str | None = file_opt(
-        None, "Results folder to write; required without --plan.", metavar="RESULTS"
+    out: str | None = out_opt(
+        None, "Results folder to write; required without --plan.", metavar="RESULTS", writes="files"
     )
 
 
