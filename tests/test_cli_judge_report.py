@@ -159,7 +159,7 @@ def test_a_plan_asks_nothing_and_counts_what_may_be_asked(tmp_path, call):
 
 
 @pytest.mark.parametrize(
-    "more", [(), ("--batch", 50), ("--attest", "relevant"), ("--credit", "any")]
+    "more", [(), ("--batch", 50), ("--attest", "relevant")]
 )
 def test_what_a_run_costs_is_within_its_plan_and_the_plan_says_what_is_expected(
     tmp_path, call, more
