@@ -158,9 +158,7 @@ def test_a_plan_asks_nothing_and_counts_what_may_be_asked(tmp_path, call):
         assert json.loads(printed)["models"][0]["from_store"] == len(server.asked())
 
 
-@pytest.mark.parametrize(
-    "more", [(), ("--batch", 50), ("--attest", "relevant")]
-)
+@pytest.mark.parametrize("more", [(), ("--batch", 50), ("--attest", "relevant")])
 def test_what_a_run_costs_is_within_its_plan_and_the_plan_says_what_is_expected(
     tmp_path, call, more
 ):
