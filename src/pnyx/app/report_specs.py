@@ -103,7 +103,10 @@ class WeightSpec(
         )
 
 
-class ReportJudgeSpec(JudgeSpec):
+_SHOWN = ("--llm and --examples", lambda spec: spec.asks_models and spec.examples is not None)
+
+
+class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
     """Who judges reports, how, and at what cost."""
 
     batch: int = opt(
@@ -112,9 +115,18 @@ class ReportJudgeSpec(JudgeSpec):
         within="[1, 100]",
         needs=_LLM,
     )
+    shots: int = opt(
+        0,
+        "Examples shown at each node of the tree (few-shot), half of them yes.",
+        within="[0, 100]",
+        needs=_SHOWN,
+    )
+    examples: str | None = file_opt(
+        None, "Answered questions from which --shots are taken (docs/reports.md).", needs="shots"
+    )
 
 
-def plan_of(spec: ReportSpec, weights: WeightSpec, *, every: bool = False) -> ReportPlan:
+def plan_of(spec: ReportSpec, weights: WeightSpec) -> ReportPlan:
     """Return how reports are judged."""
     from pnyx.judge.reports.plan import ReportPlan
 
@@ -125,5 +137,4 @@ def plan_of(spec: ReportSpec, weights: WeightSpec, *, every: bool = False) -> Re
         spec.min_grade,
         spec.unknown_documents,
         weights.weights(),
-        every,
     )

@@ -34,11 +34,16 @@ def _extra() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """An answered question that is shown before the one that is asked (few-shot)."""
+    """An answered question that is shown before the one that is asked (few-shot).
+
+    `partial`: of a nugget, a no that is given in part; `question`: what the statement answers.
+    """
 
     text: str
     statement: str
     yes: bool
+    partial: bool = False
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ class Support(QuestionKind):
     @property
     def shared(self) -> object:  # noqa: D102
         # A list of nuggets shows each with its own question.
-        return self.guideline, "" if self.task == "nugget" else self.question
+        return self.guideline, "" if self.task == "nugget" else self.question, self.shots
 
     def value_of(self, value: Any) -> Any:
         """Read yes and no, which may also be 1 and 0, or words in any case ("partially" is yes)."""

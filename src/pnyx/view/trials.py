@@ -24,7 +24,8 @@ def figure(row: Row | None) -> Measured:
     """Return a measured value from its JSON object; one of nothing from None."""
     if row is None:
         return Measured(None, 0, 0)
-    return Measured(row["value"], row["scored"], row["asked"], row["low"], row["high"])
+    return Measured(row["value"], row["scored"], row["asked"], row["low"], row["high"],
+                    row.get("no_interval", ""))  # fmt: skip
 
 
 # Trials ------------------------------------------------------------------------------------------

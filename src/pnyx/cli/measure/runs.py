@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from pnyx.app.spec import Spec, file_opt
+from pnyx.app.spec import Spec, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import say
 from pnyx.errors import InputError, OptionError, escaped
@@ -58,7 +58,7 @@ def shown(parts: Sequence[Part]) -> str:
 class PlotSpec(Spec):
     """What is drawn."""
 
-    plot: str | None = file_opt(None, "Draw it.", metavar="FILE.svg")
+    plot: str | None = out_opt(None, "Draw it.", metavar="FILE.svg")
 
     def check_plot(self) -> None:
         """Refuse a name that is not that of an SVG picture."""
@@ -207,7 +207,7 @@ def difference_cells(c: Comparison) -> list[Any]:
     difference, effect = c.test.difference, c.test.effect
     return [
         "-" if difference is None else f"{difference:+.3f}",
-        (c.low, c.high),
+        (c.low, c.high, c.no_interval),
         chance(c.test.p),
         chance(c.p_holm),
         "-" if effect is None else f"{effect:+.2f}",

@@ -53,7 +53,7 @@ _BY_FORMAT: Final = {"pnyx-calibration": "calibration", "pnyx-card": "card",
 _KINDS: Final = {"answers": "answers", "labels": "labels"}
 _ITEMS: Final = frozenset(
     "support-items relevance-items stance-items rated-items preference-items argument-pairs "
-    "rag-items ranking-items sides-items rating-items".split()
+    "report-examples rag-items ranking-items sides-items rating-items".split()
 )
 _OF_KIND: Final = {"responses": "responses", "run": "ranking", "leaderboard": "leaderboard",
                    "nuggets": "nuggets", "questions": "topics",
