@@ -130,7 +130,7 @@ def stored_keys(path: Path) -> set[str]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_a_thousand_questions_end_complete_and_are_never_paid_for_twice(tmp_path):
     write_items(tmp_path / "items.jsonl", 1000, TROUBLES, seed=1)
     more = ("--concurrency", "48", "--timeout", "30", "--json")
@@ -214,7 +214,7 @@ KILLED = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_killed_six_times_it_ends_with_the_same_answers_and_asks_nothing_twice(tmp_path):
     write_items(tmp_path / "items.jsonl", 400, KILLED, seed=2)
     with served(tmp_path / "undisturbed") as server:

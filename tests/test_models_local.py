@@ -81,6 +81,7 @@ def model():
     assert ends(pid)
 
 
+@pytest.mark.all
 def test_it_is_a_chat_model_that_says_what_it_is_worth(model):
     assert isinstance(model, ChatModel)
     assert "at chance" in model.notice
@@ -101,6 +102,7 @@ def test_a_reply_holds_to_its_schema_and_shows_the_alternatives_of_each_token(mo
     assert 0 < sum(math.exp(logprob) for _, logprob in verdict.alternatives) <= 1 + 1e-3
 
 
+@pytest.mark.all
 def test_statements_about_one_document_share_its_evaluation(model):
     text = document(1)
 
@@ -117,6 +119,7 @@ def test_statements_about_one_document_share_its_evaluation(model):
         assert reply.usage["cached_tokens"] > 0.8 * reply.usage["prompt_tokens"]
 
 
+@pytest.mark.all
 def test_one_process_serves_all_event_loops_and_threads(model):
     pids, outcomes = [], []
 
@@ -136,6 +139,7 @@ def test_one_process_serves_all_event_loops_and_threads(model):
     assert len(set(pids)) == 1
 
 
+@pytest.mark.all
 def test_a_prompt_beyond_the_window_is_too_long(model):
     outcome = anyio.run(model.complete, asked("word " * 9000))
     assert isinstance(outcome, CallFailed)
@@ -143,12 +147,14 @@ def test_a_prompt_beyond_the_window_is_too_long(model):
     assert model.window == 8192
 
 
+@pytest.mark.all
 def test_a_schema_that_has_no_grammar_is_an_outcome(model):
     outcome = anyio.run(model.complete, asked("Say yes.", schema={"type": "nonsense"}))
     assert isinstance(outcome, Reply | CallFailed)
     assert isinstance(anyio.run(model.complete, asked("Say yes.")), Reply)
 
 
+@pytest.mark.all
 def test_nobody_else_can_ask_it(model):
     import urllib.error
     import urllib.request
@@ -162,7 +168,7 @@ def test_nobody_else_can_ask_it(model):
     assert model._running.worker.key not in arguments
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_it_starts_again_after_a_crash_between_two_questions_and_within_one(model):
     anyio.run(model.complete, asked("Say yes."))
     before, retries = pid_of(model), model.retries
@@ -178,7 +184,7 @@ def test_it_starts_again_after_a_crash_between_two_questions_and_within_one(mode
     assert model.retries == retries + 2
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_a_second_crash_with_no_reply_in_between_is_the_end():
     model = LocalModel(packaged_weights(), context=512)
     said = []
@@ -205,6 +211,7 @@ def test_a_second_crash_with_no_reply_in_between_is_the_end():
     model.close()
 
 
+@pytest.mark.all
 def test_the_process_goes_with_its_model():
     model = LocalModel(packaged_weights(), context=512)
     anyio.run(model.complete, asked("Say yes."))
@@ -242,7 +249,7 @@ if sys.argv[1] != "exits":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.parametrize("how", ["killed", "killed while loading", "exits"])
 def test_the_process_goes_with_its_parent_however_that_ends(how):
     with subprocess.Popen(
@@ -414,7 +421,7 @@ def test_headers_of_any_bytes_are_read_or_refused(data):
     assert isinstance(found, dict)
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_the_command_line_judges_with_it(tmp_path, capsys):
     items = tmp_path / "items.jsonl"
     rows = [

@@ -258,6 +258,7 @@ def test_a_probe_ends_in_time():
     assert found.seconds < 3
 
 
+@pytest.mark.all
 def test_a_local_model_is_asked_through_the_same_protocol():
     try:
         model: Any = endpoint_from("local")

@@ -19,7 +19,7 @@ from regex_fuzz import Found, slow
 FUZZ = Path(__file__).with_name("regex_fuzz.py")
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_every_regular_expression_is_linear():
     done = subprocess.run(
         [sys.executable, str(FUZZ)], capture_output=True, text=True, timeout=3600, check=True
