@@ -104,8 +104,10 @@ def reason(answer) -> str | None:
 )
 def test_each_trouble_has_its_outcome_and_its_price(trouble, unscored, requests, repaired, store):
     with ChatServer() as server:
-        (fine,) = ask(judge_on(server, store), [support("First.")])
-        judge = judge_on(server, store, retry=replace(HASTY, timeout=patience(trouble)))
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
+        judge = LlmJudge(StoredModel(endpoint, store, 4), Asking())
+        (fine,) = ask(judge, [support("First.")])
+        endpoint.retry = replace(HASTY, timeout=patience(trouble))
         (answer,) = ask(judge, [support(f"[[{trouble}]]")])
     assert isinstance(fine, Judged)
     assert reason(answer) == unscored
