@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.errors import shorten
+from pnyx.files import clean_text
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.store.completions import StoredModel
@@ -86,7 +87,7 @@ async def _draft(
         return DraftedDefinition(question, (fault,), failed=True)
     listed = "\n".join(f"- {' '.join(one.split())}" for one in reply.examples)
     definition = f"{' '.join(reply.meaning.split())}\n{listed}"
-    return DraftedDefinition(replace(question, definition=definition), tuple(problems))
+    return DraftedDefinition(replace(question, definition=clean_text(definition)), tuple(problems))
 
 
 def _shortened(text: str) -> str:

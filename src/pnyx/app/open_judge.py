@@ -149,7 +149,7 @@ def manifest_facts(opened: Opened, source: str, count: int) -> dict[str, Any]:
     if not opened.models:
         return facts
     counts = [model.counts for model in opened.models]
-    names = ("from_store", "asked", "shared", "failed", "missing")
+    names = ("from_store", "asked", "asked_again", "shared", "failed", "missing")
     tokens = Counter[str]()
     for one in counts:
         tokens.update(one.tokens)

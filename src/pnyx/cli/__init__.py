@@ -6,7 +6,9 @@ import contextlib
 import importlib
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -126,6 +128,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             stream.flush()
         except OSError:
             _discard(stream)
+    if status == EXIT_INTERRUPTED and argv is None:
+        # A thread may be in compiled code, from which it does not come back into a Python that is
+        # ending: "terminate called without an active exception". All is closed and written.
+        os._exit(status)
     sys.exit(status)
 
 
@@ -148,6 +154,7 @@ def _run(argv: Sequence[str] | None) -> int:
         click.echo(f"pnyx: {error}", err=True)
         return EXIT_BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
+        _end_in_peace(argv)
         click.echo("pnyx: interrupted", err=True)
         return EXIT_INTERRUPTED
     except UnicodeEncodeError as error:  # a file's name, where only text can be written
@@ -161,7 +168,15 @@ def _run(argv: Sequence[str] | None) -> int:
         click.echo(f"pnyx: {InputError(reason, path=error.filename)}", err=True)
         _discard(sys.stdout)
         return EXIT_BAD_INPUT
+    if result == EXIT_INTERRUPTED:
+        _end_in_peace(argv)
     return result if isinstance(result, int) else 0
+
+
+def _end_in_peace(argv: Sequence[str] | None) -> None:
+    """Let no further Ctrl-C change how this process ends."""
+    if argv is None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _discard(stream: Any) -> None:

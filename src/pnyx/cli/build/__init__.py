@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from pnyx.app.measure_specs import SidesSpec
-from pnyx.app.spec import Spec, file_opt
+from pnyx.app.spec import Spec, out_opt
 from pnyx.cli.build.debates import debates
 from pnyx.cli.build.drafting import DraftsSpec, draft, filter_
 from pnyx.cli.build.measuring import pairs, stats
@@ -41,8 +41,8 @@ class ImportSpec(SidesSpec, DraftsSpec):
 class ExportSpec(Spec, heading="Output"):
     """Where finished drafts are written."""
 
-    questions: str | None = file_opt(None, "Questions to write (JSONL); - is stdout.")
-    perspectives: str | None = file_opt(None, "Perspectives to write (JSONL); - is stdout.")
+    questions: str | None = out_opt(None, "Questions to write (JSONL); - is stdout.")
+    perspectives: str | None = out_opt(None, "Perspectives to write (JSONL); - is stdout.")
 
     def check(self, drafts: str, *, as_json: bool) -> None:
         """Refuse to write nothing, two results to one place, or over what is read."""
@@ -52,8 +52,7 @@ class ExportSpec(Spec, heading="Output"):
         if [questions, perspectives].count("-") + as_json > 1:
             raise OptionError("only one of --questions, --perspectives and --json can be printed")
         refuse_same_file("--questions", questions, DRAFTS=drafts)
-        others = {"DRAFTS": drafts, "--questions": questions}
-        refuse_same_file("--perspectives", perspectives, **others)
+        refuse_same_file("--perspectives", perspectives, DRAFTS=drafts)
 
 
 @verb(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, SearchSpec
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import print_result, say
@@ -38,7 +38,7 @@ class SourceSearchSpec(SearchSpec, rare="search_url results"):
 class BenchmarkSpec(Spec, heading="Benchmark"):
     """What is written."""
 
-    out: str = file_opt(..., "Folder to write.", metavar="FOLDER")
+    out: str = out_opt(..., "Folder to write.", metavar="FOLDER", writes="files")
     train: float = opt(0.7, "Share of the topics in the train split.", within="(0, 1]")
     seed: int = opt(0, "Random seed of the split and of irrelevant documents.")
     plan: bool = opt(False, "Only count pages, sources and searches.")

@@ -13,7 +13,7 @@ import click
 
 from pnyx.app.judge_specs import AskedSpec
 from pnyx.app.open_models import open_model
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import (
@@ -43,8 +43,8 @@ _KINDS = {"pairs": "pairs of arguments", "claims": "claims", "survey": "survey q
 class DraftsSpec(Spec, heading="Output"):
     """Where drafts are written."""
 
-    out: str | None = file_opt(None, "Drafts to write; - is stdout.", metavar="DRAFTS")
-    dropped: str | None = file_opt(None, "Where to write what is left out, with the reasons.")
+    out: str | None = out_opt(None, "Drafts to write; - is stdout.", metavar="DRAFTS")
+    dropped: str | None = out_opt(None, "Where to write what is left out, with the reasons.")
     force: bool = opt(False, "Overwrite --out, including edits.")
 
     def check(self, *, as_json: bool, needed: Iterable[str] = ("out",), **inputs: str) -> None:
@@ -59,7 +59,7 @@ class DraftsSpec(Spec, heading="Output"):
             raise OptionError(f"{printed[0]} and {printed[1]} both write to standard output")
         refuse_same_file("--out", out, **inputs)
         if self.dropped is not None:
-            refuse_same_file("--dropped", self.dropped, **inputs, **{"--out": out})
+            refuse_same_file("--dropped", self.dropped, **inputs)
         if not self.force and out != "-" and Path(out).is_file():
             raise InputError("exists, and may have been edited; --force replaces it", path=out)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli.common.options import print_result, refuse_same_file, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
@@ -25,8 +25,8 @@ class PairsSpec(Spec, heading="Pairs"):
 
     topics: str = file_opt(..., "The questions.")
     documents: str = file_opt(..., "The documents: a corpus, or debate pages.", metavar="CORPUS")
-    out: str = file_opt(..., "Relevance items to write; - is stdout.", metavar="ITEMS")
-    labels: str | None = file_opt(None, "Labels to write.", metavar="LABELS")
+    out: str = out_opt(..., "Relevance items to write; - is stdout.", metavar="ITEMS")
+    labels: str | None = out_opt(None, "Labels to write.", metavar="LABELS")
     stance: Literal["none", "pro", "con", "both"] = opt(
         "none", "Ask about the question, or whether a document helps to argue a side."
     )
@@ -101,7 +101,7 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
 class StatsSpec(Spec, heading="Output"):
     """What is drawn."""
 
-    plot: str | None = file_opt(None, "Histogram of document lengths to write (SVG).")
+    plot: str | None = out_opt(None, "Histogram of document lengths to write (SVG).")
 
 
 @verb("stats", short_help="Show how large a benchmark is: topics, pairs, lengths.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pnyx.app.measure_specs import ComparingSpec
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli.common.options import refuse_same_file, refuse_two_outputs, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import (
@@ -70,12 +70,12 @@ class _MeasuresSpec(Spec, heading="Measures"):
 class _ExportSpec(Spec, heading="Files for other tools"):
     """What is written for other tools."""
 
-    leaderboard: str | None = file_opt(None, "Write a value for each run, topic and measure.")
+    leaderboard: str | None = out_opt(None, "Write a value for each run, topic and measure.")
     format: Literal[
         "ir_measures", "tot", "trec_eval", "rag4reports", "ranking", "leaderboard-jsonl"
     ] = opt("ir_measures", "Format of --leaderboard.", needs="leaderboard")
-    nuggetizer: str | None = file_opt(None, "Write nuggetizer's metrics (JSONL).")
-    diversity_qrels: str | None = file_opt(
+    nuggetizer: str | None = out_opt(None, "Write nuggetizer's metrics (JSONL).")
+    diversity_qrels: str | None = out_opt(
         None, "Write which cited document attests which nugget, as TREC diversity qrels."
     )
     nuggets: str | None = file_opt(
