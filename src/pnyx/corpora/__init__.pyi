@@ -15,7 +15,8 @@ from .benchmarks.draft_sources import (
 from .benchmarks.drafts import read_drafts, write_drafts
 from .benchmarks.leaderboard_writing import averaged, settled
 from .benchmarks.leaderboards import Leaderboard, read_leaderboard, write_leaderboard
-from .benchmarks.nuggets import nugget_bank_row, parse_nugget_bank, read_nugget_banks
+from .benchmarks.nugget_layouts import nugget_bank_row, parse_nugget_bank
+from .benchmarks.nuggets import read_nugget_banks
 from .benchmarks.perspectives import read_perspectives, write_perspectives
 from .benchmarks.rated import RatedText, read_rated
 from .benchmarks.responses import response_row, response_writer, write_responses
