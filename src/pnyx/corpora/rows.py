@@ -64,7 +64,7 @@ def input_error(error: ValidationError) -> InputError:
     where = place_of(first["loc"])
     if kind == "says":
         return InputError(f"{where}{context['text']}".strip())
-    if kind == "too_short":
+    if kind in ("too_short", "string_pattern_mismatch"):
         return InputError(f"{where} is empty")
     if kind == "literal_error":
         context["expected"] = "one of " + ", ".join(re.findall("'([^']*)'", context["expected"]))
@@ -116,17 +116,11 @@ def distinct(key: Callable[[int, Any], Hashable | None], at: str = "") -> AfterV
     return AfterValidator(check)
 
 
-def _filled(value: str) -> str:
-    if not value.strip():
-        raise says(" is empty")
-    return value
-
-
 def _digits(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-Filled = Annotated[str, AfterValidator(_filled)]
+Filled = Annotated[str, Field(pattern=r"[^\s\x1c-\x1f]")]
 """Text that is not blank."""
 
 Id = Annotated[str, BeforeValidator(_digits)]
