@@ -126,6 +126,7 @@ def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
 
     \b
     sentence_precision   sentences that each of their citations attests
+    sentence_precision_own   the same without sentences that quote what they cite
     citation_precision   citations that attest their sentence
     citation_relevance   citations of relevant documents
     citation_recall      relevant documents of the bank that are cited

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from pnyx.corpora.benchmarks.items import ITEM_FORMATS, LABEL_WORDS
+from pnyx.corpora.benchmarks.items import ITEM_FORMATS, LABEL_WORDS, PARTLY
 from pnyx.corpora.rows import Filled, FilledId, Id, Number, Row, distinct, must, says
+from pnyx.records import Node
 
 
 def _as_object(value: Any) -> Any:
@@ -101,6 +102,10 @@ _OTHERS: dict[tuple[str, str], Any] = {
     ("answers", "value"): _Value | None,
     ("labels", "value"): _Value,
     ("labelled-pairs", "value"): _Relevance | None,
+    ("report-examples", "node"): Node,
+    ("report-examples", "value"): Annotated[
+        Any, must(_is_relevance, "true, false, yes, no or partially")
+    ],
     ("argument-pairs", "a"): Filled,
     ("argument-pairs", "b"): Filled,
 }
@@ -128,6 +133,14 @@ def _labelled_or_not(row: Any) -> Any:
     return row
 
 
+def _in_part(row: Any) -> Any:
+    """Only nuggets are given in part."""
+    word = row.value.strip().lower() if isinstance(row.value, str) else ""
+    if word == PARTLY and row.node not in ("relevant", "answers"):
+        raise says(f"value: found {PARTLY}, expected yes or no at {row.node}")
+    return row
+
+
 def _compared(row: Any) -> Any:
     """A second argument is there for comparison with a first."""
     if (row.argument_2 or "").strip() and not (row.argument or "").strip():
@@ -139,6 +152,7 @@ _WHOLE: dict[str, Callable[[Any], Any]] = {
     "answers": _answered_or_not,
     "labelled-pairs": _labelled_or_not,
     "rag-items": _compared,
+    "report-examples": _in_part,
 }
 """Format -> the check of a row as a whole."""
 

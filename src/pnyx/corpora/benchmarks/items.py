@@ -128,6 +128,14 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "scale topic group",
         ),
         _items(
+            "report-examples",
+            "answered questions of the tree, the examples of `pnyx judge report --shots`",
+            '{"id": "1", "node": "attests", "text": "Tea holds antioxidants.", '
+            '"statement": "Tea cures colds.", "value": "no"}',
+            "node text statement value",
+            "question group",
+        ),
+        _items(
             "rag-items",
             "items for `pnyx judge rag`: how good are an argument and the documents it rests on?",
             '{"id": "1", "query": "Is tea healthy?", "stance": "pro", '

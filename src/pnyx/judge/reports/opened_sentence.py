@@ -15,7 +15,7 @@ from pnyx.judge.reports.asking import (
     ask_said_before,
     ask_unanswerable,
 )
-from pnyx.judge.reports.matching import ANSWER_RULE, gives, plain_words, repeats
+from pnyx.judge.reports.matching import ANSWER_RULE, contains, gives, plain_words, repeats
 from pnyx.judge.reports.records import (
     COLLECTION,
     Finding,
@@ -137,6 +137,12 @@ class OpenSentence:
             self._findings["needs_citation"] = Finding(False, "rule", _BLANK)
         else:
             yield from (self._negative, self._follows, self._last)[stage]()
+
+    @property
+    def quoted(self) -> bool:
+        """Whether it stands word for word in each document that it cites."""
+        texts = [one.text for one in self.documents]
+        return bool(texts) and not self.blank and all(contains(text, self.text) for text in texts)
 
     # With citations ------------------------------------------------------------------------------
 
@@ -278,6 +284,7 @@ class OpenSentence:
             tuple(self.given),
             tuple(self._steps(findings)),
             tuple(self.open),
+            self.quoted,
         )
 
     def _steps(self, findings: dict[str, Finding]) -> Iterator[Step]:

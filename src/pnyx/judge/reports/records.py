@@ -17,18 +17,6 @@ _NAMED = frozenset(
 )
 """Fields that hold names or choices."""
 
-Node: TypeAlias = Literal[
-    "relevant", "attests", "answers", "negative", "unanswerable", "needs_citation", "said_before"
-]
-"""What is found out at a node (Auto-ARGUE, Fig. 1).
-
-Is a cited document relevant; does it attest the sentence; does the sentence give an answer; is a
-sentence without citations a negative statement; does an unanswerable nugget confirm it; does it
-need a citation; was it said and cited before?
-"""
-
-NODES: tuple[Node, ...] = get_args(Node)
-
 COLLECTION = "collection"
 """Who told of a citation that its document is unknown: the collection holds none of its id."""
 
@@ -103,6 +91,8 @@ class JudgedSentence:
         answers: (nugget id, position of the answer) pairs that it gives.
         steps: every way through the tree, citations first.
         unscored_answers: such pairs of which it is open whether it gives them.
+        quoted: whether it stands word for word in each document that it cites, but for case,
+            punctuation and white space: such a document attests itself.
     """
 
     text: str
@@ -111,6 +101,7 @@ class JudgedSentence:
     answers: tuple[tuple[str, int], ...] = ()
     steps: tuple[Step, ...] = ()
     unscored_answers: tuple[tuple[str, int], ...] = ()
+    quoted: bool = False
 
     @property
     def blank(self) -> bool:
@@ -237,6 +228,7 @@ def _sentence(row: Mapping[str, Any]) -> JudgedSentence:
         tuple((nugget, place) for nugget, place in row["answers"]),
         tuple(Step(**{**one, "path": tuple(one["path"])}) for one in row["steps"]),
         tuple((nugget, place) for nugget, place in row["unscored_answers"]),
+        row.get("quoted", False),
     )
 
 

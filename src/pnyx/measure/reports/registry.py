@@ -48,6 +48,9 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
     "sentence_precision": ReportMeasure(
         sentences.sentence_precision, "sentences", main=True, said=True
     ),
+    "sentence_precision_own": ReportMeasure(
+        sentences.sentence_precision_own, "sentences", said=True
+    ),
     "sentence_precision_all": ReportMeasure(
         sentences.sentence_precision_all, "sentences", said=True
     ),

@@ -11,7 +11,7 @@ from pnyx.serve.inspecting.records import Board, BoardRow, Difference, Source, V
 
 _VALUE = (
     "SELECT s.name, coalesce(r.name, ''), coalesce(t.name, ''), v.measure, v.value, v.low, v.high, "
-    "v.scored, v.asked FROM value v JOIN source s ON s.id = v.source "
+    "v.scored, v.asked, v.no_interval FROM value v JOIN source s ON s.id = v.source "
     "LEFT JOIN run r ON r.id = v.run LEFT JOIN topic t ON t.id = v.topic WHERE "
 )
 

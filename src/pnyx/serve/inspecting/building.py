@@ -148,9 +148,9 @@ class Builder:
         if text:
             self._add("words", (judgement, text), "rowid, text")
 
-    def value(self, values: tuple[Any, ...]) -> None:
+    def value(self, values: tuple[Any, ...], no_interval: str = "") -> None:
         """Add a measure: (source, run, topic, name, place, value, low, high, scored, asked)."""
-        self._add("value", values)
+        self._add("value", (*values, no_interval))
 
     def difference(self, values: tuple[Any, ...]) -> None:
         """Add a difference: (source, run, baseline, measure, difference, low, high, p, bool)."""

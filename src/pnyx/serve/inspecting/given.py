@@ -53,7 +53,7 @@ _BY_FORMAT: Final = {"pnyx-calibration": "calibration", "pnyx-card": "card",
 _KINDS: Final = {"answers": "answers", "labels": "labels"}
 _ITEMS: Final = frozenset(
     "support-items relevance-items stance-items rated-items preference-items argument-pairs "
-    "rag-items ranking-items sides-items rating-items".split()
+    "report-examples rag-items ranking-items sides-items rating-items".split()
 )
 _OF_KIND: Final = {"responses": "responses", "run": "ranking", "leaderboard": "leaderboard",
                    "nuggets": "nuggets", "questions": "topics",
@@ -195,6 +195,8 @@ def _kind(path: Path) -> tuple[str, str]:
     """Return how a file is read, and as which part; no kind, and what it is, if no results."""
     document = read_json(path) if path.suffix == ".json" else None
     if document is not None:
+        if document.get("format") == "pnyx-formats":
+            return "", "the summary of pnyx audit formats, whose trials lie in folders beside it"
         named = _BY_FORMAT.get(str(document.get("format")))
         fits = (kind for kind, keys in _DOCUMENTS if {*keys.split()} <= document.keys())
         kind = named or next(fits, "")

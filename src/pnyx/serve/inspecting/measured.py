@@ -69,7 +69,9 @@ def _values(
             continue
         held = [_number(figures.get(key)) for key in ("value", "low", "high")]
         counts = [_count(figures.get(key)) for key in ("scored", "asked")]
-        builder.value((source, run, topic, name, place, *held, *counts))
+        why = figures.get("no_interval")
+        told = (source, run, topic, name, place, *held, *counts)
+        builder.value(told, why if isinstance(why, str) else "")
 
 
 def _differences(builder: Builder, source: int, document: Mapping[str, Any]) -> None:
@@ -169,5 +171,5 @@ class ReportMeasures:
             for place, (name, one) in enumerate(zip(MAIN, means, strict=True)):
                 self.builder.value(
                     (self.source, run, None, name, place, one.value, one.low, one.high, one.scored,
-                     one.asked)
+                     one.asked), one.no_interval,
                 )  # fmt: skip

@@ -24,7 +24,7 @@ from pnyx.serve.inspecting.catalogue import Catalogue
 from pnyx.serve.inspecting.given import state_of, what_is_given
 from pnyx.serve.inspecting.reading import read_source
 
-_LAYOUT: Final = 2
+_LAYOUT: Final = 3
 """Counts up when the tables or what is read into them change."""
 
 _LOOK_AGAIN_SECONDS: Final = 2.0

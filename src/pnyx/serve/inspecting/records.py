@@ -196,6 +196,7 @@ class Value:
     high: float | None
     scored: int | None
     asked: int | None
+    no_interval: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +230,10 @@ class Board:
     measures: Sequence[str]
     rows: Listed[BoardRow]
     sorted_by: str
+
+    def values(self, most: int) -> list[Value | None]:
+        """Return what its first rows show."""
+        return [row.values.get(m) for row in self.rows.items[:most] for m in self.measures]
 
 
 @dataclass(frozen=True, slots=True)
