@@ -13,7 +13,7 @@ from .benchmarks.draft_sources import (
     read_survey,
 )
 from .benchmarks.drafts import read_drafts, write_drafts
-from .benchmarks.leaderboard_writing import averaged, settled
+from .benchmarks.leaderboard_layouts import averaged, settled
 from .benchmarks.leaderboards import Leaderboard, read_leaderboard, write_leaderboard
 from .benchmarks.nugget_layouts import nugget_bank_row, parse_nugget_bank
 from .benchmarks.nuggets import read_nugget_banks
@@ -39,9 +39,8 @@ from .reading import (
 )
 from .text.segment import split_evidence
 from .tracks.checking import check_requests, check_run
-from .tracks.finding import Finding
 from .tracks.requests import ReportRequest, read_requests
-from .tracks.rules import TrackRules, track_rules
+from .tracks.rules import Finding, TrackRules, track_rules
 
 __all__ = [
     "FORMATS",
