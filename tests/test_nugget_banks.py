@@ -328,6 +328,7 @@ FAULTS = [
     (v3(creator=[{"is_human": "yes"}]), "creator[0]: is_human: found yes, expected true or false"),
     (v3(creator=[{}]), "creator[0]: no is_human"),
     (v3(sub_nuggets=[{"claim": "C", "answers": {}}]), "sub_nuggets[0]: a claim has answers"),
+    (v3(sub_nuggets=[5]), "sub_nuggets[0]: found 5, expected an object"),
     (v3(sub_nuggets=[{"text": "C"}]), "sub_nuggets[0]: no question"),
     (v3(question=3), "nugget_bank['Q?']: question: found 3, expected text"),
     ({"query_id": "1", "nugget_bank": 3}, "nugget_bank: found 3, expected a map or a list"),

@@ -156,7 +156,7 @@ def _read(
         given.aggregator_type or "",
         "" if given.importance is None else str(given.importance),
         references,
-        tuple(_sub_nuggets(given.sub_nuggets or (), topic)),
+        _listed(given.sub_nuggets or (), "sub_nuggets", topic),
         extra,
     )
 
@@ -167,11 +167,19 @@ def _read_v3(row: Any, topic: str, ids: _Names, is_claim: bool) -> Nugget:
     return _read(row, topic, ids, ClaimRow if is_claim else QuestionRow, is_claim)
 
 
-def _sub_nuggets(rows: Iterable[Any], topic: str) -> Iterator[Nugget]:
-    ids = _Names("-")
+def _listed(
+    rows: Iterable[Any], name: str, topic: str, model: type[NuggetRow] | None = None
+) -> tuple[Nugget, ...]:
+    """Read a list of nuggets: of a dialect of lists, or of version 3 where there is no model."""
+    ids, nuggets = _Names("-"), []
     for place, row in enumerate(rows):
-        with within(f"sub_nuggets[{place}]"):
-            yield _read_v3(row, topic, ids, "claim" in row and "question" not in row)
+        with within(f"{name}[{place}]"):
+            if model is None:
+                is_claim = "claim" in row and "question" not in row
+                nuggets.append(_read_v3(row, topic, ids, is_claim))
+            else:
+                nuggets.append(_read(row, topic, ids, model))
+    return tuple(nuggets)
 
 
 def _v3_row(nugget: Nugget, topic: str) -> dict[str, Any]:
@@ -276,16 +284,12 @@ def _row_v3(bank: NuggetBank) -> dict[str, Any]:
 def _parse_ragtime26(row: Mapping[str, Any]) -> NuggetBank:
     """Read a bank as submitted to RAGTIME 2026: `metadata`, and a list of questions."""
     given = checked(SubmittedBankRow, row)
-    by, ids = given.metadata, _Names("-")
-    nuggets = []
-    for place, entry in enumerate(given.nugget_bank):
-        with within(f"nugget_bank[{place}]"):
-            nuggets.append(_read(entry, by.topic_id, ids, SubmittedRow))
+    by = given.metadata
+    nuggets = _listed(given.nugget_bank, "nugget_bank", by.topic_id, SubmittedRow)
     metadata = _rest(row["metadata"], "topic_id", "title_query", *_RUN)
     named = by.title_query or "", by.run_id or "", by.team_id or ""
-    return NuggetBank(
-        by.topic_id, tuple(nuggets), *named, metadata, _rest(row, "metadata", "nugget_bank")
-    )
+    extra = _rest(row, "metadata", "nugget_bank")
+    return NuggetBank(by.topic_id, nuggets, *named, metadata, extra)
 
 
 def _row_ragtime26(bank: NuggetBank) -> dict[str, Any]:
@@ -312,14 +316,10 @@ def _parse_nuggetizer(row: Mapping[str, Any]) -> NuggetBank:
     """Read a bank that was created or assigned by nuggetizer, or TREC RAG's without a query."""
     given = checked(TextBankRow, row)
     title_name = "query" if "query" in row else "title_query"
-    ids = _Names("-")
-    nuggets = []
-    for place, entry in enumerate(given.nuggets):
-        with within(f"nuggets[{place}]"):
-            nuggets.append(_read(entry, given.qid, ids, TextRow))
+    nuggets = _listed(given.nuggets, "nuggets", given.qid, TextRow)
     extra = _rest(row, "qid", "nuggets", title_name, "metadata", *_RUN)
     named = Fields(row).text(title_name), given.run_id or "", given.team_id or ""
-    return NuggetBank(given.qid, tuple(nuggets), *named, given.metadata or {}, extra)
+    return NuggetBank(given.qid, nuggets, *named, given.metadata or {}, extra)
 
 
 def _row_nuggetizer(bank: NuggetBank, *, query: bool = True) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class NuggetRow(Row):
     importance: _Grade | None = None
     answers: Any = None
     references: list[Annotated[ReferenceRow, BeforeValidator(_an_id_alone)]] | None = None
-    sub_nuggets: list[Any] | None = None
+    sub_nuggets: list[dict[str, Any]] | None = None
 
 
 class NuggetRowV3(NuggetRow, CommonRow):
