@@ -36,10 +36,10 @@ def _of_files() -> dict[str, str]:
 
 @cache
 def _of_reports() -> dict[str, str]:
-    from pnyx.measure.reports.registry import REPORT_MEASURES
+    from pnyx.measure.reports.registry import report_measures
 
     found = {}
-    for name, measure in REPORT_MEASURES.items():
+    for name, measure in report_measures().items():
         first = (measure.of.__doc__ or "").partition("\n\n")[0]
         words = " ".join(first.split()).removeprefix("Return ").removeprefix("the ")
         words = words.replace("None where", "no value where")

@@ -158,10 +158,9 @@ class ReportMeasures:
 
         from pnyx.measure.core.base import BOOTSTRAP
         from pnyx.measure.core.intervals import column_means
-        from pnyx.measure.reports.registry import MAIN, RANGES, REPORT_MEASURES
+        from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES
 
-        of = dict(zip(REPORT_MEASURES, RANGES, strict=True))
-        ranges = [of[name] for name in MAIN]
+        ranges = [REPORT_MEASURES[name].range for name in MAIN]
         for run, own in self.held.items():
             empty: list[float | None] = [None] * len(MAIN)
             # In the order of `measure_reports`, whose draws these are to be.
