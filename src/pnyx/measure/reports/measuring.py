@@ -210,6 +210,21 @@ def _measured(
     return found
 
 
+def means_over_topics(
+    per_topic: Mapping[str, Mapping[str, Measured]],
+    names: Sequence[str],
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> dict[str, Measured]:
+    """Return the mean of each named measure over topics, with its interval.
+
+    Topics are drawn in the order they have here: sorted ones give what `measure_reports` gives.
+    """
+    ranges = dict(zip(REPORT_MEASURES, RANGES, strict=True))
+    bounds = [ranges[name] for name in names]
+    means = column_means(_table(per_topic, names), bootstrap, bounds)
+    return dict(zip(names, means, strict=True))
+
+
 def _table(values: Mapping[str, Mapping[str, Measured]], names: Iterable[str]) -> Floats:
     """Return the values by topic and measure, NaN where there is none."""
     names = list(names)
@@ -224,7 +239,6 @@ def _run(
     bootstrap: Bootstrap,
 ) -> MeasuredReports:
     """Return the means over topics, and what they rest on."""
-    means = column_means(_table(found, REPORT_MEASURES), bootstrap, RANGES)
     items = {
         measure: (
             sum(one[measure].scored for one in found.values()),
@@ -234,7 +248,7 @@ def _run(
     }
     return MeasuredReports(
         name,
-        dict(zip(REPORT_MEASURES, means, strict=True)),
+        means_over_topics(found, tuple(REPORT_MEASURES), bootstrap),
         items,
         _pooled([own[topic] for topic in found if topic in own], weights),
         found,
