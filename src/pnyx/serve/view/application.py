@@ -14,7 +14,7 @@ from pnyx.serve.application import build_app, html, not_found
 from pnyx.serve.rendering import Links
 from pnyx.serve.view import kinds
 from pnyx.serve.view.builder import SEARCHED, SENTENCES_A_REPORT
-from pnyx.serve.view.catalogue import Catalogue, page_of
+from pnyx.serve.view.catalogue import ROWS_A_PAGE, Catalogue, offset_of, page_of
 from pnyx.serve.view.compare import prepare
 from pnyx.serve.view.opening import CurrentCatalogue
 from pnyx.serve.view.records import JudgementRow, NotFoundError, ReportRow, RowPage
@@ -50,8 +50,7 @@ def search(catalogue: Catalogue, words: str, number: int = 1) -> RowPage[WordHit
     quoted = " ".join(f'"{word}"' for word in wanted) + "*"
     match = "FROM words WHERE words MATCH ?"
     total = catalogue.all(f"SELECT count(*) {match}", quoted)[0][0]
-    page = page_of((), total, number)
-    tail = f"ORDER BY rowid DESC LIMIT 100 OFFSET {page.first - 1}"
+    tail = f"ORDER BY rowid DESC LIMIT {ROWS_A_PAGE} OFFSET {offset_of(number, total)}"
     rows = catalogue.all(f"SELECT rowid {match} {tail}", quoted)
     return page_of([_hit(catalogue, row) for (row,) in rows], total, number)
 

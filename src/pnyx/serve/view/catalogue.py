@@ -43,18 +43,23 @@ def pages_of(total: int) -> int:
     return max(1, -(-total // ROWS_A_PAGE))
 
 
-def page_of(rows: Sequence[Row], total: int, number: int) -> RowPage[Row]:
-    """Return a page of a table; NotFoundError where it ends before."""
+def offset_of(number: int, total: int) -> int:
+    """Return how many rows stand before a page; NotFoundError where the table ends before it."""
     pages = pages_of(total)
     if not 1 <= number <= pages:
         raise NotFoundError(f"this list has {pages} pages")
-    return RowPage(rows, total, number, pages, (number - 1) * ROWS_A_PAGE + 1)
+    return (number - 1) * ROWS_A_PAGE
+
+
+def page_of(rows: Sequence[Row], total: int, number: int) -> RowPage[Row]:
+    """Return a page of a table."""
+    return RowPage(rows, total, number, pages_of(total), offset_of(number, total) + 1)
 
 
 def cut_page(rows: Sequence[Row], number: int) -> RowPage[Row]:
     """Return a page of rows that are all there."""
-    first = (number - 1) * ROWS_A_PAGE
-    return page_of(rows[first : first + ROWS_A_PAGE] if first >= 0 else (), len(rows), number)
+    offset = offset_of(number, len(rows))
+    return page_of(rows[offset : offset + ROWS_A_PAGE], len(rows), number)
 
 
 class Catalogue:
@@ -146,9 +151,8 @@ class Catalogue:
             chosen: `source` and facets, each by name: what rows must have.
         """
         total = self.count(kind, **chosen)
-        page = page_of((), total, number)
+        limit = f"LIMIT {ROWS_A_PAGE} OFFSET {offset_of(number, total)}"
         where, values = self._where(kind, chosen)
-        limit = f"LIMIT {ROWS_A_PAGE} OFFSET {page.first - 1}"
         if sort:
             if sort.removeprefix("-") not in kind.select:
                 raise NotFoundError("this table has no such column")
@@ -190,7 +194,7 @@ class Catalogue:
         for source, part, path in self.each("SELECT source, format, path FROM file ORDER BY id"):
             files.setdefault(source, {})[part] = path
         rows = self.all(f"{kinds.SOURCES.sql} ORDER BY {kinds.SOURCES.order}")
-        return [SourceRow(*row[:-1], json.loads(row[-1]), files.get(row[0], {})) for row in rows]
+        return [SourceRow(*row, json.loads(a), files.get(row[0], {})) for *row, a in rows]
 
     def source(self, name: str) -> SourceRow:
         """Return a source."""
@@ -254,12 +258,11 @@ class Catalogue:
         """Return runs by a measure, the best first; those without a value before all others."""
         order, source_id = "ASC" if ascending else "DESC", self.source(source).id
         total = self.all(f"SELECT count(DISTINCT run) {_OF_RUNS} AND source = ?", source_id)[0][0]
-        page = page_of((), total, number)
         names = self.all(
             f"SELECT r.name FROM (SELECT DISTINCT run {_OF_RUNS} AND source = ?) o "
             "JOIN run r ON r.id = o.run LEFT JOIN value v ON v.source = ? AND v.topic IS NULL AND "
             f"v.measure = ? AND v.run = r.id ORDER BY v.value NOT NULL, v.value {order}, r.name "
-            f"LIMIT {ROWS_A_PAGE} OFFSET {page.first - 1}",
+            f"LIMIT {ROWS_A_PAGE} OFFSET {offset_of(number, total)}",
             source_id, source_id, by,
         )  # fmt: skip
         return page_of([name for (name,) in names], total, number)
@@ -411,7 +414,7 @@ class Catalogue:
                 for node, finding in nodes:
                     if finding.id:
                         yield place, node, citation.doc_id, finding.id
-            for node, finding in sentence.findings.items():  # type: ignore[assignment]
+            for node, finding in sentence.findings.items():
                 if finding.id:
                     yield place, node, "", finding.id
 

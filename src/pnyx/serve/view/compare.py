@@ -153,11 +153,10 @@ def _difference(
 ) -> RunDifference:
     gaps = [a - b for a, b in pairs if a is not None and b is not None]
     mean = math.fsum(gaps) / len(gaps) if gaps else None
-    if len(gaps) < 2:
-        tested = (None, None, None)
-    else:
-        (found,) = differ(np.array(gaps).reshape(-1, 1), "t")
-        tested = (found.low, found.high, found.test.p)
+    tested: tuple[float | None, ...] = (None, None, None)
+    if len(gaps) > 1:
+        (t,) = differ(np.array(gaps).reshape(-1, 1), "t")
+        tested = (t.low, t.high, t.test.p)
     return RunDifference(measure, first, second, mean, *tested, len(gaps), len(pairs))
 
 

@@ -67,7 +67,7 @@ def _ratings(catalogue: Catalogue, source: SourceRow) -> tuple[Rating, ...]:
         "SELECT j.item, coalesce(t.name, ''), j.dimension, j.value FROM judgement j LEFT JOIN "
         "topic t ON t.id = j.topic WHERE j.source = ? AND j.dimension != '' ORDER BY j.n"
     )
-    return tuple(Rating(*row[:3], _number(row[3])) for row in catalogue.each(sql, source.id))
+    return tuple(Rating(i, t, d, _number(v)) for i, t, d, v in catalogue.each(sql, source.id))
 
 
 def _number(coded: str | None) -> float | None:

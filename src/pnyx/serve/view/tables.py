@@ -205,4 +205,4 @@ def _show_files(catalogue: Catalogue, _address: Address) -> Content:
     return Content("files", {"listed": listed}, files)
 
 
-PAGES = (*map(_table_page, TABLES), Page("tables", _show_files, nav="Tables"))
+PAGES = (*(_table_page(kind) for kind in TABLES), Page("tables", _show_files, nav="Tables"))
