@@ -23,8 +23,8 @@ from pnyx.cli import main
 from pnyx.corpora import faults, read_qrels
 from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.item_questions import ask_relevance
 from pnyx.judge.questions import Support
+from pnyx.judge.stances import ask_relevance
 from pnyx.judge.verdicts import Verdict, read_annotations
 from pnyx.records import Document
 from pnyx.runs.engine import partial_of

@@ -18,7 +18,7 @@ from pnyx.cli import main
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.combined import (
     PARTS,

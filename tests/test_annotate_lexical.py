@@ -17,7 +17,7 @@ from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import ask
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.students.judge import open_student
 from pnyx.students.lexical import FEATURES, WORDS, Lexicon
 from pnyx.students.linear import WEIGHTS

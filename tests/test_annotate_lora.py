@@ -19,7 +19,7 @@ from pnyx import ask
 from pnyx.annotate.distillation import Distillation, distil, example_of
 from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import InputError, PnyxError
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.students.judge import open_student
 from pnyx.students.lora import ADAPTER, load
 from pnyx.students.lora_base import ELSEWHERE, find_base, load_tokenizer

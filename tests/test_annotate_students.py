@@ -15,7 +15,7 @@ from pnyx.annotate.distillation import Distillation, distil, example_of, split_q
 from pnyx.errors import InputError, PnyxError
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.students.judge import open_student
 from pnyx.students.late import MAX_TOKENS, pieces_of, sentence_spans
 from pnyx.students.network import read_tokenizer

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numba.misc.quicksort import make_py_quicksort
 
 from pnyx.judge.calibration.curves import Temperature
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.students.files import Student
 from pnyx.students.judge import StudentJudge
 

@@ -16,8 +16,8 @@ from chat_server import ChatServer
 from pnyx.judge.calibration.curves import Platt
 from pnyx.judge.calibration.recalibration import Recalibration, write_calibration
 from pnyx.judge.calibration.selective import ConfidenceRegions, Region
-from pnyx.judge.item_questions import ask_relevance
 from pnyx.judge.questions import Support
+from pnyx.judge.stances import ask_relevance
 from pnyx.students.files import Student
 from pnyx.students.judge import StudentJudge, open_student
 from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write

@@ -59,7 +59,7 @@ def files(tmp_path):
 
 def test_the_defaults_and_tasks_are_those_of_python():
     commands = dict(importlib.import_module("pnyx.cli.measure").command.commands)
-    for name in (*OTHERS, "report"):
+    for name in (*OTHERS, "report", "rag"):
         del commands[name]
     assert AgreementSpec(labels="l").bootstrap == Bootstrap()
     assert set(commands) == {task for m in MEASURES.values() for task in m.inputs}

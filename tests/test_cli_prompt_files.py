@@ -114,7 +114,7 @@ FILES = {
     ('inputs = ["text"', 'inputs = ["text", "statements"'): "",
     ('name = "support"', 'name = " "'): "expected a name",
     ("max_tokens = 700", "max_tokens = 700\nx = " + "[" * 500 + "]" * 500): "not valid TOML",
-    ("max_tokens = 700", "max_tokens = 700\nschema = {}"): "found a schema, expected form: one of",
+    ("max_tokens = 700", "max_tokens = 700\nschema = {}"): "found a schema, expected form",
     ('form = "verdict"', 'form = "verdicts"'): "form: found 'verdicts', expected one of verdict,",
     ('form = "verdict"', 'form = "order"'): "form: found 'order', expected one of verdict,",
     ('form = "verdict"', "form = 1"): "field 'form': found 1",

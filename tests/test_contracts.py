@@ -60,6 +60,7 @@ from pnyx.judge.questions import (
 )
 from pnyx.judge.reports.related import RelatedJudge
 from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
+from pnyx.judge.reports.shots import ReportExample, ReportShots, ShotJudge
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS, Task
@@ -216,6 +217,13 @@ def _student_judge(_: ExitStack, __: Any) -> Judge:
     return tiny_student()
 
 
+def _shown(stack: ExitStack, folder: Any) -> Judge:
+    examples = [
+        ReportExample(w, "attests", Shot("A.", "B.", w == "yes"), "", "") for w in ("yes", "no")
+    ]
+    return ShotJudge(_encoder_judge(stack, folder), ReportShots(examples, 2))
+
+
 JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     EncoderJudge: _encoder_judge,
     PackagedJudge: _packaged_judge,
@@ -234,10 +242,12 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     AssignmentJudge: _assignment_judge,
     RuleJudge: _rule_judge,
     RelatedJudge: _related_judge,
+    ShotJudge: _shown,
     Watched: lambda stack, folder: Watched(_encoder_judge(stack, folder), lambda *_: None),
 }
 SOME_TASKS: dict[type, tuple[str, ...]] = {
     EncoderJudge: ("support", "relevance"),
+    ShotJudge: ("support", "relevance"),
     Watched: ("support", "relevance"),
     Recalibrated: ("support",),
     Cascade: ("support",),
@@ -251,7 +261,7 @@ SOME_TASKS: dict[type, tuple[str, ...]] = {
 
 READS_TEXT = {
     *(AssignmentJudge, EncoderJudge, LlmJudge, PackagedJudge),
-    *(RelatedJudge, RuleJudge, SideJudge, StudentJudge, Watched),
+    *(RelatedJudge, RuleJudge, ShotJudge, SideJudge, StudentJudge, Watched),
 }
 """Judges that look at the text; labels are looked up by id."""
 
@@ -630,8 +640,11 @@ def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
 
 REQUESTS = {
     "needs-citation": "aba869f12a7a",
+    "needs-citation-examples": "6476205d9423",
     "negative": "b24f5e2efec1",
+    "negative-examples": "3a03a0a92995",
     "nugget": "c7f4834dada6",
+    "nugget-examples": "0f41d09ededa",
     "nugget-list": "aaaa71dd5edf",
     "nugget-many": "9b3ace0edd77",
     "preference": "1843a1548c12",
@@ -658,12 +671,14 @@ REQUESTS = {
     "stance-direct": "6680af702f24",
     "support": "7a19b117bbef",
     "support-direct": "3241aa0bf31a",
+    "support-examples": "79697a6bb8cc",
     "support-many": "626111895ac5",
     "support-perspective": "b039083ab8ea",
     "support-perspective-direct": "d1cca4af5304",
     "support-perspective-one-shot": "db2fa2ebad4f",
     "support-perspective-one-shot-direct": "ca9c6d8edf83",
     "unanswerable": "5caa6a072697",
+    "unanswerable-examples": "efe51ad48436",
 }
 """Prompt -> the first digits of the hash of what is sent for its task's example. What is asked in
 other words is asked anew: the store does not know it."""

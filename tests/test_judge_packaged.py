@@ -20,8 +20,8 @@ from pnyx.judge.calibration.curves import Temperature
 from pnyx.judge.calibration.recalibration import Recalibration, write_calibration
 from pnyx.judge.calibration.selective import ConfidenceRegions, Region
 from pnyx.judge.encoder import load_calibrations
-from pnyx.judge.item_questions import ask_relevance, ask_stance
 from pnyx.judge.passages import pieces_of
+from pnyx.judge.stances import ask_relevance, ask_stance
 from pnyx.students import load_perspective_student
 from pnyx.students.judge import SideJudge
 

@@ -9,12 +9,12 @@ import pytest
 from chat_server import ChatServer
 from pnyx.judge.base import ask
 from pnyx.judge.forms import form_of
-from pnyx.judge.item_questions import ask_relevance
 from pnyx.judge.llm.judge import Asking, LlmJudge
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply
 from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Shot, Support
+from pnyx.judge.stances import ask_relevance
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint

@@ -9,7 +9,7 @@ import pytest
 
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.students import late
 from pnyx.students.judge import StudentJudge
 from pnyx.students.network import MODEL, TOKENIZER

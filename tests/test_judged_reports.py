@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.judge.reports.records import (
-    NODES,
     OUTCOMES,
     Finding,
     JudgedAnswer,
@@ -22,7 +21,7 @@ from pnyx.judge.reports.records import (
     any_of,
     report_of_row,
 )
-from pnyx.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.records import NODES, Nugget, NuggetAnswer, NuggetBank, NuggetReference
 
 TRUTH = st.sampled_from([True, False, None])
 TEXT = st.text(max_size=8)

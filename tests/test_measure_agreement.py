@@ -303,7 +303,7 @@ def test_the_vectorised_bootstrap_is_the_plain_one_on_the_same_draws():
         again = np.repeat(np.arange(80), row)
         areas.append(metrics.roc_auc_score(yes[again], probability[again]))
     m = found.measures["auroc"]
-    low, high = interval_of(m.value, np.array(areas), len(names), bounds=(0, 1))
+    low, high, _ = interval_of(m.value, np.array(areas), len(names), bounds=(0, 1))
     assert (m.low, m.high) == (pytest.approx(low), pytest.approx(high))
 
 

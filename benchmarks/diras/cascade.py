@@ -33,7 +33,7 @@ from pnyx.judge.calibration.curves import best_f1_threshold, fit
 from pnyx.judge.calibration.recalibration import Recalibrated, Recalibration
 from pnyx.judge.calibration.selective import choose_thresholds
 from pnyx.judge.combining.panel import Cascade
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.students.judge import StudentJudge, open_student
 from pnyx.students.train.regression import LexicalTrainer

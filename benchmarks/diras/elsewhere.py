@@ -25,7 +25,7 @@ from students import mean_of_sentences, similarities
 import pnyx
 from pnyx import Support
 from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.measure import ndcg
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.students.judge import open_student

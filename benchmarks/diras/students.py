@@ -25,7 +25,7 @@ from recipe import guess_answers, read_table, relevance_label
 from pnyx import Support
 from pnyx.judge.answers import Judged
 from pnyx.judge.calibration.curves import best_f1_threshold, crossfit
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.measure import ndcg, ranking_average_precision
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.students.judge import open_student

@@ -26,9 +26,9 @@ from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.claims import claims
 from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.item_questions import ask_relevance, ask_stance
 from pnyx.judge.perspectives import ask_perspectives
 from pnyx.judge.questions import Support
+from pnyx.judge.stances import ask_relevance, ask_stance
 from pnyx.records import Perspective
 from pnyx.students.judge import load_perspective_student
 

@@ -56,7 +56,7 @@ def taus(report: Report) -> None:
                 found = coefficients(*(drawn @ side[0].T for side in sides), ones)
                 for name in SHOWN:
                     own = coefficients(*(side[0].mean(axis=1)[None] for side in sides), ones)
-                    low, high = interval_of(float(own[name][0]), found[name], size)
+                    low, high, _ = interval_of(float(own[name][0]), found[name], size)
                     if low is not None and high is not None:
                         held[name] += bool(low <= truth[name].mean() <= high)
                         wide[name] += high - low

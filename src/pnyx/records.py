@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 __all__ = [
     "CITATION_STYLES",
+    "NODES",
     "SIDES",
     "STANCES",
     "Argument",
@@ -19,6 +20,7 @@ __all__ = [
     "Document",
     "Evidence",
     "LeaderboardCell",
+    "Node",
     "Nugget",
     "NuggetAnswer",
     "NuggetBank",
@@ -54,6 +56,20 @@ CitationStyle: TypeAlias = Literal["ids", "scores", "indices"]
 
 CITATION_STYLES: tuple[CitationStyle, ...] = get_args(CitationStyle)
 """All styles of citing."""
+
+
+Node: TypeAlias = Literal[
+    "relevant", "attests", "answers", "negative", "unanswerable", "needs_citation", "said_before"
+]
+"""What is found out of a report at a node of the tree (Auto-ARGUE, Fig. 1).
+
+Is a cited document relevant; does it attest the sentence; does the sentence give an answer; is a
+sentence without citations a negative statement; does an unanswerable nugget confirm it; does it
+need a citation; was it said and cited before?
+"""
+
+NODES: tuple[Node, ...] = get_args(Node)
+"""All nodes."""
 
 
 def _extra() -> Any:

@@ -24,7 +24,7 @@ from pnyx.judge.calibration.curves import (
     fit,
     folds_of,
 )
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.core.base import Measured

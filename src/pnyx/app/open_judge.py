@@ -69,6 +69,7 @@ def open_judge(
     as_perspectives: bool = False,
     form: Format | None = None,
     several: Mapping[str, str] | None = None,
+    own: Mapping[str, str] | None = None,
     models: Sequence[StoredModel] | None = None,
 ) -> Iterator[Opened]:
     """Open the judge that a spec names.
@@ -82,6 +83,7 @@ def open_judge(
         form: the format in which a language model is asked; None for the task's usual one.
         several: the tasks of a judge that is asked more than one -> the prompt that it gets where
             questions share a call; empty for the task's own.
+        own: tasks of `several` -> the prompt that they get in place of that and of the usual one.
         models: the language models, where they are open already; they stay open.
 
     Raises:
@@ -95,7 +97,7 @@ def open_judge(
     if cheap is not None:
         _check_cheap(cheap, spec)
     named = [*spec.models, *([cheap] if cheap is not None else [])]
-    make = _Maker(task, spec, as_perspectives, form, several or {})
+    make = _Maker(task, spec, as_perspectives, form, several or {}, own or {})
     opening = open_models(spec, named, say, spec)
     with opening if models is None else contextlib.nullcontext(list(models)) as opened:
         judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
@@ -213,6 +215,7 @@ class _Maker:
     as_perspectives: bool
     form: Format | None = None
     several: Mapping[str, str] = field(default_factory=dict, hash=False)
+    own: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def combined(self, models: Sequence[StoredModel]) -> Judge:
         """Return one judge of one or several models, each asked once or several times."""
@@ -340,11 +343,11 @@ class _Maker:
         return prompt
 
     def _lists(self) -> dict[str, Prompt]:
-        """Return the prompts that take several questions, where they are not the tasks' own."""
+        """Return the prompts that are not the tasks' usual ones, nor those for several."""
         from pnyx.judge.llm.prompting import load_prompt
 
-        named = self.several.items() if self.spec.batch > 1 else ()
-        return {task: load_prompt(name) for task, name in named if name}
+        named = {**(self.several if self.spec.batch > 1 else {}), **self.own}
+        return {task: load_prompt(name) for task, name in named.items() if name}
 
     def prompts(self) -> list[Prompt]:
         """Return what a language model is asked with."""
@@ -353,11 +356,12 @@ class _Maker:
         if self.several:
             from pnyx.judge.tasks import TASKS
 
-            asked = [TASKS[name] for name in self.several]
+            asked = [TASKS[name] for name in self.several if name not in self.own]
             batched = (self.several[task.name] or task.many for task in asked)
             names = [
                 *(task.prompts[0] for task in asked),
                 *(batched if self.spec.batch > 1 else ()),
+                *self.own.values(),
             ]
             return [load_prompt(name) for name in dict.fromkeys(names)]
         own = self._prompt()

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.app.judge_specs import JudgeSpec
     from pnyx.app.open_judge import Opened
     from pnyx.app.open_models import Say
-    from pnyx.app.report_specs import ReportSpec
+    from pnyx.app.report_specs import ReportJudgeSpec, ReportSpec
     from pnyx.judge.reports.opened import Material, OpenTopic
     from pnyx.judge.reports.plan import ReportPlan
+    from pnyx.judge.reports.shots import ReportShots
     from pnyx.records import Evidence, NuggetBank, Response
 
 REPORT_PROMPTS = {
@@ -31,12 +31,47 @@ REPORT_PROMPTS = {
 of what is asked are short answers, which a list holds in half the tokens."""
 
 
-def open_report_judge(spec: JudgeSpec, say: Say) -> AbstractContextManager[Opened]:
-    """Open the judge that a spec names, for all that the tree asks; see `open_judge`."""
+@contextlib.contextmanager
+def open_report_judge(spec: ReportJudgeSpec, say: Say) -> Iterator[Opened]:
+    """Open the judge that a spec names, for all that the tree asks; see `open_judge`.
+
+    Says at the end which examples were left out, as they were what was asked.
+    """
     from pnyx.app.open_judge import open_judge
     from pnyx.judge.tasks import TASKS
 
-    return open_judge(TASKS["nugget"], spec, say, several=REPORT_PROMPTS)
+    spec.check()
+    shots = _report_shots(spec)
+    own = {task: f"{task}-examples" for task in (shots.tasks if shots else ())}
+    with open_judge(TASKS["nugget"], spec, say, several=REPORT_PROMPTS, own=own) as opened:
+        if shots is None:
+            yield opened
+            return
+        from pnyx.judge.reports.shots import ShotJudge
+        from pnyx.runs.pairs import file_hash
+
+        settings = {"shots": spec.shots, "examples": file_hash(str(spec.examples))}
+        yield replace(
+            opened, judge=ShotJudge(opened.judge, shots), settings=opened.settings | settings
+        )
+    if shots.left_out:
+        named = ", ".join(shorten(one, 40) for one in list(shots.left_out)[:5])
+        more = ", ..." if len(shots.left_out) > 5 else ""
+        say(f"{len(shots.left_out)} examples not shown with what asks the same: {named}{more}")
+
+
+def _report_shots(spec: ReportJudgeSpec) -> ReportShots | None:
+    """Return the examples that are shown, if any."""
+    if not spec.shots:
+        return None
+    from pnyx.judge.reports.shots import ReportShots, read_examples
+
+    path = str(spec.examples)
+    examples = read_examples(path)
+    try:
+        return ReportShots(examples, spec.shots)
+    except InputError as error:
+        raise InputError(error.problem, path=path) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,10 @@ class WeightSpec(
         )
 
 
-class ReportJudgeSpec(JudgeSpec):
+_SHOWN = ("--llm and --examples", lambda spec: spec.asks_models and spec.examples is not None)
+
+
+class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
     """Who judges reports, how, and at what cost."""
 
     batch: int = opt(
@@ -111,6 +114,15 @@ class ReportJudgeSpec(JudgeSpec):
         "Sentences, answers or questions about one text in one call.",
         within="[1, 100]",
         needs=_LLM,
+    )
+    shots: int = opt(
+        0,
+        "Examples shown at each node of the tree (few-shot), half of them yes.",
+        within="[0, 100]",
+        needs=_SHOWN,
+    )
+    examples: str | None = file_opt(
+        None, "Answered questions from which --shots are taken (docs/reports.md).", needs="shots"
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from pnyx.corpora.bundled import Example, ExampleLabel
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.item_questions import ask_relevance, ask_stance
 from pnyx.judge.questions import Support
+from pnyx.judge.stances import ask_relevance, ask_stance
 from pnyx.measure.answers.binary import against_labels
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import share_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pnyx.autojudge.asking import say
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.judge.tasks import TASKS
 from pnyx.records import Qrel, Question, judged_text
 

@@ -149,11 +149,14 @@ def _agreement(one: LeaderboardAgreement) -> Table:
     columns += [Column(name, "interval") for name in ("other topics", "other runs", "both")]
     rows: list[Sequence[Any]] = []
     for name, figure in one.coefficients.items():
-        bounds = (figure.over_topics, figure.over_runs, figure.over_both)
+        over = {"topics": figure.over_topics, "runs": figure.over_runs, "both": figure.over_both}
+        bounds = (
+            (None, None, figure.no_interval.get(how, "")) if ends is None else ends
+            for how, ends in over.items()
+        )
         rows.append([_NAMES[name], figure.value, *bounds])
     accuracy = one.conclusions.accuracy
-    over = None if accuracy.low is None else (accuracy.low, accuracy.high)
-    rows.append(["accuracy", accuracy.value, None, over, None])
+    rows.append(["accuracy", accuracy.value, None, accuracy, None])
     sides = f"{escaped(one.leaderboard, 60)} against {escaped(one.reference, 60)}"
     sizes = f"{len(one.shared.runs)} runs, {len(one.shared.topics)} topics"
     return Table(columns, rows, title=f"{_measures(one)}: {sides}, {sizes}", notes=_counts(one))

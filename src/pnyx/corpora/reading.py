@@ -90,6 +90,7 @@ _JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
         ("berds", "perspectives", "question perspectives"),
         ("berds-expansions", "perspectives", "org_q text"),
         ("perspectives", "perspectives", "id question_id text stance"),
+        ("report-examples", "items", "id node text statement value"),
         ("support-items", "items", "id text statement"),
         ("labelled-pairs", "items", "id question document value"),
         ("relevance-items", "items", "id question document"),

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from pnyx.restricted import hides_text, reason_word, textless
-
-if TYPE_CHECKING:
-    from pnyx.judge.questions import JudgeQuestion
 
 Value: TypeAlias = bool | float | str | list[Any]
 
@@ -102,7 +99,7 @@ class Judged:
     evidence: str = ""
     raw: str = field(default="", repr=False)
     notes: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    question: JudgeQuestion | None = field(default=None, compare=False, repr=False)
+    question: QuestionKind | None = field(default=None, compare=False, repr=False)
 
     @property
     def id(self) -> str:
@@ -122,7 +119,7 @@ class Unscored:
     provenance: Provenance
     raw: str = field(default="", repr=False)
     notes: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    question: JudgeQuestion | None = field(default=None, compare=False, repr=False)
+    question: QuestionKind | None = field(default=None, compare=False, repr=False)
 
     @property
     def id(self) -> str:
@@ -137,6 +134,80 @@ class Missing(str):
     """Why a question, or one dimension of it, has no value."""
 
     __slots__ = ()
+
+
+class QuestionKind:
+    """What the kinds share; a kind overrides where it differs.
+
+    Attributes:
+        id: unique within one run over an items file.
+        group: the topic of the item, for per-topic measures; may be empty.
+        extra: unknown fields of the items file, carried to the answers.
+        judged: the fields that must hold words; `parts` are those of one question.
+        counted: how several answers may be counted (`mean`, `majority`), the usual way first.
+        yes_no: whether the answer is yes or no and has a probability of yes.
+    """
+
+    __slots__ = ()
+    judged: ClassVar[tuple[str, ...]]
+    counted: ClassVar[tuple[str, ...]] = ("majority",)
+    count: ClassVar[Callable[..., Any]]
+    yes_no: ClassVar[bool] = False
+    id: str
+    task: str
+    group: str
+    extra: Mapping[str, Any]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The fields of this question that must hold words."""
+        return self.judged
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The `dimension` of each line that labels or answers the question; "" for none."""
+        return (str(self.extra.get("dimension") or ""),)
+
+    @property
+    def beginning(self) -> object:
+        """What a prompt about the question begins with: servers reuse it from call to call."""
+        return self.task, self.id
+
+    @property
+    def shared(self) -> object:
+        """What must be equal for questions with the same beginning to share a call."""
+        return None
+
+    @property
+    def swapped(self) -> Any:
+        """The same question the other way round, which must get the same answer; None without."""
+        return None
+
+    def fault(self) -> str:
+        """Return why the question cannot be asked for its task, or an empty string."""
+        return ""
+
+    def value_of(self, value: Any) -> Any:
+        """Return a file's value as an answer on one line, or None where it is none."""
+        raise NotImplementedError
+
+    def compose(
+        self,
+        cells: Sequence[Any],
+        provenance: Provenance,
+        *,
+        notes: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> Answer:
+        """Return an answer put together of `cells`: each a value or `Missing` with a reason."""
+        (cell,) = cells
+        if isinstance(cell, Missing):
+            return Unscored(str(cell), provenance, notes=notes or {})
+        return Judged(cell, provenance, notes=notes or {}, **fields)
+
+    def lines(self, answer: Answer) -> list[tuple[str | None, dict[str, Any]]]:
+        """Return the dimension of each line of the answer, and its fields that tell the verdict."""
+        return [(self.extra.get("dimension"), verdict_fields(answer))]
 
 
 QUOTED: Final = Provenance("verbatim", method="quoted")
@@ -156,7 +227,7 @@ def notes_on_reading(answers: Iterable[Answer]) -> dict[str, Any]:
     return {**({"repaired": True} if repaired else {}), **({"lenient": lenient} if lenient else {})}
 
 
-def answer_rows(question: JudgeQuestion, answer: Answer) -> list[dict[str, Any]]:
+def answer_rows(question: QuestionKind, answer: Answer) -> list[dict[str, Any]]:
     """Return the lines of `answers.jsonl` for one answer: one for each dimension of a rating.
 
     Unknown fields of the item come first, so that they never shadow a field of the answer. In

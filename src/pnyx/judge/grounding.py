@@ -16,6 +16,7 @@ from pnyx.judge.answers import Answer, Judged, Missing, Unscored
 from pnyx.judge.combining.votes import provenance_of
 from pnyx.judge.formats import Format, Part
 from pnyx.judge.questions import Rating, Support
+from pnyx.judge.stances import ask_relevance
 
 TOLD_BY_SUPPORT = ("context_relevance", "groundedness")
 """Dimensions that follow from verdicts of relevance and support."""
@@ -38,8 +39,6 @@ def _of_support(question: Rating) -> list[Part]:
 
 
 def _relevances(question: Rating) -> list[Support]:
-    from pnyx.judge.item_questions import ask_relevance
-
     return [
         ask_relevance(f"{question.id}/document {n}", question.question, text, group=question.group)
         for n, text in enumerate(question.documents, 1)

@@ -2,81 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
 from pnyx.corpora.fields import Fields
 from pnyx.errors import InputError
-from pnyx.judge.claims import claims
 from pnyx.judge.dimensions import definition, dimensions_of, scales_of
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
 from pnyx.judge.rag import dimensions_for
+from pnyx.judge.stances import ask_claims, ask_relevance, ask_stance
 from pnyx.records import SIDES, Side
-
-
-def ask_relevance(
-    item_id: str,
-    question: str,
-    document: str,
-    *,
-    definition: str = "",
-    stance: Side | None = None,
-    group: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> Support:
-    """Ask whether a document helps to answer `question`, or to argue one side (`stance`) of it."""
-    return Support(
-        id=item_id,
-        text=document,
-        statement=question if stance is None else claims(question)[SIDES.index(stance)],
-        task="relevance",
-        question=question,
-        guideline=definition,
-        group=group,
-        extra=extra or {},
-    )
-
-
-def ask_stance(
-    item_id: str,
-    question: str,
-    text: str,
-    side: Side,
-    *,
-    guideline: str = "",
-    group: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> Support:
-    """Make the question whether a text argues for one side of `question`; see `ask_relevance`."""
-    asked = ask_relevance(
-        item_id, question, text, definition=guideline, stance=side, group=group, extra=extra
-    )
-    return replace(asked, task="stance")
-
-
-def ask_claims(
-    item_id: str,
-    question: str,
-    text: str,
-    *,
-    definition: str = "",
-    group: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> Preference:
-    """Ask which of the claims of both sides a text argues for: `a` is pro's, `b` is con's."""
-    pro, con = claims(question)
-    return Preference(
-        id=item_id,
-        a=pro,
-        b=con,
-        question=question,
-        task="sides",
-        criterion=definition,
-        documents=(text,),
-        group=group,
-        extra=extra or {},
-    )
 
 
 def make_support(fields: Fields) -> Support:

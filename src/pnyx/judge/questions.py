@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from pnyx.corpora.benchmarks.items import LABEL_WORDS
 from pnyx.errors import shorten
@@ -16,6 +16,7 @@ from pnyx.judge.answers import (
     Judged,
     Missing,
     Provenance,
+    QuestionKind,
     Unscored,
     Value,
     notes_on_reading,
@@ -31,85 +32,18 @@ def _extra() -> Any:
     return field(default_factory=dict, hash=False, repr=False)
 
 
-class _Kind:
-    """What the kinds share; a kind overrides where it differs.
-
-    Attributes:
-        id: unique within one run over an items file.
-        group: the topic of the item, for per-topic measures; may be empty.
-        extra: unknown fields of the items file, carried to the answers.
-        judged: the fields that must hold words; `parts` are those of one question.
-        counted: how several answers may be counted (`mean`, `majority`), the usual way first.
-        yes_no: whether the answer is yes or no and has a probability of yes.
-    """
-
-    __slots__ = ()
-    judged: ClassVar[tuple[str, ...]]
-    counted: ClassVar[tuple[str, ...]] = ("majority",)
-    yes_no: ClassVar[bool] = False
-    id: str
-    task: str
-    extra: Mapping[str, Any]
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The fields of this question that must hold words."""
-        return self.judged
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The `dimension` of each line that labels or answers the question; "" for none."""
-        return (str(self.extra.get("dimension") or ""),)
-
-    @property
-    def beginning(self) -> object:
-        """What a prompt about the question begins with: servers reuse it from call to call."""
-        return self.task, self.id
-
-    @property
-    def shared(self) -> object:
-        """What must be equal for questions with the same beginning to share a call."""
-        return None
-
-    @property
-    def swapped(self) -> Any:
-        """The same question the other way round, which must get the same answer; None without."""
-        return None
-
-    def fault(self) -> str:
-        """Return why the question cannot be asked for its task, or an empty string."""
-        return ""
-
-    def value_of(self, value: Any) -> Any:
-        """Return a file's value as an answer on one line, or None where it is none."""
-        raise NotImplementedError
-
-    def compose(
-        self,
-        cells: Sequence[Any],
-        provenance: Provenance,
-        *,
-        notes: Mapping[str, Any] | None = None,
-        **fields: Any,
-    ) -> Answer:
-        """Return an answer put together of `cells`: each a value or `Missing` with a reason."""
-        (cell,) = cells
-        if isinstance(cell, Missing):
-            return Unscored(str(cell), provenance, notes=notes or {})
-        return Judged(cell, provenance, notes=notes or {}, **fields)
-
-    def lines(self, answer: Answer) -> list[tuple[str | None, dict[str, Any]]]:
-        """Return the dimension of each line of the answer, and its fields that tell the verdict."""
-        return [(self.extra.get("dimension"), verdict_fields(answer))]
-
-
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """An answered question that is shown before the one that is asked (few-shot)."""
+    """An answered question that is shown before the one that is asked (few-shot).
+
+    `partial`: of a nugget, a no that is given in part; `question`: what the statement answers.
+    """
 
     text: str
     statement: str
     yes: bool
+    partial: bool = False
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +58,7 @@ class RatedShot:
 
 
 @dataclass(frozen=True, slots=True)
-class Support(_Kind):
+class Support(QuestionKind):
     """Does `text` support `statement`? Answered by a bool with the probability of yes.
 
     Attributes:
@@ -161,7 +95,7 @@ class Support(_Kind):
     @property
     def shared(self) -> object:  # noqa: D102
         # A list of nuggets shows each with its own question.
-        return self.guideline, "" if self.task == "nugget" else self.question
+        return self.guideline, "" if self.task == "nugget" else self.question, self.shots
 
     def value_of(self, value: Any) -> Any:
         """Read yes and no, which may also be 1 and 0, or words in any case ("partially" is yes)."""
@@ -171,7 +105,7 @@ class Support(_Kind):
 
 
 @dataclass(frozen=True, slots=True)
-class Rating(_Kind):
+class Rating(QuestionKind):
     """How good is `text` on each of `dimensions`? Answered by a number on `scale` for each.
 
     Attributes:
@@ -310,7 +244,7 @@ _TURNED = {"a": "b", "b": "a", "tie": "tie"}
 
 
 @dataclass(frozen=True, slots=True)
-class Preference(_Kind):
+class Preference(QuestionKind):
     """Which of `a` and `b` answers `question` better? Answered by "a", "b" or "tie".
 
     Attributes:
@@ -360,7 +294,7 @@ class Preference(_Kind):
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking(_Kind):
+class Ranking(QuestionKind):
     """In what order do `texts` serve `query`? Answered by their 0-based positions, best first.
 
     An answer may name some of the texts only: the others are tied, behind those (`ranks_of`).

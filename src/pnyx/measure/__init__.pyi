@@ -4,6 +4,7 @@ from .answers.agreement import Agreement, measure_agreement
 from .answers.alpha import krippendorff_alpha
 from .answers.binary import ReliabilityBin, reliability
 from .answers.correlation import kendall_tau_b
+from .answers.documents import join_documents
 from .answers.raters import RaterAgreement, measure_raters
 from .answers.reviewed import Reviewed, measure_review
 from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
@@ -62,6 +63,7 @@ __all__ = [
     "cluster_mean",
     "compare_leaderboards",
     "correct_leaderboard",
+    "join_documents",
     "join_labels",
     "kendall_tau_b",
     "krippendorff_alpha",

@@ -12,9 +12,9 @@ from typing import Any
 from pnyx.corpora import read_items, read_questions, read_run
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
 from pnyx.errors import InputError, shorten
-from pnyx.judge.item_questions import ask_relevance
 from pnyx.judge.perspectives import PASSAGE_WORDS, ask_perspectives
 from pnyx.judge.questions import Support
+from pnyx.judge.stances import ask_relevance
 from pnyx.judge.tasks import TASKS, question_of
 from pnyx.measure.perspectives.coverage import Questions, by_question
 from pnyx.measure.runs.rankings import rankings_of

@@ -32,8 +32,9 @@ from pnyx.judge.questions import Support
 from pnyx.judge.reports.judging import judge_topics
 from pnyx.judge.reports.opened import OpenTopic
 from pnyx.judge.reports.plan import ReportPlan
-from pnyx.judge.reports.records import NODES, OUTCOMES, Finding, JudgedReport
+from pnyx.judge.reports.records import OUTCOMES, Finding, JudgedReport
 from pnyx.judge.store.schema import now
+from pnyx.records import NODES
 from pnyx.runs.engine import Journal, answer_items
 from pnyx.runs.results import (
     check_folder,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask_async
-from pnyx.judge.item_questions import ask_stance
+from pnyx.judge.stances import ask_stance
 from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance, judged_text
 from pnyx.search.plan import CERTAINTY
 from pnyx.search.topics import TopicMatch, TopicMatcher

@@ -157,7 +157,7 @@ def environment() -> jinja2.Environment:
     import jinja2
 
     from pnyx.view.model import probability
-    from pnyx.view.tables import interval, number
+    from pnyx.view.tables import interval, number, withheld_line
     from pnyx.view.text import web_address
 
     made = jinja2.Environment(
@@ -171,6 +171,7 @@ def environment() -> jinja2.Environment:
     made.filters |= {
         "number": number,
         "interval": interval,
+        "withheld": withheld_line,
         "probability": probability,
         "web_address": web_address,
     }

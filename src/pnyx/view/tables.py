@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -33,7 +33,7 @@ class Column:
     """One column; `kind` says what its cells hold, `key` its name in `Table.json`.
 
     `text`: strings, hidden in restricted mode; `name`: strings that are not. `number`: a float,
-    with three digits. `interval`: a `Measured` or (low, high).
+    with three digits. `interval`: a `Measured`, (low, high), or also why there is none.
     `figure`: a `Measured`, its value with its interval. `count`: an int. `counts`: a `Measured` or
     (scored, asked), one number where they are the same. `share`: a float in [0, 1], as a
     percentage. A string is shown as it is in any column, None as a dash (nothing in a column of
@@ -82,7 +82,7 @@ def interval(value: Any, high: float | None = None) -> str:
     if isinstance(value, Measured):
         value, high = value.low, value.high
     elif isinstance(value, tuple):
-        value, high = value
+        value, high = value[:2]
     return "-" if value is None or high is None else f"[{value:z.3f}, {high:z.3f}]"
 
 
@@ -136,7 +136,7 @@ class Table:
         shown = self._shown()
         parts = [filled(self.title, width)] if self.title else []
         parts += [_drawn(part, width) for part in _split(shown, self.columns, width)]
-        below = [*self.notes, *self.legend]
+        below = [*self.notes, *self._withheld(), *self.legend]
         parts += ["\n".join(filled(line, width) for line in below)] if below else []
         return "\n\n".join(parts)
 
@@ -152,7 +152,7 @@ class Table:
         ]  # fmt: skip
         rules = ["---" if column.left else "---:" for column in self.columns]
         table = [f"| {' | '.join(row)} |" for row in (shown[0], rules, *shown[1:])]
-        below = map(escape_markdown, (*self.notes, *self.legend))
+        below = map(escape_markdown, (*self.notes, *self._withheld(), *self.legend))
         title = [f"**{escape_markdown(self.title)}**"] if self.title else []
         return "\n\n".join([*title, "\n".join(table), *below]) + "\n"
 
@@ -169,7 +169,8 @@ class Table:
         caption = f"<caption>{escape(self.title)}</caption>\n" if self.title else ""
         body = "\n".join(f"<tr>{cells(row, 'td')}</tr>" if row else "</tbody><tbody>"
                          for row in rows)  # fmt: skip
-        below = [("note", line) for line in self.notes] + [("legend", line) for line in self.legend]
+        below = [("note", line) for line in (*self.notes, *self._withheld())]
+        below += [("legend", line) for line in self.legend]
         return (
             f"<table>\n{caption}<thead><tr>{cells(header, 'th')}</tr></thead>\n"
             f"<tbody>\n{body}\n</tbody>\n</table>\n"
@@ -207,6 +208,16 @@ class Table:
             dict(zip(names, map(_plain, row), strict=True)) for row in self.rows if len(row) > 0
         ]
 
+    def _withheld(self) -> list[str]:
+        """Return the line that says why values have no interval, with the rows that they are in."""
+        line = _withheld_line(
+            (why, self.columns[0].shown(row[0]))
+            for row in self.rows
+            for column, cell in zip(self.columns, row, strict=False)
+            if column.kind in ("figure", "interval") and (why := _why_none(cell))
+        )
+        return [line] if line else []
+
     def _shown(self) -> list[list[str]]:
         """Return the heading and all rows as text; an empty row stays empty."""
         rows = [
@@ -216,6 +227,32 @@ class Table:
             for row in self.rows
         ]
         return [[escaped(column.name, _LONGEST) for column in self.columns], *rows]
+
+
+def withheld_line(values: Iterable[Any]) -> str:
+    """Return the line that says why values by `measure` have no interval; "" where each has one."""
+    given = [one for one in values if one is not None and one.value is not None]
+    return _withheld_line((one.no_interval, one.measure) for one in given if one.no_interval)
+
+
+def _withheld_line(found: Iterable[tuple[str, str]]) -> str:
+    """Return the line of pairs of why and where."""
+    named: dict[str, dict[str, None]] = {}
+    for why, where in found:
+        named.setdefault(why, {})[shorten(where, 40)] = None
+    parts = []
+    for why, places in named.items():
+        first = ", ".join([one for one in places if one][:3])
+        parts.append(f"{why} ({first}{', ...' if len(places) > 3 else ''})" if first else why)
+    return f"no interval: {'; '.join(parts)}" if parts else ""
+
+
+def _why_none(cell: Any) -> str:
+    """Return why a cell that has a value has no interval, where its measure says so."""
+    cell = cell.value if isinstance(cell, Marked) else cell
+    if isinstance(cell, Measured):
+        return "" if cell.value is None else cell.no_interval
+    return cell[2] if isinstance(cell, tuple) and len(cell) == 3 else ""
 
 
 def _names(column: Column, marked: bool) -> list[str]:
@@ -236,7 +273,7 @@ def _apart(column: Column, value: Any, marked: bool) -> list[Any]:
     if column.kind == "figure":
         found = [value.value, value.low, value.high] if is_measured else [value, None, None]
     elif column.kind == "interval":
-        found = [value.low, value.high] if is_measured else list(value or (None, None))
+        found = [value.low, value.high] if is_measured else list((value or (None, None))[:2])
     elif column.kind == "counts":
         found = [value.scored, value.asked] if is_measured else list(value or (None, None))
     else:
@@ -253,6 +290,7 @@ def _safe(value: Any, *, hides: bool = False) -> Any:
 
 def _plain(value: Any) -> Any:
     value = value.value if isinstance(value, Marked) else value
+    value = value[:2] if isinstance(value, tuple) and len(value) == 3 else value
     return value.row() if isinstance(value, Measured) else value
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from pnyx.errors import escaped
 from pnyx.measure.core.base import Measured
-from pnyx.view.svg import MARGIN, SERIES, Axes, document, drawn_text, ticks
+from pnyx.view.svg import MARGIN, SERIES, Axes, document, drawn_path, drawn_text, ticks
 from pnyx.view.tables import Column, Table
 
 _LABELS = {"share": "replaced", "sentences": "contradicted"}
+_DASHES = ("", "7 4", "2 3")
 _KINDS = {
     "human-judge": "judge and people",
     "human-human": "people and people",
@@ -23,7 +24,8 @@ def figure(row: Row | None) -> Measured:
     """Return a measured value from its JSON object; one of nothing from None."""
     if row is None:
         return Measured(None, 0, 0)
-    return Measured(row["value"], row["scored"], row["asked"], row["low"], row["high"])
+    return Measured(row["value"], row["scored"], row["asked"], row["low"], row["high"],
+                    row.get("no_interval", ""))  # fmt: skip
 
 
 # Trials ------------------------------------------------------------------------------------------
@@ -51,7 +53,7 @@ def trial_tables(row: Row) -> list[Table]:
     )
     found = {name: figure(value) for name, value in row["measures"].items()}
     tables = [Table(columns, [(name, value, value) for name, value in found.items()])]
-    parts = (_curves(row), _precision(row), _grid(row), _ways(row))
+    parts = (_curves(row), _precision(row), documents_table(row), _grid(row), _ways(row))
     return [*tables, *(part for part in parts if part is not None)]
 
 
@@ -66,11 +68,12 @@ def _curves(row: Row) -> Table | None:
     rows = []
     for n, level in enumerate(curves[names[0]]["levels"]):
         points = [figure(curves[name]["points"][n]) for name in names]
-        rows.append((_level(level, row["unit"]), *points, points[0]))
+        rows.append((level_name(level, row["unit"]), *points, points[0]))
     return Table(columns, rows)
 
 
-def _level(level: float, unit: str) -> str:
+def level_name(level: float, unit: str) -> str:
+    """Return a level of a trial in words."""
     return f"{100 * level:.0f} %" if unit == "share" else f"{level:g}"
 
 
@@ -83,10 +86,28 @@ def _precision(row: Row) -> Table | None:
         *(Column(f"{name} precision", "figure") for name in names),
     ]
     rows = [
-        (_level(one["level"], "share"), *(figure(one[name]) for name in names))
+        (level_name(one["level"], "share"), *(figure(one[name]) for name in names))
         for one in row["precision"]
     ]
     return Table(columns, rows)
+
+
+def documents_table(row: Row, title: str = "") -> Table | None:
+    """Return what scores of single documents are worth at each level; None without any."""
+    if not row.get("documents"):
+        return None
+    measures = {
+        "separation": "own above others",
+        **{name: f"{name} precision" for name in ("true", "predicted", "error")},
+    }
+    shown = {name: title for name, title in measures.items() if name in row["documents"][0]}
+    columns = [Column("replaced", "name"), *(Column(one, "figure") for one in shown.values())]
+    columns.append(Column("documents" if "true" in shown else "items", "counts"))
+    rows = []
+    for one in row["documents"]:
+        cells = [figure(one[name]) for name in shown]
+        rows.append((level_name(one["level"], "share"), *cells, cells[-1]))
+    return Table(columns, rows, title=title)
 
 
 def _grid(row: Row) -> Table | None:
@@ -95,7 +116,7 @@ def _grid(row: Row) -> Table | None:
     columns = [Column("replaced", "name"), Column("contradicted", "name")]
     columns += [Column("score", "figure"), Column("items", "counts")]
     rows = [
-        (_level(one["level"], "share"), f"{one['sentences']:g}", *[figure(one["score"])] * 2)
+        (level_name(one["level"], "share"), f"{one['sentences']:g}", *[figure(one["score"])] * 2)
         for one in row["grid"]
     ]
     return Table(columns, rows)
@@ -107,7 +128,7 @@ def _ways(row: Row) -> Table | None:
         return None
     name = next(key for key in rows[0] if key not in ("way", "level"))
     columns = (Column("way", "name"), Column(name, "figure"), Column("items", "counts"))
-    named = [one["way"] if "way" in one else _level(one["level"], "share") for one in rows]
+    named = [one["way"] if "way" in one else level_name(one["level"], "share") for one in rows]
     found = [figure(one[name]) for one in rows]
     return Table(columns, [(way, one, one) for way, one in zip(named, found, strict=True)])
 
@@ -119,30 +140,43 @@ def curve_plot(row: Row) -> str:
     }
     if not curves:
         return ""
-    unit = row.get("unit", "share")
+    first = dict(list(curves.items())[: len(SERIES)])
+    head, title = f"{row['trial']}: {row['outcome']}", f"{row['trial']}, {row['task']}"
+    return curves_plot(first, row.get("unit", "share"), head, f"{title}: score by level", band=True)
+
+
+def curves_plot(
+    curves: Mapping[str, Row], unit: str, head: str, title: str, *, band: bool = False
+) -> str:
+    """Return curves over the same levels as an SVG document, beyond `SERIES` in dashes.
+
+    With `band` the first has its interval.
+    """
     axes = Axes(MARGIN + 46, MARGIN + 36, 360, 220)
     levels: Sequence[float] = next(iter(curves.values()))["levels"]
     most = max(levels) or 1
-    marks = ticks(0.0, 1.0)
-    parts = [drawn_text(f"{row['trial']}: {row['outcome']}", MARGIN, MARGIN + 8, "head")]
-    parts += axes.up([(tick, f"{tick:.1f}") for tick in marks if tick <= 1])
-    parts += axes.across([(level / most, _level(level, unit)) for level in levels if level])
-    for number, (name, curve) in enumerate(list(curves.items())[: len(SERIES)]):
-        series = SERIES[number]
+    parts = [drawn_text(head, MARGIN, MARGIN + 8, "head")]
+    parts += axes.up([(tick, f"{tick:.1f}") for tick in ticks(0.0, 1.0) if tick <= 1])
+    parts += axes.across([(level / most, level_name(level, unit)) for level in levels if level])
+    for number, (name, curve) in enumerate(curves.items()):
+        series, dashes = SERIES[number % len(SERIES)], _DASHES[number // len(SERIES) % 3]
         points = [
             (level / most, figure(point))
             for level, point in zip(levels, curve["points"], strict=True)
         ]
-        if number == 0:
+        if number == 0 and band:
             low = [(x, m.low) for x, m in points if m.low is not None]
             high = [(x, m.high) for x, m in points if m.high is not None]
             parts += axes.band(low, high)
-        parts.append(axes.path([(x, m.value) for x, m in points if m.value is not None], series))
-        place = axes.x(1) + 10, axes.top + 16 * number + 10
-        parts.append(drawn_text(escaped(name, 30), *place, f"ink {series}"))
+        line = [(x, m.value) for x, m in points if m.value is not None]
+        parts.append(axes.path(line, series, dashes))
+        right, down = axes.x(1) + 10, axes.top + 16 * number + 10
+        if len(curves) > len(SERIES):
+            parts.append(drawn_path([(right, down - 4), (right + 26, down - 4)], series, dashes, 2))
+            right += 32
+        parts.append(drawn_text(escaped(name, 30), right, down, f"ink {series}"))
     label = "share of documents replaced" if unit == "share" else "sentences contradicted"
     parts.append(drawn_text(label, axes.x(0.5), axes.y(0) + 34, "tick"))
-    title = f"{row['trial']}, {row['task']}: score by level"
     return document(title, int(axes.x(1) + 190), int(axes.y(0) + 40), parts, [])
 
 

@@ -12,7 +12,7 @@ from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask_async
 from pnyx.judge.calibration.curves import log_odds, logistic
-from pnyx.judge.item_questions import ask_relevance
+from pnyx.judge.stances import ask_relevance
 from pnyx.records import SIDES, Evidence, Question, Side, judged_text
 from pnyx.search.relevance import BY_RANK, YES
 from pnyx.search.sides import CORPUS_LABEL, Sided, is_yes, match_labels, sides_matched

@@ -17,8 +17,8 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, Judge, ask_async, of_kind
 from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.claims import claims
-from pnyx.judge.item_questions import ask_claims
 from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.judge.stances import ask_claims
 
 SHIFT: Final = "about"
 """Detail of a verdict: what the model's "neither" does to the log-odds of relevance."""

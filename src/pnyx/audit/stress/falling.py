@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pnyx.audit.stress.documents import documents_by_level, share_above
 from pnyx.audit.stress.posing import Cell, label_of
 from pnyx.audit.stress.reading import Said, goodness
 from pnyx.audit.stress.sheet import Outcome, Sheet, Summary
@@ -41,6 +42,8 @@ def sum_declining(sheet: Sheet, unit: str) -> Summary:
     }
     if unit == "share" and sheet.kind is Support:
         found |= _precision(sheet, cells, levels)
+    elif unit == "share":
+        found |= documents_by_level(sheet, cells, levels)
     return found
 
 
@@ -176,14 +179,10 @@ def _separation(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float], un
 
 
 def _above(question: Ranking, said: Said) -> float | None:
-    out = set(question.extra["replaced"])
-    kept = [place for place in range(len(question.texts)) if place not in out]
-    if said.value is None or not out or not kept:
+    if said.value is None:
         return None
-    rank = ranks_of(said.value, len(question.texts))
-    above = sum(rank[inside] < rank[gone] for inside in kept for gone in out)
-    tied = sum(rank[inside] == rank[gone] for inside in kept for gone in out)
-    return float((above + tied / 2) / (len(kept) * len(out)))
+    ranks = ranks_of(said.value, len(question.texts))
+    return share_above([-float(rank) for rank in ranks], question.extra["replaced"])
 
 
 def sum_joint(sheet: Sheet) -> Summary:

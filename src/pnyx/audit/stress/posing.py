@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from pnyx.errors import InputError
+from pnyx.errors import InputError, shorten
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.runs.engine import item_bytes
 
@@ -88,6 +88,8 @@ class Poser:
             self._known[key] = len(self._questions)
             name = " ".join(map(_named, cell))
             extra = {**own.extra, **carried, "of": own.id, "variant": name}
+            if getattr(question, "documents", ()) != getattr(own, "documents", ()):
+                extra.pop("doc_ids", None)  # they name the item's own, in its order
             # What follows the last "~" is ours, so that no two ids are the same.
             asked = replace(question, id=f"{own.id}~{name}", extra=extra)
             self._questions.append(asked)
@@ -148,6 +150,31 @@ def label_of(item: JudgeQuestion) -> bool | None:
     except InputError as error:
         problem = error.problem.removeprefix("value: ")
         raise InputError(f"item {item.id!r}: label: {problem}") from error
+
+
+def labels_of(item: JudgeQuestion) -> tuple[bool | None, ...]:
+    """Return what people said of each document of an item; see `labelled_by`."""
+    return tuple(item.extra.get("doc_labels", ()))
+
+
+def labelled_by(
+    items: Sequence[JudgeQuestion], label: Callable[[str, str], bool | None]
+) -> list[JudgeQuestion]:
+    """Return items whose documents are labelled, by topic (group) and id of the document.
+
+    InputError where a document has no id, an item no group, or no document has a label.
+    """
+    found: list[JudgeQuestion] = []
+    for item in items:
+        topic, ids = group_of(item), item.extra.get("doc_ids")
+        if not topic or not ids:
+            lacking = "ids of its documents" if topic else "group"
+            raise InputError(f"item {shorten(item.id, 40)!r}: has no {lacking}, which qrels need")
+        labels = [label(topic, str(one)) for one in ids]
+        found.append(replace(item, extra={**item.extra, "doc_labels": labels}))
+    if all(one is None for item in found for one in labels_of(item)):
+        raise InputError("none of the documents of the items is judged for its topic (group)")
+    return found
 
 
 def text_of(item: JudgeQuestion) -> str:

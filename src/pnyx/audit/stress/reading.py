@@ -22,12 +22,14 @@ class Said:
         probability: of yes.
         ratings: dimension -> value; without those unscored.
         notes: of the answer.
+        documents: the score of each document, None for one without; empty if none is scored.
     """
 
     value: Any = None
     probability: float | None = None
     ratings: Mapping[str, float] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
+    documents: Sequence[float | None] = ()
 
 
 def read_said(rows: Iterable[Sequence[Mapping[str, Any]]]) -> list[Said]:
@@ -38,6 +40,7 @@ def read_said(rows: Iterable[Sequence[Mapping[str, Any]]]) -> list[Said]:
             lines[0]["probability"],
             {str(r["dimension"]): r["value"] for r in lines if r["value"] is not None},
             lines[0]["notes"] or {},
+            next((d for r in lines if (d := (r["notes"] or {}).get("documents"))), ()),
         )
         for lines in rows
     ]

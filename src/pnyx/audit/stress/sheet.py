@@ -12,7 +12,7 @@ from pnyx.audit.stress.reading import Said
 from pnyx.judge.questions import Rating
 from pnyx.measure.answers.trials import Decline, Index, measure_decline, numbered
 from pnyx.measure.core.base import Bootstrap, Measured
-from pnyx.measure.core.intervals import cluster_mean
+from pnyx.measure.core.intervals import Range, cluster_mean
 from pnyx.measure.core.weighted import Floats
 
 Outcome: TypeAlias = Literal["passed", "failed", "unclear", "unscored"]
@@ -28,7 +28,7 @@ class Sheet:
         self.posed, self.stress = posed, stress
         self.bootstrap = Bootstrap(stress.draws, stress.seed)
         self.kind = type(posed.items[0])
-        self._said = said
+        self.answers = said
         names = [("group", group_of(i)) if group_of(i) else ("item", i.id) for i in posed.items]
         self.clusters: Index = numbered([f"{kind} {name}" for kind, name in names])
         self.by_group = any(kind == "group" for kind, _ in names)
@@ -38,7 +38,7 @@ class Sheet:
     def answer(self, cell: Cell, item: int) -> tuple[Any, Said] | None:
         """Return question and answer of an item in a cell; None where it was not asked there."""
         place = self.at.get(cell, {}).get(item)
-        return None if place is None else (self.posed.questions[place], self._said[place])
+        return None if place is None else (self.posed.questions[place], self.answers[place])
 
     def column(
         self, cell: Cell, score: Callable[[Any, Said], float | None]
@@ -63,10 +63,12 @@ class Sheet:
         asked = np.stack([was for _, was in columns], axis=1)
         return measure_decline(levels, table, asked, self.clusters, self.bootstrap)
 
-    def mean(self, values: Floats, asked: int | None = None) -> Measured:
+    def mean(
+        self, values: Floats, asked: int | None = None, bounds: Range | None = None
+    ) -> Measured:
         """Return the mean of items' values with its interval."""
         used = len(self._used) if asked is None else asked
-        return cluster_mean(values, self.clusters, self.bootstrap, used)
+        return cluster_mean(values, self.clusters, self.bootstrap, used, bounds)
 
     @property
     def dimensions(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import click
 
 from pnyx.cli.audit.agreement import agreement
 from pnyx.cli.audit.card import card
+from pnyx.cli.audit.formats import formats
 from pnyx.cli.audit.stress import stress
 from pnyx.cli.common.params import Group
 
@@ -23,5 +24,5 @@ def command() -> None:
     """
 
 
-for _command in (agreement, stress, card):
+for _command in (agreement, stress, formats, card):
     command.add_command(_command)

@@ -34,7 +34,7 @@ _NAMES = ("noise", "hallucination", "joint", "order", "length", "injection", "pa
 _SUMMARY, _ITEMS = "summary.json", "items.jsonl"
 
 
-class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance"):
+class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance qrels"):
     """How items are changed; see `pnyx.audit.stress.posing.Stress`."""
 
     out: str | None = file_opt(
@@ -65,6 +65,12 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance"
         "rewordings.",
         metavar="SPEC",
         shown="rules: numbers, negations, names; word lists",
+    )
+    qrels: str | None = file_opt(
+        None,
+        "noise, task rag: which documents of the items are relevant, for their true precision "
+        "beside that by the scores of single documents.",
+        metavar="QRELS",
     )
     padding: tuple[float, ...] = opt(
         (0.5, 1.0, 2.0),
@@ -103,6 +109,7 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance"
             "levels": ("noise", "joint"),
             "sentences": ("hallucination", "joint"),
             "editor": ("hallucination", "joint", "paraphrase"),
+            "qrels": ("noise",),
             "padding": ("length",),
             "orders": ("order",),
         }
@@ -150,22 +157,13 @@ def stress(
         raise OptionError(
             f"--task: found {shorten(task, 40)!r}, expected one of {', '.join(TASKS)}"
         )
-    from pnyx.audit.stress.posing import sampled
-    from pnyx.audit.stress.trials import pose, too_few
-
-    plan = own.plan_of(trial)
     form, given = asked.prepared(TASKS[task], spec, TASKS[task].read(items))
-    read = list(given)
-    made = _edited(trial, sampled(read, plan), own, spec)
-    posed = pose(trial, read, plan, made)
-    if few := too_few(trial, posed, plan):
-        warn(few)
+    posed = posed_trial(trial, task, list(given), own, spec)
     with open_judge(TASKS[task], spec, say, form=form) as opened:
-        if asked.nuggets is not None:
-            opened = replace(opened, settings={**opened.settings, "nuggets": asked.nuggets})
         if spec.plan:
             return plan_items(opened, posed.questions, spec, as_json)
-        row = _ask(trial, task, items, posed, plan, own, spec, opened)
+        sized = sized_by(opened, asked.nuggets)
+        row = ask_trial(trial, task, items, posed, own, spec, sized)
     say_judge(row["judge"], row["card"])
     if as_json:
         click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
@@ -174,6 +172,13 @@ def stress(
         head = [*trial_lines(row), f"see {escaped(str(own.out))}"]
         click.echo(shown([head, *trial_tables(row), draws_legend(drawn, own.bootstrap)]))
     return EXIT_UNSCORED if row["counts"]["unscored"] else 0
+
+
+def sized_by(opened: Opened, nuggets: int | None) -> Opened:
+    """Return a judge whose settings say how many points it makes up, where that is chosen."""
+    if nuggets is None:
+        return opened
+    return replace(opened, settings={**opened.settings, "nuggets": nuggets})
 
 
 def _task_of(path: str) -> str:
@@ -207,14 +212,49 @@ def _task_of(path: str) -> str:
     return best[0]
 
 
+def posed_trial(
+    trial: str, task: str, items: Sequence[JudgeQuestion], own: StressSpec, spec: JudgeSpec
+) -> Posed:
+    """Return the questions of a trial on items; warn where it cannot be passed."""
+    from pnyx.audit.stress.posing import sampled
+    from pnyx.audit.stress.trials import pose, too_few
+
+    plan = own.plan_of(trial)
+    made = _edited(trial, sampled(items, plan), own, spec)
+    posed = pose(trial, items, plan, made)
+    if trial == "noise":
+        posed = _labelled(posed, task, own)
+    if few := too_few(trial, posed, plan):
+        warn(few)
+    return posed
+
+
+def _labelled(posed: Posed, task: str, own: StressSpec) -> Posed:
+    """Return what is asked, with what the qrels say of the items' documents."""
+    if own.qrels is None:
+        return posed
+    if task != "rag":
+        raise OptionError(f"--qrels goes with --task rag, not {task}")
+    from pnyx.audit.stress.posing import labelled_by
+    from pnyx.judge.verdicts import Verdict
+    from pnyx.measure.core.ground_truth import truth_of_qrels
+
+    truth = truth_of_qrels(own.qrels)
+    labelled = labelled_by(
+        posed.items, lambda topic, doc: truth(Verdict(question_id=topic, doc_id=doc))
+    )
+    return replace(posed, items=labelled)
+
+
 def _edited(
     trial: str, items: Sequence[JudgeQuestion], own: StressSpec, spec: JudgeSpec
 ) -> Mapping[str, str] | None:
     """Return what a language model makes of the items' sentences; None where rules do."""
-    if own.editor is None:
+    from pnyx.audit.stress.trials import TRIALS
+
+    if own.editor is None or not TRIALS[trial].edits:
         return None
     from pnyx.audit.stress.editing import edit_by_model
-    from pnyx.audit.stress.trials import TRIALS
 
     models = ModelSpec(
         llm=(own.editor,), store=spec.store, concurrency=spec.concurrency, timeout=spec.timeout
@@ -234,17 +274,16 @@ def _edited(
     return found.made
 
 
-def _ask(
+def ask_trial(
     trial: str,
     task: str,
     source: str,
     posed: Posed,
-    plan: Stress,
     own: StressSpec,
     spec: JudgeSpec,
     opened: Opened,
 ) -> dict[str, Any]:
-    """Ask the judge, write the folder, return the summary."""
+    """Ask the judge, write the folder `own.out`, return the summary."""
     from pnyx.audit.costs import cost_of
     from pnyx.audit.stress.trials import sum_up
     from pnyx.runs.results import judge_into
@@ -259,7 +298,7 @@ def _ask(
             say(f"{kept} questions are answered already, going on")
 
     def take(rows: Any) -> None:
-        found.update(sum_up(trial, posed, rows, plan))
+        found.update(sum_up(trial, posed, rows, own.plan_of(trial)))
 
     with watched(opened.judge, opened.models, lambda: left) as judge:
         manifest = judge_into(

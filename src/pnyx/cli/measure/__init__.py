@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec
+from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
 from pnyx.app.spec import file_opt
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.measure.annotations import amount, review, thresholds
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pnyx.cli.measure.runs import Part
     from pnyx.measure.answers.agreement import Agreement
     from pnyx.measure.core.base import Measured
+    from pnyx.measure.core.ground_truth import Joined
 
 _MEASURES = "measures.json"
 
@@ -75,6 +76,7 @@ def command() -> None:
         --verdicts results
       pnyx measure correlation bm25.run dense.run --annotations results
       pnyx measure report judged
+      pnyx measure rag judged-arguments --qrels qrels.txt
     """
 
 
@@ -106,19 +108,59 @@ def _answers_command(task: str) -> None:
         return _measure_answers(task, answers, spec, as_json)
 
 
+class DocumentsSpec(BootstrapSpec, PlotSpec, TruthSpec):
+    """How scores of single documents are measured."""
+
+    plot: str | None = file_opt(None, "Write a reliability diagram.", metavar="FILE.svg")
+
+
+@verb("rag", group=command, restricts=True, short_help="Scores of single documents.")
+@click.argument("answers")
+def documents(answers: str, spec: DocumentsSpec, as_json: bool) -> int:
+    """Measure the scores of single documents in ANSWERS of pnyx judge rag against qrels.
+
+    Two formats score each document (listwise-rag-fine, support). A score, as a share of the scale,
+    is taken for the probability that the document is relevant, and from .5 on for a yes; measures
+    are those of pnyx measure relevance. The items must give their documents ids, and their topic
+    as group. --labels are joined on ITEM/DOCUMENT. Documents that nobody judged are left out and
+    counted, as are those without a score. Exit status 3: some labelled documents are unscored.
+
+    \b
+    Example:
+      pnyx judge rag items.jsonl --format listwise-rag-fine --out results \\
+        --llm http://127.0.0.1:8000/v1#my-model
+      pnyx measure rag results --qrels qrels.txt
+    """
+    from pnyx.measure.answers.documents import join_documents
+
+    if answers == "-" and "-" in (spec.labels, spec.qrels):
+        raise OptionError("only one file can be standard input")
+    spec.check_plot()
+    joined = join_documents(answers, spec.truth(), judge=spec.judge)
+    return _measure_joined(answers, joined, spec, as_json)
+
+
 def _measure_answers(task: str, answers: str, spec: AgreementSpec, as_json: bool) -> int:
     """Measure answers to a task's questions, print what was found, return the exit status."""
     if answers == spec.labels == "-":
         raise OptionError("ANSWERS and LABELS cannot both be standard input")
     spec.check_plot()
+    from pnyx.measure.core.ground_truth import join_labels
+
+    joined = join_labels(answers, spec.labels, task, judge=spec.judge)
+    return _measure_joined(answers, joined, spec, as_json)
+
+
+def _measure_joined(
+    answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec, as_json: bool
+) -> int:
+    """Measure answers with their labels, print what was found, return the exit status."""
     from pnyx.files import atomic_text
     from pnyx.measure.answers.agreement import measure_agreement
     from pnyx.view.plots import reliability_plot
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
-    found = measure_agreement(
-        answers, spec.labels, task, judge=spec.judge, bootstrap=spec.bootstrap
-    )
+    found = measure_agreement(joined, bootstrap=spec.bootstrap)
     row = found.row()
     note = f"Dots: mean probability and share of yes, {_counts(found)}; lines: Wilson's 95 %."
     spec.draw(lambda: reliability_plot(found.reliability, found.joined.judge, [note]))

@@ -207,7 +207,7 @@ def difference_cells(c: Comparison) -> list[Any]:
     difference, effect = c.test.difference, c.test.effect
     return [
         "-" if difference is None else f"{difference:+.3f}",
-        (c.low, c.high),
+        (c.low, c.high, c.no_interval),
         chance(c.test.p),
         chance(c.p_holm),
         "-" if effect is None else f"{effect:+.2f}",

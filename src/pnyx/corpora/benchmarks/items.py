@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from pnyx.corpora.base import json_lines
 from pnyx.corpora.fields import Fields, a_list, an_object, number, string, unlike
 from pnyx.errors import InputError, shorten
-from pnyx.records import SIDES, STANCES
+from pnyx.records import NODES, SIDES, STANCES
 
 Check: TypeAlias = Callable[[Any, str], object]
 
@@ -104,6 +104,9 @@ def _must(holds: Callable[[Any], bool], expected: str, first: Check = lambda *_:
 def _is_relevance(value: Any) -> bool:
     word = isinstance(value, str) and value.strip().lower() in LABEL_WORDS
     return word or value is None or isinstance(value, bool)
+
+
+_VALUES = "true, false, yes, no or partially"
 
 
 def _flag_or_number(value: Any, name: str) -> None:
@@ -222,6 +225,13 @@ def _labelled_or_not(row: Mapping[str, Any]) -> None:
         raise InputError("partial is true, expected a value that is yes")
 
 
+def _in_part(row: Mapping[str, Any]) -> None:
+    """Only nuggets are given in part."""
+    word = row["value"].strip().lower() if isinstance(row["value"], str) else ""
+    if word == PARTLY and row["node"] not in ("relevant", "answers"):
+        raise InputError(f"value: found {PARTLY}, expected yes or no at {row['node']}")
+
+
 def _compared(row: Mapping[str, Any]) -> None:
     """A second argument is there for comparison with a first."""
     if (row.get("argument_2") or "").strip() and not (row.get("argument") or "").strip():
@@ -322,6 +332,17 @@ ITEM_FORMATS: dict[str, ItemFormat] = {
             "scale topic group",
             ratings=_ratings,
             scale=_bounds,
+        ),
+        _items(
+            "report-examples",
+            "answered questions of the tree, the examples of `pnyx judge report --shots`",
+            '{"id": "1", "node": "attests", "text": "Tea holds antioxidants.", '
+            '"statement": "Tea cures colds.", "value": "no"}',
+            "node text statement value",
+            "question group",
+            whole=_in_part,
+            node=_must(lambda value: value in NODES, f"one of {', '.join(NODES)}", string),
+            value=_must(lambda value: value is not None and _is_relevance(value), _VALUES),
         ),
         _items(
             "rag-items",

@@ -9,13 +9,18 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer, Judged, Missing, Provenance, Unscored, notes_on_reading
-
-if TYPE_CHECKING:
-    from pnyx.judge.questions import JudgeQuestion, Ranking, Rating
+from pnyx.judge.answers import (
+    Answer,
+    Judged,
+    Missing,
+    Provenance,
+    QuestionKind,
+    Unscored,
+    notes_on_reading,
+)
 
 How: TypeAlias = Literal["auto", "majority", "mean"]
 """`auto`: the mean of ratings and of ranks, the majority of everything else."""
@@ -23,8 +28,26 @@ How: TypeAlias = Literal["auto", "majority", "mean"]
 T = TypeVar("T")
 
 
+class _Texts(Protocol):
+    """A question that is answered by an order of texts."""
+
+    @property
+    def texts(self) -> Sequence[str]: ...
+
+
+class _Dimensions(Protocol):
+    """A question that is answered by a number on each dimension."""
+
+    @property
+    def dimensions(self) -> Sequence[str]: ...
+
+    def votes(self, answer: Answer) -> Sequence[float | Missing]: ...
+
+    def compose(self, cells: Sequence[Any], provenance: Provenance, **fields: Any) -> Answer: ...
+
+
 def combine(
-    question: JudgeQuestion, answers: Sequence[Answer], how: How = "auto", *, judge: str
+    question: QuestionKind, answers: Sequence[Answer], how: How = "auto", *, judge: str
 ) -> Answer:
     """Return one answer made of at least one answer to the same question.
 
@@ -54,7 +77,8 @@ def combine(
     notes: dict[str, Any] = {"votes": [a.value if isinstance(a, Judged) else None for a in answers]}
     read = notes_on_reading(answers)
     notes |= {"lenient": read["lenient"]} if "lenient" in read else {}
-    return question.count(answers, provenance_of(judge, method, answers), notes)
+    combined: Answer = question.count(answers, provenance_of(judge, method, answers), notes)
+    return combined
 
 
 def provenance_of(judge: str, method: str, answers: Sequence[Answer]) -> Provenance:
@@ -173,7 +197,7 @@ def count_preferences(
 
 
 def count_orders(
-    question: Ranking, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
+    question: _Texts, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
 ) -> Answer:
     """Order by mean rank, equal ones as the first order has them; see `combine`."""
     if isinstance(scored := _scored(answers, provenance, notes), Unscored):
@@ -211,7 +235,7 @@ def _words(scored: Sequence[Judged], distances: Sequence[float | None]) -> dict[
 
 
 def count_ratings(
-    question: Rating, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
+    question: _Dimensions, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
 ) -> Answer:
     """Count the ratings on each dimension; see `combine`."""
     table = [question.votes(answer) for answer in answers]

@@ -13,8 +13,9 @@ from typing import Any
 from pnyx.corpora.base import located, parse_rows, scan_json_objects, strict, unique
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object
-from pnyx.judge.reports.records import NODES, JudgedReport
+from pnyx.judge.reports.records import JudgedReport
 from pnyx.judge.verdicts import file_of
+from pnyx.records import NODES
 
 REPORTS = "reports.jsonl"
 """Name of the file in a results folder."""

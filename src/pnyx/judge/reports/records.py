@@ -17,18 +17,6 @@ _NAMED = frozenset(
 )
 """Fields that hold names or choices."""
 
-Node: TypeAlias = Literal[
-    "relevant", "attests", "answers", "negative", "unanswerable", "needs_citation", "said_before"
-]
-"""What is found out at a node (Auto-ARGUE, Fig. 1).
-
-Is a cited document relevant; does it attest the sentence; does the sentence give an answer; is a
-sentence without citations a negative statement; does an unanswerable nugget confirm it; does it
-need a citation; was it said and cited before?
-"""
-
-NODES: tuple[Node, ...] = get_args(Node)
-
 COLLECTION = "collection"
 """Who told of a citation that its document is unknown: the collection holds none of its id."""
 

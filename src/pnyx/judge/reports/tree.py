@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pnyx.judge.reports.plan import Weights
-from pnyx.judge.reports.records import Finding, JudgedCitation, Node, Step, any_of
+from pnyx.judge.reports.records import Finding, JudgedCitation, Step, any_of
+from pnyx.records import Node
 
 
 def said(node: Node, value: bool | None) -> str:

@@ -369,13 +369,13 @@ class _Agreeing:
         spread: Spread,
     ) -> Measured:
         clusters = min((len(set(self.clusters[c.places].tolist())) for c in parts), default=0)
-        if value is None or clusters < 2 or len(drawn) == 0:
+        if value is None:
             return Measured(value, base.scored, base.asked)
         undefined = int(np.count_nonzero(~np.isfinite(drawn)))
         if undefined:
             self.undefined[name] = undefined
-        low, high = spread.interval(value, drawn, clusters, self.bootstrap)
-        return Measured(value, base.scored, base.asked, low, high)
+        ends = spread.interval(value, drawn, clusters, self.bootstrap)
+        return Measured(value, base.scored, base.asked, *ends)
 
     def _group_means(
         self, pooled: Mapping[str, _Cell], by_group: Mapping[str, Mapping[str, _Cell]]

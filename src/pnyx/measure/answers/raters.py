@@ -341,9 +341,8 @@ def _measured(
 ) -> Measured:
     if not np.isfinite(value):
         return Measured(None, scored, asked)
-    if not drawn or clusters < 2:
-        return Measured(value, scored, asked)
-    ends = interval_of(value, np.concatenate(drawn), clusters, bootstrap, bounds=bounds)
+    draws = np.concatenate(drawn) if drawn else np.empty(0)
+    ends = interval_of(value, draws, clusters, bootstrap, bounds=bounds)
     return Measured(value, scored, asked, *ends)
 
 
@@ -364,8 +363,9 @@ def _mean_of(
         return Measured(None, scored, asked)
     value = float(np.mean([values[name, measure] for name in known]))
     tables = [np.concatenate(drawn[name, measure]) for name in known if drawn[name, measure]]
-    if not tables or any(per_dimension[name][measure].low is None for name in known):
-        return Measured(value, scored, asked)
+    lacking = [one for name in known if (one := per_dimension[name][measure]).low is None]
+    if not tables or lacking:
+        return Measured(value, scored, asked, None, None, lacking[0].no_interval if lacking else "")
     ends = interval_of(value, np.mean(tables, axis=0), clusters, bootstrap, bounds=_bounds(measure))
     return Measured(value, scored, asked, *ends)
 

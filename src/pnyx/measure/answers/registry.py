@@ -54,16 +54,16 @@ class Spread:
         """Return the interval of a value with these draws."""
         units = clusters if self.units is None else min(self.units, clusters)
         unseen = self.unseen * ((1 - value) / (self.units or clusters)) ** 2
-        low, high = interval_of(
+        low, high, why = interval_of(
             value, drawn, clusters, bootstrap, bounds=self.bounds, units=units, unseen=unseen
         )
         if low is None or high is None:
-            return None, None
+            return None, None, why
         if self.bounds is None:
-            return low, high
+            return low, high, ""
         # Draws are biased as the value is, and once more: only their spread is used.
         least, most = self.bounds
-        return max(least, low - max(0.0, self.bias)), min(most, high - min(0.0, self.bias))
+        return max(least, low - max(0.0, self.bias)), min(most, high - min(0.0, self.bias)), ""
 
 
 @dataclass(frozen=True, slots=True)

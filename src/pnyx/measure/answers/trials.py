@@ -66,7 +66,7 @@ def measure_decline(
 
     Args:
         levels: (n,) ascending, two or more.
-        table: (items, n) scores; NaN where there is none.
+        table: (items, n) scores in [0, 1]; NaN where there is none.
         asked: (items, n) whether the item was asked at that level.
         clusters: (items,) what the bootstrap draws.
         bootstrap: how intervals are drawn.
@@ -78,11 +78,13 @@ def measure_decline(
         for n in range(len(levels))
     ]
     steps = [
-        cluster_mean(table[:, n] - table[:, n + 1], clusters, bootstrap, int(reached[n + 1]))
+        cluster_mean(
+            table[:, n] - table[:, n + 1], clusters, bootstrap, int(reached[n + 1]), SIGNED
+        )
         for n in range(len(levels) - 1)
     ]
     whole = table[:, 0] - table[:, counted - 1]
-    fall = cluster_mean(whole, clusters, bootstrap, int(reached[counted - 1]))
+    fall = cluster_mean(whole, clusters, bootstrap, int(reached[counted - 1]), SIGNED)
     falls = [step.value for step in steps[: counted - 1]]
     known = [value for value in falls if value is not None]
     strictly = all(value > 1e-12 for value in known) if len(known) == len(falls) else None
@@ -106,11 +108,8 @@ def _pearson(
         _correlated(levels, ratio(weights @ filled, weights @ has.astype(np.float64)))
         for weights in draw_weights(clusters, bootstrap)
     ]
-    if not drawn or int(clusters.max()) == 0:
-        return Measured(value, scored, asked)
-    ends = interval_of(
-        value, np.concatenate(drawn), int(clusters.max()) + 1, bootstrap, bounds=SIGNED
-    )
+    draws = np.concatenate(drawn) if drawn else np.empty(0)
+    ends = interval_of(value, draws, int(clusters.max()) + 1, bootstrap, bounds=SIGNED)
     return Measured(value, scored, asked, *ends)
 
 

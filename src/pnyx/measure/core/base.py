@@ -50,6 +50,7 @@ class Measured:
         asked: how many questions were asked; `asked - scored` are unscored.
         low: lower end of the interval (95 % by default), None where none was computed.
         high: upper end.
+        no_interval: why there is none where one was wanted; else empty.
     """
 
     value: float | None
@@ -57,6 +58,7 @@ class Measured:
     asked: int
     low: float | None = None
     high: float | None = None
+    no_interval: str = ""
 
     def __str__(self) -> str:
         """Return it for people: `0.863 [0.846, 0.879], 240 of 240 scored`."""
@@ -67,7 +69,12 @@ class Measured:
 
     def row(self) -> dict[str, Any]:
         """Return the JSON object of `measures.json` for this measure."""
-        return row_of(self, "value low high scored asked")
+        return row_of(self, "value low high scored asked") | withheld(self)
+
+
+def withheld(one: Any) -> dict[str, str]:
+    """Return the field of JSON that says why there is no interval; nothing where nothing does."""
+    return {"no_interval": one.no_interval} if one.no_interval else {}
 
 
 def plain(value: Any) -> Any:

@@ -18,7 +18,12 @@ import numpy.typing as npt
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured
 from pnyx.measure.core.weighted import Floats, defined_mean, ratio
 
-Bounds: TypeAlias = tuple[float, float] | tuple[None, None]
+Bounds: TypeAlias = tuple[float, float, str] | tuple[None, None, str]
+"""Low and high; or None, and why (empty where no interval was wanted)."""
+
+FEW = "fewer than two topics, runs or items to draw from"
+UNDEFINED = "undefined in more than half of the draws"
+CONSTANT = "the same value in every draw, which tells nothing of its spread"
 
 Range: TypeAlias = tuple[float, float]
 """The least and greatest value that a statistic can have."""
@@ -116,7 +121,9 @@ def draw_weights(
         yield times[:, clusters].astype(np.float64)
 
 
-def percentile_interval(values: Floats, confidence: float = BOOTSTRAP.confidence) -> Bounds:
+def percentile_interval(
+    values: Floats, confidence: float = BOOTSTRAP.confidence
+) -> tuple[float, float] | tuple[None, None]:
     """Return the interval of the defined draws; None if fewer than half are defined."""
     defined = values[np.isfinite(values)]
     if len(defined) == 0 or 2 * len(defined) < len(values):
@@ -153,20 +160,22 @@ def interval_of(
 
     Returns:
         Low and high; None for fewer than two clusters, where fewer than half the draws are defined,
-        and for a constant that is not at a bound: it tells nothing of its spread.
+        and for a constant that is not at a bound: it tells nothing of its spread. Then also why.
     """
     defined = drawn[np.isfinite(drawn)]
-    if clusters < 2 or len(defined) == 0 or 2 * len(defined) < len(drawn):
-        return None, None
+    if bootstrap.draws == 0 or clusters < 2:
+        return None, None, FEW if bootstrap.draws else ""
+    if len(defined) == 0 or 2 * len(defined) < len(drawn):
+        return None, None, UNDEFINED
     below = (1 + bootstrap.confidence) / 2
     constant = float(np.ptp(defined)) <= 1e-12
     if bounds is None or not bounds[0] <= value <= bounds[1]:
         if constant:
-            return None, None
+            return None, None, CONSTANT
         t = student_quantile(clusters - 1, below) * math.sqrt(clusters / (clusters - 1))
         tail = NormalDist().cdf(-t)
         low, high = np.quantile(defined, [tail, 1 - tail])
-        return min(value, float(low)), max(value, float(high))
+        return min(value, float(low)), max(value, float(high)), ""
     low, high = bounds
     share = (value - low) / (high - low)
     variance = float(defined.var()) * clusters / (clusters - 1) + unseen
@@ -175,11 +184,11 @@ def interval_of(
         z = NormalDist().inv_cdf(below)
         ends = _wilson(round(share), max(1.0, clusters if units is None else units), z)
     elif constant:
-        return None, None
+        return None, None, CONSTANT
     else:
         t = student_quantile(clusters - 1, below)
         ends = _wilson(share, share * (1 - share) / variance, t)
-    return low + (high - low) * ends[0], low + (high - low) * ends[1]
+    return low + (high - low) * ends[0], low + (high - low) * ends[1], ""
 
 
 def drawn_value(
@@ -219,12 +228,13 @@ def mean_intervals(
     found: list[Bounds] = []
     for place in range(table.shape[1]):
         defined = table[has[:, place], place]
-        if len(defined) < 2 or not drawn:
-            found.append((None, None))
+        if not len(defined):
+            found.append((None, None, ""))
             continue
         # A constant is not to look drawn by rounding errors.
-        column = defined if np.ptp(defined) == 0 else np.concatenate([m[:, place] for m in drawn])
-        mean = float(defined[0]) if np.ptp(defined) == 0 else float(defined.mean())
+        same = bool(np.ptp(defined) == 0)
+        column = defined if same or not drawn else np.concatenate([m[:, place] for m in drawn])
+        mean = float(defined[0] if same else defined.mean())
         found.append(interval_of(mean, column, len(defined), bootstrap, bounds=ranges[place]))
     return found
 
@@ -262,11 +272,11 @@ def cluster_mean(
         return Measured(None, 0, asked)
     known, own = values[has], clusters[has]
     mean, count = float(known.mean()), len(np.unique(own))
-    if bootstrap.draws == 0 or count < 2:
-        return Measured(mean, scored, asked)
     if bounds is None and np.isin(known, (0.0, 1.0)).all():
         bounds = UNIT
-    if np.ptp(known) == 0:  # not to look drawn by rounding errors
+    if bootstrap.draws == 0 or count < 2:
+        drawn = known
+    elif np.ptp(known) == 0:  # not to look drawn by rounding errors
         mean, drawn = float(known[0]), known
     else:
         places = np.unique(own, return_inverse=True)[1].astype(np.intp)

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pnyx.errors import MissingExtra
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Result, plain, row_of
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Result, plain, row_of, withheld
 from pnyx.measure.core.intervals import mean_intervals
 from pnyx.measure.core.weighted import Floats
 
@@ -192,6 +192,7 @@ class Tested:
     low: float | None
     high: float | None
     against: AgainstMargin | None = None
+    no_interval: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +207,7 @@ class Comparison:
     high: float | None
     p_holm: float | None
     against: AgainstMargin | None = None
+    no_interval: str = ""
 
     @property
     def significant(self) -> bool:
@@ -227,6 +229,7 @@ class Comparison:
             "difference": self.test.difference,
             "low": self.low,
             "high": self.high,
+            **withheld(self),
             **row_of(self.test, "statistic p"),
             **row_of(self, "p_holm significant"),
             "effect": self.test.effect,
@@ -243,12 +246,12 @@ def differ(
     """Test each column of differences, (topics, columns), NaN left out, also against any margin."""
     found = []
     bounds = mean_intervals(differences, bootstrap)
-    for column, (low, high) in zip(differences.T, bounds, strict=True):
+    for column, (low, high, why) in zip(differences.T, bounds, strict=True):
         defined = column[np.isfinite(column)]
         seed = bootstrap.seed
         tested = paired_t(defined) if test == "t" else paired_randomisation(defined, seed)
         against = None if margin is None else _against(defined, margin, test, seed)
-        found.append(Tested(tested, low, high, against))
+        found.append(Tested(tested, low, high, against, why))
     return found
 
 
@@ -265,7 +268,7 @@ def family(tested: Iterable[tuple[str, str, str, Tested]]) -> tuple[Comparison, 
     corrected = holm([t.test.p for *_, t in found])
     against = _corrected([t.against for *_, t in found])
     return tuple(
-        Comparison(run, other, measure, t.test, t.low, t.high, p, margins)
+        Comparison(run, other, measure, t.test, t.low, t.high, p, margins, t.no_interval)
         for (run, other, measure, t), p, margins in zip(found, corrected, against, strict=True)
     )
 

@@ -10,12 +10,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.intervals import UNIT, draw_weights, interval_of
+from pnyx.measure.core.intervals import UNIT, Bounds, draw_weights, interval_of
 from pnyx.measure.core.signed_rank import LEAST_TOPICS, SignedRank, wilcoxon
 from pnyx.measure.core.significance import SIGNIFICANT
 from pnyx.measure.core.weighted import Floats, ratio
 
 Outcome: TypeAlias = Literal["better", "worse", "no difference"]
+_FEW_RUNS = "fewer than three runs to draw from"
 _OUTCOMES: tuple[Outcome, Outcome, Outcome] = ("worse", "no difference", "better")
 
 
@@ -145,7 +146,7 @@ def _outcome(test: SignedRank) -> Outcome:
 
 def _over_systems(
     places: Sequence[tuple[int, int]], agree: Floats, runs: int, bootstrap: Bootstrap
-) -> tuple[float, float] | tuple[None, None]:
+) -> Bounds:
     """Return the interval of the share of agreement where systems are drawn anew."""
     known, same = np.zeros((2, runs, runs))
     for (one, other), agreed in zip(places, agree, strict=True):
@@ -155,5 +156,5 @@ def _over_systems(
         for weights in draw_weights(np.arange(runs, dtype=np.intp), bootstrap)
     ]
     if not drawn or runs < 3:
-        return None, None
+        return None, None, _FEW_RUNS if drawn else ""
     return interval_of(float(agree.mean()), np.concatenate(drawn), runs, bootstrap, bounds=UNIT)

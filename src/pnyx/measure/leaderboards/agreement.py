@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 
 from pnyx.corpora.benchmarks.leaderboards import Leaderboard
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Result, plain, row_of
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Result, plain, row_of, withheld
 from pnyx.measure.core.intervals import draw_weights, interval_of
 from pnyx.measure.core.weighted import Floats
 from pnyx.measure.leaderboards.accuracy import Conclusions, pair_conclusions
@@ -33,6 +33,7 @@ class Coefficient:
         over_runs: interval for other runs and the same topics.
         over_both: interval for other topics and other runs.
         why: why there is no value, empty where there is.
+        no_interval: topics, runs or both -> why it has no interval.
     """
 
     value: float | None
@@ -41,11 +42,12 @@ class Coefficient:
     over_runs: Bounds | None = None
     over_both: Bounds | None = None
     why: str = ""
+    no_interval: Mapping[str, str] = field(default_factory=dict)
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
         row = row_of(self, "value runs over_topics over_runs over_both")
-        return {**row, "reason": self.why or None}
+        return {**row, "reason": self.why or None, **withheld(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,17 +190,16 @@ def _coefficients(shared: Shared, bootstrap: Bootstrap) -> dict[str, Coefficient
             why = "a side has the same value for all runs"
             found[name] = Coefficient(None, runs, why=why)
             continue
-        topics, systems, both = (
-            _bounds(one, drawn[how][name], count, bootstrap) if how in drawn else None
+        nothing = np.empty(0)
+        ends = {
+            how: interval_of(one, drawn[how][name] if how in drawn else nothing, count, bootstrap)
             for how, count in counts.items()
-        )
-        found[name] = Coefficient(one, runs, topics, systems, both)
+        }
+        topics, systems, both = (None if low is None or high is None else (low, high)
+                  for low, high, _ in ends.values())  # fmt: skip
+        lacking = {how: why for how, (*_, why) in ends.items() if why}
+        found[name] = Coefficient(one, runs, topics, systems, both, no_interval=lacking)
     return found
-
-
-def _bounds(value: float, drawn: Floats, count: int, bootstrap: Bootstrap) -> Bounds | None:
-    low, high = interval_of(value, drawn, count, bootstrap)
-    return None if low is None or high is None else (low, high)
 
 
 def _drawn(shared: Shared, bootstrap: Bootstrap) -> Iterator[tuple[str, Mapping[str, Floats]]]:

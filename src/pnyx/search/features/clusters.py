@@ -33,7 +33,7 @@ from pnyx.search.features.topic_points import (
     points_of,
     read_conclusions,
 )
-from pnyx.search.index import Index
+from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import damaged
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def cluster_documents(
     """
     _check(k, space, seed)
     means = k_means_engine()  # first of all: fail before minutes of embedding if it is missing
-    index = Index.open(path)
+    index = WordIndex.open(path)
     texts = read_conclusions(index, 0)
     points, rows = points_of(index, 0, texts, embedder, space, on_progress)
     if not len(points):
@@ -168,7 +168,7 @@ def cluster_new_documents(
     Centroids and labels stay; `meta["assigned"]` counts such documents. Raises what
     `cluster_documents` does, and InputError for no clusters or those of another embedder.
     """
-    index = Index.open(path)
+    index = WordIndex.open(path)
     known = known_clusters(index)
     if known is None:
         raise InputError(f"the index has no clusters: {_MAKE}", path=path)
@@ -210,13 +210,13 @@ def _put(
     return Clusters(cluster, centroids, tuple(labels), meta["space"], meta["embedder"], meta)
 
 
-def known_clusters(index: Index) -> Clusters | None:
+def known_clusters(index: WordIndex) -> Clusters | None:
     """Return the topics of as many documents as have one; None where there are none."""
     feature = index.known(CLUSTERS)
     return None if feature is None else index.once(CLUSTERS, lambda: _opened(feature))
 
 
-def clusters_of(index: Index) -> Clusters:
+def clusters_of(index: WordIndex) -> Clusters:
     """Return the topics of an index.
 
     Raises InputError where it has none, or lacks those of documents that were added later.
@@ -235,7 +235,7 @@ def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
     return [Facet(*topic, count) for topic, count in ordered]
 
 
-def rank_on_topics(index: Index, asked: TopicQuery) -> tuple[NDArray[np.int64], list[str]]:
+def rank_on_topics(index: WordIndex, asked: TopicQuery) -> tuple[NDArray[np.int64], list[str]]:
     """Return the best documents on a question's topics, and what went wrong, in a line.
 
     They need not share a word with the question.

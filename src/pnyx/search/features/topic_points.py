@@ -17,7 +17,7 @@ from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.records import Argument, Evidence
 from pnyx.search.features.vectors import VECTORS, document_vectors
-from pnyx.search.index import Index
+from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.record_codec import searched_text
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Conclusions(NamedTuple):
     which: NDArray[np.int64]
 
 
-def read_conclusions(index: Index, first: int) -> Conclusions:
+def read_conclusions(index: WordIndex, first: int) -> Conclusions:
     """Read the conclusions of documents `first` and later."""
     known: dict[str, int] = {}
     which = np.full(len(index) - first, -1, dtype=np.int64)
@@ -73,7 +73,7 @@ def read_conclusions(index: Index, first: int) -> Conclusions:
 
 
 def points_of(
-    index: Index,
+    index: WordIndex,
     first: int,
     texts: Conclusions,
     embedder: Embedder,
@@ -107,7 +107,7 @@ def points_of(
 
 
 def _whole_texts(
-    index: Index, numbers: NDArray[np.int64], embedder: Embedder, on_progress: Advance | None
+    index: WordIndex, numbers: NDArray[np.int64], embedder: Embedder, on_progress: Advance | None
 ) -> Vectors:
     """Return the vectors of documents: those that the index has, or else made now."""
     known = index.feature_info(VECTORS)

@@ -20,7 +20,7 @@ from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.placing import try_lock
 from pnyx.search.features.access import Feature, put_feature
-from pnyx.search.index import Index
+from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import damaged, writing
 from pnyx.search.lexical.record_codec import searched_text
 
@@ -79,7 +79,7 @@ def embed_documents(
     """
     started = time.perf_counter()
     folder = Path(index_folder)
-    index = Index.open(folder)
+    index = WordIndex.open(folder)
     embedder = embedder or embedder_from()
     max_tokens = getattr(embedder, "max_tokens", None)
     meta = {
@@ -121,7 +121,7 @@ def _rows(feature: Feature) -> Rows:
 
 
 def _embed_rest(
-    index: Index,
+    index: WordIndex,
     embedder: Embedder,
     rows: Rows,
     done: int,
@@ -169,12 +169,12 @@ class Vectors:
     identity: Mapping[str, Any]
 
 
-def document_vectors(index: Index) -> Vectors:
+def document_vectors(index: WordIndex) -> Vectors:
     """Return the vectors of all documents; they are verified once for each open index."""
     return index.once(VECTORS, lambda: _open(index))
 
 
-def _open(index: Index) -> Vectors:
+def _open(index: WordIndex) -> Vectors:
     feature = index.feature(VECTORS, EMBED_FIRST)
     rows = _rows(feature)
     entry = index.manifest["features"][VECTORS]
@@ -182,7 +182,7 @@ def _open(index: Index) -> Vectors:
     return Vectors(rows, str(feature.meta.get("embedder")), identity)
 
 
-def embed_question(index: Index, embedder: Embedder, question: str) -> Question:
+def embed_question(index: WordIndex, embedder: Embedder, question: str) -> Question:
     """Return the vector of a question, float32 [dimensions], for `dense_rank`.
 
     Raises InputError for an index without vectors or with those of another embedder, ModelError for

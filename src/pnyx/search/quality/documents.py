@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pnyx.records import Argument, Evidence
 from pnyx.search.features.access import put_feature
-from pnyx.search.index import Index
+from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import damaged
 from pnyx.students.quality.surface import QualityModel as QualityModel
 from pnyx.students.quality.surface import TextQuality, predictions
@@ -60,7 +60,7 @@ def score_documents(
         PnyxError: the disk is full or read-only, or another process is writing.
     """
     start = time.monotonic()
-    index = Index.open(index_folder)
+    index = WordIndex.open(index_folder)
     model = model or QualityModel.load()
     known, unscored = _known(index, model)
     parts = [known]
@@ -79,7 +79,7 @@ def score_documents(
     return QualityStats(model.name, len(index), added, unscored, time.monotonic() - start)
 
 
-def _known(index: Index, model: TextQuality) -> tuple[NDArray[np.float32], int]:
+def _known(index: WordIndex, model: TextQuality) -> tuple[NDArray[np.float32], int]:
     """Return what this model has said of the first documents, and how many were unscored."""
     feature = index.known(FEATURE)
     if feature is None or feature.meta.get("model") != model.name:
@@ -91,7 +91,7 @@ def _known(index: Index, model: TextQuality) -> tuple[NDArray[np.float32], int]:
     return values, unscored
 
 
-def document_quality(index: Index) -> NDArray[np.float32]:
+def document_quality(index: WordIndex) -> NDArray[np.float32]:
     """Return the quality of each document of an index, float32 (documents,), NaN for unknown."""
     values = index.feature(FEATURE, HOW).array("values")
     within = np.isnan(values) | ((values >= 0) & (values <= 1))

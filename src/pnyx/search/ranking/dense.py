@@ -13,7 +13,7 @@ from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.native import load_usearch
 from pnyx.search.features.access import put_feature
 from pnyx.search.features.vectors import document_vectors
-from pnyx.search.index import Index
+from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import damaged
 from pnyx.search.plan import check_least
 from pnyx.search.ranking.fusion import RankedList
@@ -41,7 +41,7 @@ _WANTED: Final = 256
 
 
 def dense_rank(
-    index: Index, question_vector: NDArray[np.float32], k: int, *, ann: bool | None = None
+    index: WordIndex, question_vector: NDArray[np.float32], k: int, *, ann: bool | None = None
 ) -> RankedList:
     """Rank documents by the cosine of their vectors to a question's; ties in document order.
 
@@ -83,7 +83,7 @@ def cosine_top(rows: NDArray[np.float16], question: NDArray[np.float32], k: int)
 
 
 def cosines_of(
-    index: Index, question_vector: NDArray[np.float32], numbers: NDArray[np.int64]
+    index: WordIndex, question_vector: NDArray[np.float32], numbers: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the cosines of documents, by number, as `dense_rank` has them."""
     rows = document_vectors(index).rows
@@ -148,7 +148,7 @@ def build_ann(
     documents are in it. Raises InputError without vectors, MissingExtra without usearch, PnyxError
     where the disk is full or read-only, or another process is writing.
     """
-    index = Index.open(index_folder)
+    index = WordIndex.open(index_folder)
     vectors = document_vectors(index)
     rows = vectors.rows
     graph = new_graph(rows.shape[1])
@@ -173,7 +173,7 @@ def graph_library() -> Any:
     return load_usearch().Index
 
 
-def _open_graph(index: Index) -> tuple[Any, NDArray[np.uint8]] | None:
+def _open_graph(index: WordIndex) -> tuple[Any, NDArray[np.uint8]] | None:
     feature = index.known(ANN)
     vectors = document_vectors(index)
     wanted = {"library": LIBRARY, "of": dict(vectors.identity)}

@@ -14,8 +14,8 @@ from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask, ask_async
-from pnyx.judge.item_questions import ask_relevance
 from pnyx.judge.questions import Ranking
+from pnyx.judge.stances import ask_relevance
 from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.records import Question
 from pnyx.search.plan import Listwise

@@ -19,7 +19,7 @@ from pnyx.search.features.vectors import (
     document_vectors,
     embed_question,
 )
-from pnyx.search.index import Index
+from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.kernels import Boosts, best
 from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_least, check_parameter
 from pnyx.search.quality.documents import document_quality
@@ -67,7 +67,7 @@ def choose_scoring(
 
 
 def rank_documents(
-    index: Index, text: str, scoring: Scoring, k: int, embedder: Embedder | None = None
+    index: WordIndex, text: str, scoring: Scoring, k: int, embedder: Embedder | None = None
 ) -> RankedList:
     """Rank the documents of an index for a question, plain text.
 
@@ -95,7 +95,7 @@ def rank_documents(
 
 
 def rank_parts(
-    index: Index, text: str, scoring: Scoring, k: int, embedder: Embedder | None
+    index: WordIndex, text: str, scoring: Scoring, k: int, embedder: Embedder | None
 ) -> list[RankedList]:
     """Return the rankings that a hybrid fuses in the end, words before vectors."""
     deep = depth_of_parts(k)
@@ -116,7 +116,7 @@ def depth_of_parts(k: int) -> int:
 
 
 def fuse_parts(
-    index: Index,
+    index: WordIndex,
     scoring: Scoring,
     rankings: Sequence[RankedList],
     question: NDArray[np.float32] | None,
@@ -127,7 +127,7 @@ def fuse_parts(
 
 
 def with_feedback(
-    index: Index,
+    index: WordIndex,
     scoring: Scoring,
     rankings: Sequence[RankedList],
     question: NDArray[np.float32] | None,
@@ -149,7 +149,7 @@ def with_feedback(
 
 
 def question_vector(
-    index: Index, text: str, embedder: Embedder | None
+    index: WordIndex, text: str, embedder: Embedder | None
 ) -> NDArray[np.float32] | None:
     """Return the question's vector; None for no words, which are near to documents by chance."""
     if embedder is None:
@@ -157,7 +157,7 @@ def question_vector(
     return embed_question(index, embedder, text) if text.split() else None
 
 
-def _by_vector(index: Index, question: NDArray[np.float32] | None, k: int) -> RankedList:
+def _by_vector(index: WordIndex, question: NDArray[np.float32] | None, k: int) -> RankedList:
     if question is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     return dense_rank(index, question, k)
@@ -193,7 +193,7 @@ _QUALITIES = np.arange(1 << _SHIFT) / _LAST_STEP
 
 
 def touche_rank(
-    index: Index,
+    index: WordIndex,
     question: str,
     embedder: Embedder | None,
     k: int = 10,
@@ -226,7 +226,7 @@ def touche_rank(
 
 
 def touche_scores(
-    index: Index,
+    index: WordIndex,
     question: str,
     embedder: Embedder | None,
     *,
@@ -246,13 +246,13 @@ def touche_scores(
     return scores if boosts is None else boosts.apply(scores)
 
 
-def _flat(index: Index, boosts: Boosts | None) -> Floats:
+def _flat(index: WordIndex, boosts: Boosts | None) -> Floats:
     ones = np.ones(len(index))
     return ones if boosts is None else boosts.apply(ones)
 
 
 def touche_boosts(
-    index: Index, question: str, embedder: Embedder | None, wc: float, wq: float
+    index: WordIndex, question: str, embedder: Embedder | None, wc: float, wq: float
 ) -> Boosts | None:
     """Return what the model multiplies R by, of every document; None where both weights are 0."""
     check_parameter("wc", wc)
@@ -277,7 +277,7 @@ def touche_boosts(
 
 
 def _prepare(
-    index: Index, topics: bool, quality: bool
+    index: WordIndex, topics: bool, quality: bool
 ) -> tuple[Clusters | None, NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float32]]:
     """Return the clusters, and the code and quality of all documents, ready to be weighted."""
     known = clusters_of(index) if topics else None

@@ -84,6 +84,10 @@ class Board:
         rows = self.page.rows
         return sorted({d.baseline for row in rows for d in row.differences.values()})
 
+    def values(self, most: int) -> list[MeasureRow | None]:
+        """Return what its first rows show."""
+        return [row.values.get(name) for row in self.page.rows[:most] for name in self.measures]
+
     def order(self, measure: str) -> str:
         """Return the part of the address that a click on a measure's heading leads to."""
         turns = measure == self.sorted_by and not self.ascending

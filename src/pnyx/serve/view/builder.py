@@ -135,6 +135,10 @@ class Builder:
             place = number * SENTENCES_A_REPORT + min(n, SENTENCES_A_REPORT - 1)
             self.add("words (rowid, text)", (-place, text))
 
+    def value(self, columns: tuple[Any, ...], no_interval: str = "") -> None:
+        """Add a measure, its columns from `source` to `asked`, and why it has no interval."""
+        self.add("value", (*columns, no_interval))
+
     def add(self, table: str, row: tuple[Any, ...]) -> None:
         """Add a row of a table that needs nothing else."""
         rows = self._waiting.setdefault(table, [])

@@ -194,7 +194,7 @@ class Catalogue:
         for source, part, path in self.each("SELECT source, format, path FROM file ORDER BY id"):
             files.setdefault(source, {})[part] = path
         rows = self.all(f"{kinds.SOURCES.sql} ORDER BY {kinds.SOURCES.order}")
-        return [SourceRow(*row, json.loads(a), files.get(row[0], {})) for *row, a in rows]
+        return [SourceRow(*[*row, json.loads(a), files.get(row[0], {})]) for *row, a in rows]
 
     def source(self, name: str) -> SourceRow:
         """Return a source."""

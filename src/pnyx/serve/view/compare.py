@@ -153,11 +153,11 @@ def _difference(
 ) -> RunDifference:
     gaps = [a - b for a, b in pairs if a is not None and b is not None]
     mean = math.fsum(gaps) / len(gaps) if gaps else None
-    tested: tuple[float | None, ...] = (None, None, None)
+    low = high = p = None
     if len(gaps) > 1:
-        (t,) = differ(np.array(gaps).reshape(-1, 1), "t")
-        tested = (t.low, t.high, t.test.p)
-    return RunDifference(measure, first, second, mean, *tested, len(gaps), len(pairs))
+        (tested,) = differ(np.array(gaps).reshape(-1, 1), "t")
+        low, high, p = tested.low, tested.high, tested.test.p
+    return RunDifference(measure, first, second, mean, low, high, p, len(gaps), len(pairs))
 
 
 def _by_topic(catalogue: Catalogue, source: SourceRow, runs: tuple[str, str]) -> TopicValues:

@@ -205,7 +205,7 @@ SENTENCES: Final = Kind(
 
 MEASURES: Final = Kind(
     "measures", MeasureRow, "value v",
-    _select("v", "source run topic measure value low high scored asked", **_OF),
+    _select("v", "source run topic measure value low high scored asked no_interval", **_OF),
     "v.rowid", "v.value NOT NULL, v.rowid", _joins("v"),
     "What is unscored stands first, then as the sources have them.", "v.source",
     {"measure": "v.measure"},

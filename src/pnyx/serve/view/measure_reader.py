@@ -54,7 +54,9 @@ def _add(
         if "value" in cell:
             numbers = [_number(cell.get(key)) for key in ("value", "low", "high")]
             counts = [_count(cell.get(key)) for key in ("scored", "asked")]
-            builder.add("value", (source, run, topic, name, place, *numbers, *counts))
+            why = cell.get("no_interval")
+            row = (source, run, topic, name, place, *numbers, *counts)
+            builder.value(row, why if isinstance(why, str) else "")
 
 
 def _compare(builder: Builder, source: int, row: Mapping[str, Any], baseline: Any) -> None:
@@ -96,7 +98,7 @@ def read_leaderboard_file(builder: Builder, source: int, part: str, path: str) -
             counts = scored[key] if key in known else counts[0], len(topics) or 1
         topic = None if over_all else builder.topic(cell.topic_id)
         where = (source, builder.run(cell.run_id), topic, cell.measure, places[cell.measure])
-        builder.add("value", (*where, cell.value, None, None, *counts))
+        builder.value((*where, cell.value, None, None, *counts))
 
 
 class ReportMeasures:
@@ -140,4 +142,4 @@ class ReportMeasures:
     def _write(self, run: int, topic: int | None, measures: Mapping[str, Any]) -> None:
         for place, (name, m) in enumerate(measures.items()):
             where = (self.source, run, topic, name, place)
-            self.builder.add("value", (*where, m.value, m.low, m.high, m.scored, m.asked))
+            self.builder.value((*where, m.value, m.low, m.high, m.scored, m.asked), m.no_interval)

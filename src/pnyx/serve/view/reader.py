@@ -255,11 +255,11 @@ def _ranking(builder: Builder, source: int, part: str, path: str) -> None:
     for (run, topic), count in counts.items():
         by_run.setdefault(run, []).append(count)
         ids = builder.run(run), builder.topic(topic)
-        builder.add("value", (source, *ids, *measure, count, None, None, 1, 1))
+        builder.value((source, *ids, *measure, count, None, None, 1, 1))
     for run, found in by_run.items():
         mean, topics = sum(found) / len(found), len(found)
         cells = (*measure, mean, None, None, topics, topics)
-        builder.add("value", (source, builder.run(run), None, *cells))
+        builder.value((source, builder.run(run), None, *cells))
 
 
 def _nuggets(builder: Builder, source: int, part: str, path: str) -> None:

@@ -204,6 +204,7 @@ class MeasureRow:
     high: float | None
     scored: int | None
     asked: int | None
+    no_interval: str = ""
 
 
 @dataclass(frozen=True, slots=True)

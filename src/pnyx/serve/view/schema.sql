@@ -60,7 +60,8 @@ CREATE TABLE sentence (
 -- A measure: of a run or (run NULL) of a judge; on a topic or (topic NULL) over all of them.
 CREATE TABLE value (
   source INTEGER NOT NULL, run INTEGER, topic INTEGER, measure TEXT NOT NULL, place INTEGER NOT NULL,
-  value REAL, low REAL, high REAL, scored INTEGER, asked INTEGER
+  value REAL, low REAL, high REAL, scored INTEGER, asked INTEGER,
+  no_interval TEXT NOT NULL DEFAULT ''
 );
 
 CREATE TABLE difference (

@@ -37,7 +37,7 @@ _BY_FORMAT: Final = {"pnyx-calibration": "calibration", "pnyx-card": "card",
                      "pnyx-stress": "trial"}  # fmt: skip
 _ITEMS: Final = (
     "support-items relevance-items stance-items rated-items preference-items argument-pairs "
-    "rag-items ranking-items sides-items rating-items"
+    "report-examples rag-items ranking-items sides-items rating-items"
 ).split()
 _BY_SNIFFED: Final = {"answers": "answers", "labels": "labels", **dict.fromkeys(_ITEMS, "items")}
 _BY_KIND: Final = {"responses": "responses", "run": "ranking", "leaderboard": "leaderboard",
@@ -165,6 +165,8 @@ def _kind(path: Path) -> tuple[str, str]:
     """Return how a file is read, and as which part; no kind, and what it is, if no results."""
     document = read_json(path) if path.suffix == ".json" else None
     if document is not None:
+        if document.get("format") == "pnyx-formats":
+            return "", "the summary of pnyx audit formats, whose trials lie in folders beside it"
         named = _BY_FORMAT.get(str(document.get("format")))
         fits = (kind for kind, keys in _DOCUMENTS if {*keys.split()} <= document.keys())
         kind = named or next(fits, "")

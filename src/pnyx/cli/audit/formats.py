@@ -1,0 +1,217 @@
+"""`pnyx audit formats`: noise and contradictions under each way to ask about arguments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.app.judge_specs import FormatSpec, JudgeSpec
+from pnyx.app.open_judge import open_judge
+from pnyx.app.open_models import prices_of
+from pnyx.app.spec import Spec, opt
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.audit.stress import StressSpec, ask_trial, posed_trial, sized_by
+from pnyx.cli.common.answering import needs_out, print_planned
+from pnyx.cli.common.options import say
+from pnyx.cli.common.params import verb
+from pnyx.cli.measure.runs import draws_legend, shown
+from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.judge.questions import Rating
+from pnyx.judge.tasks import TASKS
+
+if TYPE_CHECKING:
+    from pnyx.audit.stress.posing import Posed
+    from pnyx.judge.formats import Format
+    from pnyx.judge.llm.plan import PlannedModel
+
+_TASK = TASKS["rag"]
+_SHOWS = {"noise": "context_relevance", "hallucination": "groundedness"}
+"""Trial -> the dimension that is looked at."""
+
+
+class ComparedSpec(Spec, heading="Formats"):
+    """Which formats are compared."""
+
+    format: tuple[str, ...] = opt(
+        (),
+        "Way in which a judge is asked (pnyx judge rag). Repeatable.",
+        metavar="NAME",
+        shown="all; without --llm, support",
+    )
+
+    def names(self, spec: JudgeSpec, asked: FormatSpec) -> list[str]:
+        """Return the formats; OptionError: one is unknown, or --nuggets would do nothing."""
+        usual = [f.name for f in _TASK.formats if spec.asks_models or f.packaged]
+        found = list(dict.fromkeys(self.format)) or usual
+        if asked.nuggets is not None and not any(_TASK.format(n).makes_points for n in found):
+            raise OptionError("--nuggets goes with --format query-rubric or rag-rubric")
+        return found
+
+
+@verb(
+    "formats",
+    resumes=True,
+    short_help="Which way to ask about arguments notices noise and contradictions?",
+    without={
+        "own": "task padding orders",
+        "asked": "format scale shots examples",
+        "spec": "prompt",
+    },
+)
+@click.argument("items")
+def formats(
+    items: str,
+    compared: ComparedSpec,
+    own: StressSpec,
+    asked: FormatSpec,
+    spec: JudgeSpec,
+    as_json: bool,
+) -> int:
+    """Put ITEMS (of pnyx judge rag, JSONL) through the trials noise and hallucination by format.
+
+    The tables are those of ConQRet, a row for each format: context relevance by share of documents
+    replaced (Table 16), whether it falls at every step (17), groundedness by sentences contradicted
+    (18); for formats that score single documents their precision (7). S gets formats.json,
+    formats.md (the tables), formats.svg (Figure 13) and for each format the folders noise-FORMAT
+    and hallucination-FORMAT of pnyx audit stress. Running the command again, even after a crash,
+    asks only what is missing. Exit status 3: finished, but some questions are unscored.
+
+    \b
+    Example:
+      pnyx audit formats items.jsonl --format direct --format listwise-rag-fine \\
+        --llm http://127.0.0.1:8000/v1#my-model --out formats
+    """
+    needs_out(own.out, spec)
+    read = list(_TASK.read(items))
+    trials = _trials(read)
+    # All are prepared before anything is asked: what cannot be asked is refused first.
+    every = [_prepared(n, trials, read, asked, own, spec) for n in compared.names(spec, asked)]
+    if spec.plan:
+        return _plan(every, spec, as_json)
+    found: dict[str, dict[str, Any]] = {}
+    for one in every:
+        with open_judge(_TASK, spec, say, form=one.form) as opened:
+            sized = sized_by(opened, one.nuggets)
+            for trial, posed in one.posed.items():
+                say(f"{one.form.name}, {trial}:")
+                part = replace(own, out=str(Path(str(own.out)) / f"{trial}-{one.form.name}"))
+                row = ask_trial(trial, "rag", items, posed, part, spec, sized)
+                found.setdefault(one.form.name, {})[trial] = row
+    return _finish(found, own, as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A format, how many nuggets it makes up where that is chosen, its questions by trial."""
+
+    form: Format
+    nuggets: int | None
+    posed: Mapping[str, Posed]
+
+
+def _prepared(
+    name: str,
+    trials: Sequence[str],
+    items: Sequence[Any],
+    asked: FormatSpec,
+    own: StressSpec,
+    spec: JudgeSpec,
+) -> _Prepared:
+    form = _TASK.format(name)
+    nuggets = asked.nuggets if form.makes_points else None
+    chosen, shaped = replace(asked, format=name, nuggets=nuggets).prepared(_TASK, spec, items)
+    given = list(shaped)
+    posed = {t: posed_trial(t, "rag", _taking(t, given), own, spec) for t in trials}
+    return _Prepared(chosen or form, nuggets, posed)
+
+
+def _plan(every: Sequence[_Prepared], spec: JudgeSpec, as_json: bool) -> int:
+    """Print what each model would be asked, format by format, and return the exit status."""
+    from pnyx.judge.llm.plan import plan_run
+
+    planned: list[PlannedModel] = []
+    count = 0
+    for one in every:
+        with open_judge(_TASK, spec, say, form=one.form) as opened:
+            questions = [question for posed in one.posed.values() for question in posed.questions]
+            prices = {model.name: prices_of(spec)(model.name) for model in opened.models}
+            found = plan_run(opened.judge, opened.models, questions, prices)
+        planned += [replace(model, model=f"{one.form.name}: {model.model}") for model in found]
+        count += len(questions)
+    names = [one.form.name for one in every]
+    line = f"{count} questions in {len(names)} formats"
+    print_planned(line, {"questions": count, "formats": names}, planned, as_json=as_json)
+    return 0
+
+
+def _trials(items: Sequence[Any]) -> list[str]:
+    """Return the trials that the items take; InputError where they lack what one shows."""
+    trials = [trial for trial in _SHOWS if _taking(trial, items)]
+    if not items:
+        raise InputError("found no items")
+    without = sum(not item.text for item in items)
+    if without:
+        say(f"{without} of {len(items)} items have no argument and are left out of hallucination")
+    for trial in trials:
+        for item in _taking(trial, items):
+            if _SHOWS[trial] not in item.dimensions:
+                raise InputError(
+                    f"item {shorten(item.id, 40)!r}: dimensions: expected {_SHOWS[trial]} among "
+                    f"them, which {trial} is to change"
+                )
+    return trials
+
+
+def _taking(trial: str, items: Sequence[Any]) -> list[Rating]:
+    return [item for item in items if trial == "noise" or item.text]
+
+
+def _finish(found: Mapping[str, Mapping[str, Any]], own: StressSpec, as_json: bool) -> int:
+    """Write what came of all formats, print it, return the exit status."""
+    from pnyx.files import atomic_text
+    from pnyx.view.formats import format_tables, sensitivity_plot
+
+    first = next(iter(found.values()))["noise"]
+    row = {
+        "format": "pnyx-formats",
+        "format_version": 1,
+        "task": "rag",
+        "source": first["source"],
+        "formats": {name: _summed(trials) for name, trials in found.items()},
+        "interval": first["interval"],
+        "choices": own.row(),
+    }
+    tables, out = format_tables(row), Path(str(own.out))
+    for name, text in (
+        ("formats.json", json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n"),
+        ("formats.md", "\n".join(table.markdown() for table in tables)),
+        ("formats.svg", sensitivity_plot(row)),
+    ):
+        with atomic_text(out / name) as stream:
+            stream.write(text)
+    if as_json:
+        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
+    else:
+        drawn = f"{first['interval']['clusters']} {first['interval']['clustered_by']}s"
+        legend = draws_legend(drawn, own.bootstrap)
+        click.echo(shown([*tables, legend, [f"see {escaped(str(out))}"]]))
+    unscored = [one["counts"]["unscored"] for trials in found.values() for one in trials.values()]
+    return EXIT_UNSCORED if any(unscored) else 0
+
+
+def _summed(trials: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what is compared of one format's trials."""
+    summed = {"judge": trials["noise"]["judge"]}
+    for trial, dimension in _SHOWS.items():
+        curves = trials[trial]["curves"] if trial in trials else {}
+        # Where there is one dimension, the score is its.
+        summed[dimension] = curves.get(dimension, curves.get("score"))
+    counts = {trial: one["counts"] for trial, one in trials.items()}
+    outcomes = {trial: one["outcome"] for trial, one in trials.items()}
+    documents = {k: v for k, v in trials["noise"].items() if k == "documents"}
+    return {**summed, **documents, "outcomes": outcomes, "counts": counts}

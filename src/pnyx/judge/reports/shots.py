@@ -1,0 +1,143 @@
+"""Examples for the questions of the report tree (few-shot: Auto-ARGUE, 2.1)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from typing import Any
+
+from pnyx.corpora.base import Options, scanned, strict
+from pnyx.corpora.benchmarks.items import LABEL_WORDS, PARTLY
+from pnyx.corpora.reading import FORMATS
+from pnyx.corpora.text.segment import trim
+from pnyx.errors import InputError
+from pnyx.judge.base import Emit, Judge
+from pnyx.judge.questions import Shot, Support
+from pnyx.judge.reports.asking import NEEDS_CITATION, NEGATIVE, NUGGET, SUPPORT, UNANSWERABLE
+from pnyx.judge.reports.matching import plain_words
+from pnyx.judge.shots import SHOT_WORDS
+
+EXAMPLES = "report-examples"
+"""Format of a file of examples (docs/formats.md)."""
+
+TASK_OF = {
+    "relevant": NUGGET,
+    "attests": SUPPORT,
+    "answers": NUGGET,
+    "negative": NEGATIVE,
+    "unanswerable": UNANSWERABLE,
+    "needs_citation": NEEDS_CITATION,
+    "said_before": SUPPORT,
+}
+"""Node of the tree -> the task that is asked there."""
+
+_OF_SENTENCE = frozenset({"attests", "negative", "needs_citation", "said_before"})
+"""Nodes at which the statement is the sentence that is judged, whatever the text."""
+
+
+class ReportShots:
+    """Examples from which those of each question are taken, by its node, without chance.
+
+    Half of them are a yes. Their ids' hashes say which are taken, and in what order: the same for
+    all questions of a node, but a question never is its own example.
+
+    Attributes:
+        left_out: ids of examples that were left out, as they were what was asked.
+    """
+
+    def __init__(self, examples: Iterable[ReportExample], count: int) -> None:
+        if count < 2 or count % 2:
+            raise InputError(f"{count} examples, expected an even number: half of them yes")
+        self._half = count // 2
+        self._of: dict[str, list[ReportExample]] = {}
+        for one in sorted(examples, key=lambda one: _hash(one.id)):
+            self._of.setdefault(one.node, []).append(one)
+        for (node, some), yes in product(self._of.items(), (True, False)):
+            found = sum(one.shot.yes is yes for one in some)
+            if found < self._half:
+                word = "yes" if yes else "no"
+                raise InputError(
+                    f"found {found} examples at {node} that are {word}, expected {self._half}"
+                )
+        self.left_out: dict[str, None] = {}
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks of the tree that have examples."""
+        return list(dict.fromkeys(TASK_OF[node] for node in self._of))
+
+    def shown(self, question: Support) -> Support:
+        """Return a question of the tree with the examples of its node."""
+        some = self._of.get(question.extra.get("node", ""))
+        if some is None:
+            return question
+        own = {one.id for one in some if one.is_asked(question)}
+        self.left_out |= dict.fromkeys(own)
+        taken = {
+            one.id
+            for yes in (True, False)
+            for one in islice(
+                (o for o in some if o.shot.yes is yes and o.id not in own), self._half
+            )
+        }
+        return replace(question, shots=tuple(one.shot for one in some if one.id in taken))
+
+
+class ShotJudge:
+    """The judge that it wraps, which is shown examples with each question of the tree."""
+
+    def __init__(self, judge: Judge, shots: ReportShots) -> None:
+        self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
+        self._judge, self._shots = judge, shots
+
+    async def answer(self, questions: Sequence[Any], emit: Emit) -> None:
+        """See `pnyx.judge.base.Judge`."""
+        await self._judge.answer([self._shots.shown(one) for one in questions], emit)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportExample:
+    """An answered question of a node; `statement` and `text` are its plain words."""
+
+    id: str
+    node: str
+    shot: Shot
+    statement: str
+    text: str
+
+    def is_asked(self, question: Support) -> bool:
+        """Tell whether a question of the node asks this: by id, or by words.
+
+        Of a text, one may hold the other: a document without its title, or cut, is the same.
+        """
+        if self.id == question.id:
+            return True
+        if self.statement != _words(question.statement):
+            return False
+        text = _words(question.text)
+        return self.node in _OF_SENTENCE or self.text in text or text in self.text
+
+
+def read_examples(path: str) -> list[ReportExample]:
+    """Read a file of examples; InputError where a line is broken, or there is none."""
+    rows = FORMATS[EXAMPLES].scan(path, Options())
+    return [one for _, one in strict(scanned(path, _example, rows=rows), path, "examples")]
+
+
+def _example(row: Mapping[str, Any]) -> ReportExample:
+    text, statement, value = row["text"], row["statement"], row["value"]
+    word = value.strip().lower() if isinstance(value, str) else ""
+    partial = word == PARTLY
+    yes = value if not word else LABEL_WORDS[word] and not partial
+    shot = Shot(trim(text, SHOT_WORDS), statement, yes, partial, row.get("question") or "")
+    return ReportExample(row["id"], row["node"], shot, _words(statement), _words(text))
+
+
+def _words(text: str) -> str:
+    return f" {' '.join(plain_words(text))} "
+
+
+def _hash(identifier: str) -> str:
+    return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()

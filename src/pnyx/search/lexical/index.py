@@ -1,0 +1,299 @@
+"""The inverted index of the embedded engine: a folder, opened and searched by words."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import IndexFolderError, InputError, shorten
+from pnyx.records import Evidence
+from pnyx.search.engine import FeatureInfo, Hit
+from pnyx.search.features.access import Feature, read_feature
+from pnyx.search.lexical.kernels import Boosts, Kernel, KernelName, score_numpy
+from pnyx.search.lexical.manifest import read_manifest
+from pnyx.search.lexical.query import QueryCompiler
+from pnyx.search.lexical.segments import open_segments
+from pnyx.search.plan import check_least
+from pnyx.search.ranking.models import Collection, Floats, make_model
+
+DEFAULT_MODEL = "dirichlet"
+
+_RECENT = 32
+"""Rankings that are remembered, so that what was ranked need not be ranked again to explain it."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexStats:
+    """What an index holds; `added` and `seconds` are of the call that built it, or 0."""
+
+    documents: int
+    added: int = 0
+    tokens: int
+    postings: int
+    segments: int
+    bytes: int
+    seconds: float = 0.0
+
+
+class WordIndex:
+    """An index open for searching by words; immutable, so it may be shared between threads.
+
+    Later changes of the folder are seen after opening it again, even if the old files are gone.
+    """
+
+    def __init__(
+        self, path: Path, manifest: dict[str, Any], kernel: KernelName | None = None
+    ) -> None:
+        self.path = path
+        self.manifest = manifest
+        opened = open_segments(path, manifest)
+        self.tokenizer = opened.tokenizer
+        entries, counts = manifest["segments"], opened.statistics
+        size = sum(entry["bytes"] for entry in entries)
+        kept = {name: counts[name] for name in ("documents", "tokens", "postings")}
+        self.statistics = IndexStats(**kept, segments=len(entries), bytes=size)
+        collection = Collection(counts["documents_with_terms"], counts["tokens"])
+        self._segments = opened.segments
+        self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
+        self._kernel = Kernel(kernel)
+        self._queries = QueryCompiler(opened.segments, opened.tokenizer, collection)
+        # All at once: what is opened later may have been replaced by then.
+        self._features = {name: self._opened(name) for name in manifest.get("features", {})}
+        self._made: dict[object, Any] = {}
+        self._making = threading.RLock()
+        self._recent: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def _opened(self, name: str) -> Feature | IndexFolderError | None:
+        try:
+            return read_feature(self.path, self.manifest, name)
+        except IndexFolderError as error:
+            return error  # for those who use it
+
+    @classmethod
+    def open(cls, path: str | Path, *, kernel: KernelName | None = None) -> Self:
+        """Open an index folder; takes milliseconds, whatever its size.
+
+        `kernel` forces `numpy` or `numba` instead of whichever is quicker; scores are the same.
+        Raises IndexFolderError for anything but an index, a damaged one, or one of a newer version.
+        Damage inside of large files is refused when that part is first read.
+        """
+        folder = Path(path)
+        manifest = read_manifest(folder)
+        while True:
+            try:
+                index = cls(folder, manifest, kernel)
+                if not any(isinstance(one, IndexFolderError) for one in index._features.values()):
+                    return index
+                error = None
+            except IndexFolderError as found:
+                error = found
+            # What is missing may have been replaced since; then there is a new manifest.
+            latest = read_manifest(folder)
+            if latest == manifest:
+                if error is not None:
+                    raise error
+                return index
+            manifest = latest
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def __contains__(self, doc_id: object) -> bool:
+        return isinstance(doc_id, str) and self._number(doc_id) is not None
+
+    def search(
+        self, text: str, model: str = DEFAULT_MODEL, k: int = 10, **parameters: float
+    ) -> list[Hit]:
+        """Return the best `k` documents for a question, best first, ties in document order.
+
+        `text` is plain: there is no query language. `model` is `dirichlet` or `bm25` with its
+        `parameters`, e.g. `mu=1000` or `k1=0.9, b=0.4`. There may be fewer hits: only documents
+        that hold a query term. Raises InputError for a model, parameter or `k` out of range,
+        IndexFolderError for damage.
+        """
+        return self._hits(*self.rank(text, model, k, boosts=None, **parameters))
+
+    def rank(
+        self,
+        text: str,
+        model: str = DEFAULT_MODEL,
+        k: int = 10,
+        *,
+        boosts: Boosts | None = None,
+        **parameters: float,
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Return document numbers and scores of the best `k`, as arrays; see `search`.
+
+        `boosts` multiplies every document's score before any is left out.
+        """
+        check_least("k", k, 1)
+        scoring = make_model(model, parameters)
+        parts = self._queries.parts(text, scoring)
+        if parts is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        return self._kernel.top(parts, self._queries.by_length(scoring), scoring.combine, k, boosts)
+
+    def score_all(self, text: str, model: str = DEFAULT_MODEL, **parameters: float) -> Floats:
+        """Return the score of every document, by number; float64 (documents,).
+
+        A document without any query term scores -0.0, which `np.signbit` distinguishes from a
+        matched 0.0.
+        """
+        scoring = make_model(model, parameters)
+        parts = self._queries.parts(text, scoring)
+        if parts is None:
+            return np.full(len(self), -0.0)
+        return self._kernel.scores(parts, self._queries.by_length(scoring), scoring.combine)
+
+    def term_scores(
+        self, text: str, numbers: NDArray[np.int64], model: str = DEFAULT_MODEL, **parameters: float
+    ) -> list[dict[str, float]]:
+        """Return what each term of a question adds to the score of each document, by number.
+
+        A term that a document lacks is left out; added in order, the rest are its score.
+        """
+        scoring = make_model(model, parameters)
+        found: list[dict[str, float]] = [{} for _ in numbers]
+        for term, parts in self._queries.by_term(text, scoring).items():
+            by_length = self._queries.by_length(scoring)
+            some = [score_numpy(part, by_length, scoring.combine) for part in parts]
+            for own, score in zip(found, np.concatenate(some)[numbers].tolist(), strict=True):
+                if math.copysign(1.0, score) > 0:
+                    own[term] = score
+        return found
+
+    def compile(self) -> None:
+        """Load the compiled kernel now; otherwise it is loaded once that pays.
+
+        It may take a minute where it was never compiled; searches go on meanwhile.
+        """
+        kernel = Kernel("numba")
+        scoring = make_model(DEFAULT_MODEL, {})
+        for document in islice(self.documents(), 20):
+            parts = self._queries.parts(document.text, scoring)
+            if parts is not None:
+                kernel.top(parts, self._queries.by_length(scoring), scoring.combine, 10)
+                self._kernel = kernel
+                return
+
+    def _hits(self, numbers: NDArray[np.int64], scores: Floats) -> list[Hit]:
+        return list(map(Hit, self.doc_ids(numbers), range(1, len(numbers) + 1), scores.tolist()))
+
+    def document(self, doc_id: str) -> Evidence:
+        """Return the record with this id, as it was indexed; KeyError where there is none."""
+        number = self._number(doc_id)
+        if number is None:
+            raise KeyError(doc_id)
+        return self.document_at(number)
+
+    def document_at(self, number: int) -> Evidence:
+        """Return the record with this 0-based number: its place in the order of indexing."""
+        if not 0 <= number < len(self):
+            raise IndexError(f"document {number} of {len(self)}")
+        owner = int(np.searchsorted(self._starts, number, side="right")) - 1
+        return self._segments[owner].document(number - self._starts[owner])
+
+    def documents(self) -> Iterator[Evidence]:
+        """Return every record in the order of indexing."""
+        return map(self.document_at, range(len(self)))
+
+    def doc_ids(self, numbers: NDArray[np.int64]) -> list[str]:
+        """Return the ids of documents by number."""
+        if len(self._segments) == 1:
+            return self._segments[0].ids.some(numbers)
+        out = [""] * len(numbers)
+        owners = np.searchsorted(self._starts, numbers, side="right") - 1
+        for owner in np.unique(owners).tolist():
+            places = np.flatnonzero(owners == owner)
+            ids = self._segments[owner].ids.some(numbers[places] - self._starts[owner])
+            for place, doc_id in zip(places.tolist(), ids, strict=True):
+                out[place] = doc_id
+        return out
+
+    def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        """Return the numbers of documents by id; InputError for an unknown one."""
+        found = np.empty(len(ids), dtype=np.int64)
+        for at, doc_id in enumerate(ids):
+            number = self._number(doc_id)
+            if number is None:
+                raise InputError(f"has no document {shorten(doc_id, 60)!r}", path=self.path)
+            found[at] = number
+        return found
+
+    def _number(self, doc_id: str) -> int | None:
+        for start, segment in zip(self._starts, self._segments, strict=False):
+            place = segment.ids.find(doc_id)
+            if place is not None:
+                return start + place
+        return None
+
+    def known(self, name: str) -> Feature | None:
+        """Return a feature, for as many documents as it has; None where there is none."""
+        feature = self._features.get(name)
+        if isinstance(feature, IndexFolderError):
+            raise feature
+        return feature
+
+    def feature_info(self, name: str) -> FeatureInfo | None:
+        """See `Engine`."""
+        feature = self.known(name)
+        if feature is None:
+            return None
+        by = feature.meta.get("embedder", feature.meta.get("model"))
+        return FeatureInfo(feature.documents, str(by))
+
+    def feature(self, name: str, how: str) -> Feature:
+        """Return a feature that every document must have; `how` is the command that makes it.
+
+        Raises InputError where it is not there, or not for documents that were added later.
+        """
+        feature = self.known(name)
+        if feature is None:
+            raise InputError(f"the index has no {shorten(name, 40)}: {how}", path=self.path)
+        if feature.documents != len(self):
+            found = f"the index has {shorten(name, 40)} of {feature.documents} of its {len(self)}"
+            raise InputError(f"{found} documents: {how}", path=self.path)
+        return feature
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """Return what `make` gave when it was first called for this key: an index is immutable."""
+        with self._making:
+            if key not in self._made:
+                self._made[key] = make()
+            made: T = self._made[key]
+            return made
+
+    def lately(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gave for this key if that is among the latest few; else make it."""
+        with self._making:
+            if key in self._recent:
+                self._recent.move_to_end(key)
+                known: T = self._recent[key]
+                return known
+        made = make()
+        with self._making:
+            self._recent[key] = made
+            while len(self._recent) > _RECENT:
+                self._recent.popitem(last=False)
+        return made
+
+    def verify(self) -> None:
+        """Check every byte and record of the index and its features; see `verify_index`."""
+        for segment in self._segments:
+            segment.verify()
+        for name in self._features:
+            if feature := self.known(name):
+                feature.file.verify_all()
+                for section in feature.shapes:
+                    feature.array(section)

@@ -1,0 +1,144 @@
+"""Hold the code against the plan of the house: `python tools/house.py`, or `make house`.
+
+Prints the lines of each room beside its budget (`tools/house.toml`), circles of imports, the
+longest files and functions, and class names with several meanings. Exit status 1: a room is over
+its budget, there is a circle, or more names than allowed have several meanings.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+from collections import Counter, defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = (ROOT / "src", *sorted((ROOT / "packages").glob("*/src")))
+SHOWN = 10
+
+
+def read_modules() -> dict[str, tuple[Path, str, ast.Module]]:
+    """Return path, text and tree of each module, by its dotted name."""
+    modules = {}
+    for source in SOURCES:
+        for path in sorted(source.rglob("*.py")):
+            parts = path.relative_to(source).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            text = path.read_text(encoding="utf-8")
+            modules[name] = (path, text, ast.parse(text))
+    return modules
+
+
+def imports_of(
+    name: str, tree: ast.Module, modules: dict[str, tuple[Path, str, ast.Module]]
+) -> set[str]:
+    """Return the modules that `name` imports anywhere in its file, typing imports included."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            whole = {f"{node.module}.{alias.name}" for alias in node.names}
+            inner = whole & modules.keys()
+            found |= inner
+            if inner != whole:
+                found.add(node.module)
+    return (found & modules.keys()) - {name}
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the strongly connected components of more than one module (Tarjan 1972)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    result: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        order[node] = low[node] = len(order)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in order:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], order[other])
+        if low[node] == order[node]:
+            part = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(part) > 1:
+                result.append(sorted(part))
+
+    sys.setrecursionlimit(10_000)
+    for node in sorted(graph):
+        if node not in order:
+            visit(node)
+    return sorted(result, key=len, reverse=True)
+
+
+def room_of(name: str) -> str:
+    """Return the room a module stands in; modules directly below `pnyx` are the room `top`."""
+    package, *rest = name.split(".")
+    if package != "pnyx":
+        return package
+    inside = len(rest) > 1 or (ROOT / "src" / "pnyx" / "".join(rest[:1])).is_dir()
+    return rest[0] if rest and inside else "top"
+
+
+def main() -> int:
+    modules = read_modules()
+    plan = tomllib.loads((ROOT / "tools" / "house.toml").read_text(encoding="utf-8"))
+    lines, files, classes = Counter[str](), Counter[str](), Counter[str]()
+    functions: list[tuple[int, str]] = []
+    meanings: dict[str, list[str]] = defaultdict(list)
+    for name, (path, text, tree) in modules.items():
+        room = room_of(name)
+        lines[room] += text.count("\n")
+        files[room] += 1
+        place = path.relative_to(ROOT)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                classes[room] += 1
+                if not node.name.startswith("_"):
+                    meanings[node.name].append(f"{place}:{node.lineno}")
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                functions.append((length, f"{place}:{node.lineno} {node.name}"))
+    faults = []
+    print(f"{'room':<12}{'lines':>8}{'budget':>8}{'plan':>8}{'files':>7}{'classes':>9}")
+    for room in sorted(lines, key=lambda room: -lines[room]):
+        budget, aim = plan["budget"].get(room), plan["plan"].get(room, "-")
+        counts = f"{files[room]:>7}{classes[room]:>9}"
+        print(f"{room:<12}{lines[room]:>8}{budget or '-':>8}{aim:>8}{counts}")
+        if budget is None or lines[room] > budget:
+            faults.append(f"{room}: {lines[room]} lines, its budget is {budget or 'not said'}")
+    core = [room for room in lines if not room.startswith("pnyx_")]
+    print(f"{'src/pnyx':<12}{sum(lines[room] for room in core):>8}")
+    graph = {name: imports_of(name, tree, modules) for name, (_, _, tree) in modules.items()}
+    faults += [f"circle of {len(part)}: {' '.join(part)}" for part in circles(graph)]
+    longest = sorted(
+        ((text.count("\n"), str(path.relative_to(ROOT))) for path, text, _ in modules.values())
+    )
+    print(
+        "\nlongest files:    ",
+        *(f"\n  {length} {path}" for length, path in longest[: -SHOWN - 1 : -1]),
+    )
+    print(
+        "longest functions:",
+        *(f"\n  {length} {at}" for length, at in sorted(functions)[: -SHOWN - 1 : -1]),
+    )
+    shared = {name: at for name, at in sorted(meanings.items()) if len(at) > 1}
+    print(
+        "names of several classes:",
+        *(f"\n  {name}: {', '.join(at)}" for name, at in shared.items()),
+    )
+    if len(shared) > plan["shared_names"]:
+        faults.append(
+            f"{len(shared)} class names mean several things, {plan['shared_names']} are allowed"
+        )
+    print("\n" + "\n".join(faults) if faults else "\nwithin the plan")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
