@@ -21,10 +21,10 @@ from pnyx.errors import InputError
 from pnyx.serve.rendering import Links, Site, slug
 from pnyx.serve.view import opening
 from pnyx.serve.view.boards import leaderboard
-from pnyx.serve.view.catalogue import ROWS_A_PAGE
 from pnyx.serve.view.kinds import JUDGEMENTS
 from pnyx.serve.view.opening import CurrentCatalogue, open_catalogue
-from pnyx.serve.view.records import NotFoundError
+from pnyx.serve.view.records import ROWS_A_PAGE, NotFoundError
+from pnyx.serve.view.report import links_of, sentences_resting_on
 from pnyx.serve.view.routes import PAGES, address_of, addresses, rendered, show
 from view_results import make_results, run, write
 
@@ -177,10 +177,10 @@ def test_a_reports_sentences_lead_to_what_was_judged_and_back(made, catalogue):
             (x for x in ("unscored", "penalty", "reward") if x in outcomes), "neutral"
         )
     items = {row["id"] for _, row in catalogue.lines("judged")}
-    linked = catalogue.links(at)
+    linked = links_of(catalogue, at)
     assert {one.judgement.item for one in linked} <= items
     attests = next(one for one in linked if one.node == "attests")
-    assert attests.sentence + 1 in [s.n for s in catalogue.sentences_of(attests.judgement)]
+    assert attests.sentence + 1 in sentences_resting_on(catalogue, attests.judgement)
     (argued,) = catalogue.reports(source="argued-2", run="pnyx-pro")
     assert catalogue.texts(argued) == [s.text for s in catalogue.response(argued).sentences]
 

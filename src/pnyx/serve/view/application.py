@@ -14,10 +14,18 @@ from pnyx.serve.application import build_app, html, not_found
 from pnyx.serve.rendering import Links
 from pnyx.serve.view import kinds
 from pnyx.serve.view.builder import SEARCHED, SENTENCES_A_REPORT
-from pnyx.serve.view.catalogue import ROWS_A_PAGE, Catalogue, offset_of, page_of
+from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.compare import prepare
 from pnyx.serve.view.opening import CurrentCatalogue
-from pnyx.serve.view.records import JudgementRow, NotFoundError, ReportRow, RowPage
+from pnyx.serve.view.records import (
+    ROWS_A_PAGE,
+    JudgementRow,
+    NotFoundError,
+    ReportRow,
+    RowPage,
+    offset_of,
+    page_of,
+)
 from pnyx.serve.view.routes import address_of, rendered, show, site_of
 
 if TYPE_CHECKING:

@@ -10,15 +10,21 @@ from importlib import resources
 from typing import Any, Final
 
 from pnyx.serve.rendering import slug
-from pnyx.serve.view.catalogue import Catalogue, cut_page, page_of, pages_of
+from pnyx.serve.view.catalogue import Catalogue
+from pnyx.serve.view.kinds import DIFFERENCES, MEASURES
 from pnyx.serve.view.pages import Address, Content, Page, Parts
 from pnyx.serve.view.records import (
+    ROWS_A_PAGE,
     DifferenceRow,
     MeasureRow,
     NotFoundError,
     ReportRow,
     RowPage,
     SourceRow,
+    cut_page,
+    offset_of,
+    page_of,
+    pages_of,
 )
 
 _FIRST_RUNS: Final = 10
@@ -131,6 +137,37 @@ def _scale(values: Iterable[MeasureRow]) -> Scale:
 # Leaderboards -------------------------------------------------------------------------------------
 
 
+_OF_RUNS: Final = "FROM value WHERE topic IS NULL AND run NOT NULL"
+
+
+def measured_sources(catalogue: Catalogue) -> list[SourceRow]:
+    """Return the sources that measure runs, as they were given."""
+    ids = {row[0] for row in catalogue.each(f"SELECT DISTINCT source {_OF_RUNS}")}
+    return [source for source in catalogue.sources() if source.id in ids]
+
+
+def _measures(catalogue: Catalogue, source: SourceRow) -> list[str]:
+    """Return the names of the measures of a source's runs, in the order of its file."""
+    sql = f"SELECT measure {_OF_RUNS} AND source = ? GROUP BY measure ORDER BY min(place)"
+    return [row[0] for row in catalogue.all(sql, source.id)]
+
+
+def _ranked_runs(
+    catalogue: Catalogue, source: int, by: str, number: int, order: str
+) -> RowPage[str]:
+    """Return runs by a measure; those without a value before all others."""
+    count = f"SELECT count(DISTINCT run) {_OF_RUNS} AND source = ?"
+    total = int(catalogue.all(count, source)[0][0])
+    names = catalogue.all(
+        f"SELECT r.name FROM (SELECT DISTINCT run {_OF_RUNS} AND source = ?) o "
+        "JOIN run r ON r.id = o.run LEFT JOIN value v ON v.source = ? AND v.topic IS NULL AND "
+        f"v.measure = ? AND v.run = r.id ORDER BY v.value NOT NULL, v.value {order}, r.name "
+        f"LIMIT {ROWS_A_PAGE} OFFSET {offset_of(number, total)}",
+        source, source, by,
+    )  # fmt: skip
+    return page_of([name for (name,) in names], total, number)
+
+
 def leaderboard(
     catalogue: Catalogue, source: str, by: str = "", number: int = 1, *, ascending: bool = False
 ) -> Board:
@@ -143,16 +180,20 @@ def leaderboard(
         number: of the page.
         ascending: the other way round, the least first.
     """
-    measures = catalogue.measures(source)
+    held = catalogue.source(source)
+    measures = _measures(catalogue, held)
     by = by or next(iter(measures), "")
     if by not in measures:
         raise NotFoundError("this leaderboard has no such measure")
-    page = catalogue.ranked_runs(source, by, number, ascending=ascending)
+    page = _ranked_runs(catalogue, held.id, by, number, "ASC" if ascending else "DESC")
     rows = {name: BoardRow(name) for name in page.rows}
-    values = catalogue.values_of_runs(source, page.rows)
+    own = f"source = ? AND r.name IN ({', '.join('?' * len(rows))})"
+    tail = f"WHERE v.topic IS NULL AND v.{own} ORDER BY r.name, v.place"
+    values = catalogue.rows(MEASURES, tail, held.id, *rows)
     for value in values:
         rows[value.run].values[value.measure] = value
-    for difference in catalogue.differences_of_runs(source, page.rows):
+    tail = f"WHERE d.{own} ORDER BY d.rowid"
+    for difference in catalogue.rows(DIFFERENCES, tail, held.id, *rows):
         rows[difference.run].differences[difference.measure] = difference
     scales = {name: _scale(v for v in values if v.measure == name) for name in measures}
     shown = page_of(list(rows.values()), page.total, number)
@@ -160,7 +201,7 @@ def leaderboard(
 
 
 def _show_leaderboard(catalogue: Catalogue, address: Address) -> Content:
-    sources = [source.name for source in catalogue.measured_sources()]
+    sources = [source.name for source in measured_sources(catalogue)]
     if not address.parts and len(sources) != 1:
         boards = [leaderboard(catalogue, name) for name in sources]
         values = {"boards": boards, "most": _FIRST_RUNS, "definitions_of": definitions_of}
@@ -169,7 +210,7 @@ def _show_leaderboard(catalogue: Catalogue, address: Address) -> Content:
     if name not in sources:
         raise NotFoundError("this source measures no runs")
     part = address.part(1)
-    by_slug = {slug(measure): measure for measure in catalogue.measures(name)}
+    by_slug = {slug(m): m for m in _measures(catalogue, catalogue.source(name))}
     ascending = part not in by_slug and part.endswith(_UP)
     measure = by_slug.get(part.removesuffix(_UP) if ascending else part, "")
     if part and not measure:
@@ -182,17 +223,17 @@ def _show_leaderboard(catalogue: Catalogue, address: Address) -> Content:
 
 def _leaderboards(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
     yield (), 1
-    for source in catalogue.measured_sources():
-        measures = catalogue.measures(source.name)
-        pages = catalogue.ranked_runs(source.name, measures[0]).pages
+    for source in measured_sources(catalogue):
+        board = leaderboard(catalogue, source.name)
+        pages = board.page.pages
         yield (source.name,), 1
-        for measure in measures:
+        for measure in board.measures:
             yield (source.name, slug(measure)), pages
             yield (source.name, slug(measure) + _UP), pages
 
 
 def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, Parts]]:
-    if source.id in {measured.id for measured in catalogue.measured_sources()}:
+    if source.id in {measured.id for measured in measured_sources(catalogue)}:
         yield "Leaderboard", ("leaderboard", source.name)
 
 

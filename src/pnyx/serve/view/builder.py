@@ -182,7 +182,7 @@ class Builder:
             every: Counter[str] = Counter()
             for _, value, count in counted:
                 every[value] += count
-            counted += [(0, value, count) for value, count in every.items()] if kind.source else []
+            counted += [(0, value, count) for value, count in every.items()] if kind.of else []
             for source, value, count in sorted(counted, key=lambda row: (row[0], -row[2], row[1])):
                 key = _ODD.sub("-", f"{facet[:1]}-{value}").strip("-")[:_KEY_LENGTH]
                 taken[source, key] += 1
@@ -191,8 +191,9 @@ class Builder:
                 self.connection.execute("INSERT INTO facet VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def _grouped(self, kind: Kind[Any], expression: str, facet: str) -> list[tuple[int, str, int]]:
+        source = f"{kind.of}.source" if kind.of else "0"
         sql = (
-            f"SELECT {kind.source or 0} AS source, {expression} AS v, count(*) AS n "
+            f"SELECT {source} AS source, {expression} AS v, count(*) AS n "
             f"FROM {kind.base} GROUP BY 1, 2"
         )
         if facet in ("run", "topic"):

@@ -7,7 +7,7 @@ import sqlite3
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pnyx.corpora.benchmarks.responses import parse_response
 from pnyx.files import decoded, parse_json_object, read_line_at, scan_raw_lines
@@ -19,10 +19,9 @@ from pnyx.serve.rendering import slug
 from pnyx.serve.view import kinds
 from pnyx.serve.view.kinds import Kind
 from pnyx.serve.view.records import (
-    DifferenceRow,
+    ROWS_A_PAGE,
     FacetRow,
     JudgementRow,
-    LinkedJudgement,
     MeasureRow,
     NotFoundError,
     ReportRow,
@@ -32,34 +31,9 @@ from pnyx.serve.view.records import (
     SentenceRow,
     SourceRow,
     TopicRow,
+    offset_of,
+    page_of,
 )
-
-ROWS_A_PAGE: Final = 100
-"""Rows on a page of a table."""
-
-
-def pages_of(total: int) -> int:
-    """Return on how many pages so many rows stand."""
-    return max(1, -(-total // ROWS_A_PAGE))
-
-
-def offset_of(number: int, total: int) -> int:
-    """Return how many rows stand before a page; NotFoundError where the table ends before it."""
-    pages = pages_of(total)
-    if not 1 <= number <= pages:
-        raise NotFoundError(f"this list has {pages} pages")
-    return (number - 1) * ROWS_A_PAGE
-
-
-def page_of(rows: Sequence[Row], total: int, number: int) -> RowPage[Row]:
-    """Return a page of a table."""
-    return RowPage(rows, total, number, pages_of(total), offset_of(number, total) + 1)
-
-
-def cut_page(rows: Sequence[Row], number: int) -> RowPage[Row]:
-    """Return a page of rows that are all there."""
-    offset = offset_of(number, len(rows))
-    return page_of(rows[offset : offset + ROWS_A_PAGE], len(rows), number)
 
 
 class Catalogue:
@@ -134,9 +108,10 @@ class Catalogue:
         if facet in ("topic", "run"):
             value = (self.topic(value) if facet == "topic" else self.run(value)).name
         source = self.source(chosen["source"]).id if chosen.get("source") else 0
-        sql = "SELECT count FROM facet WHERE kind = ? AND source = ? AND facet = ? AND value = ?"
-        counts = self.all(sql, kind.name, source, facet, value)
-        return int(counts[0][0]) if counts else 0
+        sql = (
+            "SELECT sum(count) FROM facet WHERE kind = ? AND source = ? AND facet = ? AND value = ?"
+        )
+        return int(self.all(sql, kind.name, source, facet, value)[0][0] or 0)
 
     def table(
         self, kind: Kind[Row], number: int = 1, sort: str = "", /, **chosen: str
@@ -176,13 +151,15 @@ class Catalogue:
             yield kind.row(*row)
 
     def _where(self, kind: Kind[Any], chosen: Mapping[str, str]) -> tuple[str, list[Any]]:
+        """Return the condition of what is chosen, but for empty names, and its values."""
         where: list[str] = []
         values: list[Any] = []
         for name, value in chosen.items():
-            if value:
-                where.append(f"{kind.source if name == 'source' else kind.facets[name]} = ?")
-                if name in ("source", "run", "topic"):
-                    value = getattr(self, name)(value).id
+            if value and name in ("source", "run", "topic"):
+                where.append(f"{kind.of}.{name} = ?")
+                values.append(getattr(self, name)(value).id)
+            elif value:
+                where.append(f"{kind.facets[name]} = ?")
                 values.append(value)
         return " AND ".join(where) or "1", values
 
@@ -220,12 +197,6 @@ class Catalogue:
         """Return a topic."""
         return self.row(kinds.TOPICS, "WHERE slug = ?", slug(name))
 
-    def _ids(self, alias: str, names: Mapping[str, str]) -> tuple[list[str], list[int]]:
-        """Return conditions and their values for the names that are not empty."""
-        chosen = {column: name for column, name in names.items() if name}
-        values = [getattr(self, column)(name).id for column, name in chosen.items()]
-        return [f"{alias}.{column} = ?" for column in chosen], values
-
     # Measures ------------------------------------------------------------------------------------
 
     def values(
@@ -236,47 +207,12 @@ class Catalogue:
         With a run alone those over all topics and, with `topics`, on each; with a topic alone those
         of all runs on it.
         """
-        where, values = self._ids("v", {"source": source, "run": run, "topic": topic})
-        where += ["v.run NOT NULL" if run or topic else "v.run IS NULL"]
-        where += [] if topic or topics else ["v.topic IS NULL"]
-        tail = f"WHERE {' AND '.join(where)} ORDER BY v.source, r.name, t.name, v.place"
+        chosen = {"source": source, "run": run, "topic": topic}
+        where, values = self._where(kinds.MEASURES, chosen)
+        where += " AND v.run NOT NULL" if run or topic else " AND v.run IS NULL"
+        where += "" if topic or topics else " AND v.topic IS NULL"
+        tail = f"WHERE {where} ORDER BY v.source, r.name, t.name, v.place"
         return self.rows(kinds.MEASURES, tail, *values)
-
-    def measures(self, source: str) -> list[str]:
-        """Return the names of the measures of a source's runs, in the order of its file."""
-        sql = f"SELECT measure {_OF_RUNS} AND source = ? GROUP BY measure ORDER BY min(place)"
-        return [row[0] for row in self.all(sql, self.source(source).id)]
-
-    def measured_sources(self) -> list[SourceRow]:
-        """Return the sources that measure runs, as they were given."""
-        ids = {row[0] for row in self.each(f"SELECT DISTINCT source {_OF_RUNS}")}
-        return [source for source in self.sources() if source.id in ids]
-
-    def ranked_runs(
-        self, source: str, by: str, number: int = 1, *, ascending: bool = False
-    ) -> RowPage[str]:
-        """Return runs by a measure, the best first; those without a value before all others."""
-        order, source_id = "ASC" if ascending else "DESC", self.source(source).id
-        total = self.all(f"SELECT count(DISTINCT run) {_OF_RUNS} AND source = ?", source_id)[0][0]
-        names = self.all(
-            f"SELECT r.name FROM (SELECT DISTINCT run {_OF_RUNS} AND source = ?) o "
-            "JOIN run r ON r.id = o.run LEFT JOIN value v ON v.source = ? AND v.topic IS NULL AND "
-            f"v.measure = ? AND v.run = r.id ORDER BY v.value NOT NULL, v.value {order}, r.name "
-            f"LIMIT {ROWS_A_PAGE} OFFSET {offset_of(number, total)}",
-            source_id, source_id, by,
-        )  # fmt: skip
-        return page_of([name for (name,) in names], total, number)
-
-    def values_of_runs(self, source: str, runs: Sequence[str]) -> list[MeasureRow]:
-        """Return the values of runs over all topics."""
-        tail = f"WHERE v.source = ? AND v.topic IS NULL AND r.name IN ({_marks(runs)})"
-        order = "ORDER BY v.source, r.name, v.place"
-        return self.rows(kinds.MEASURES, f"{tail} {order}", self.source(source).id, *runs)
-
-    def differences_of_runs(self, source: str, runs: Sequence[str]) -> list[DifferenceRow]:
-        """Return the differences of runs to their baselines."""
-        tail = f"WHERE d.source = ? AND r.name IN ({_marks(runs)}) ORDER BY d.rowid"
-        return self.rows(kinds.DIFFERENCES, tail, self.source(source).id, *runs)
 
     # Judgements ----------------------------------------------------------------------------------
 
@@ -302,12 +238,12 @@ class Catalogue:
 
     def judged_on(self, *, run: str = "", topic: str = "") -> list[tuple[str, int, int, str]]:
         """Return (source, scored, asked, key of the facet) of the judgements of a run or topic."""
-        where, values = self._ids("j", {"run": run, "topic": topic})
+        where, values = self._where(kinds.JUDGEMENTS, {"run": run, "topic": topic})
         facet, name = ("run", self.run(run).name) if run else ("topic", self.topic(topic).name)
         return self.all(
             "SELECT s.name, o.scored, o.asked, f.key FROM (SELECT j.source AS source, "
             "count(*) AS asked, sum(j.doubt >= 0) AS scored FROM judgement j "
-            f"WHERE {' AND '.join(where)} GROUP BY 1) o JOIN source s ON s.id = o.source "
+            f"WHERE {where} GROUP BY 1) o JOIN source s ON s.id = o.source "
             "JOIN facet f ON f.kind = 'judgements' AND f.source = s.id AND f.facet = ? "
             "AND f.value = ? ORDER BY o.scored = o.asked, s.id",
             *values, facet, name,
@@ -337,22 +273,22 @@ class Catalogue:
 
     # Reports -------------------------------------------------------------------------------------
 
-    def reports(
-        self, *, source: str = "", run: str = "", topic: str = "", kind: str = ""
-    ) -> list[ReportRow]:
-        """Return reports, those with something unscored first."""
-        where, values = self._ids("p", {"source": source, "run": run, "topic": topic})
-        condition = " AND ".join([*where, "? IN ('', p.kind)"])
-        order = "ORDER BY p.scored = p.asked, s.id, r.name, t.name, p.side"
-        return self.rows(kinds.REPORTS, f"WHERE {condition} {order}", *values, kind)
+    def reports(self, **chosen: str) -> list[ReportRow]:
+        """Return reports of a `source`, `run`, `topic`, `kind`, those with unscored findings first.
+
+        Each of these may be left out, or empty.
+        """
+        where, values = self._where(kinds.REPORTS, chosen)
+        order = "p.scored = p.asked, s.id, r.name, t.name, p.side"
+        return self.rows(kinds.REPORTS, f"WHERE {where} ORDER BY {order}", *values)
 
     def report(
         self, source: str, run: str, topic: str, side: str = "", *, kind: str = ""
     ) -> ReportRow:
         """Return where the report of a run on a topic is: the judged one, if it was judged."""
-        where, ids = self._ids("p", {"source": source, "run": run, "topic": topic})
-        more = "? IN ('', p.side) AND ? IN ('', p.kind) ORDER BY p.kind"
-        return self.row(kinds.REPORTS, f"WHERE {' AND '.join([*where, more])}", *ids, side, kind)
+        chosen = {"source": source, "run": run, "topic": topic, "side": side, "kind": kind}
+        where, values = self._where(kinds.REPORTS, chosen)
+        return self.row(kinds.REPORTS, f"WHERE {where} ORDER BY p.kind", *values)
 
     def judged_report(self, report: ReportRow) -> JudgedReport:
         """Return a report of the kind `judged`, read from its file."""
@@ -377,47 +313,6 @@ class Catalogue:
         """Return the sentences of a report and their states."""
         return self.rows(kinds.SENTENCES, "WHERE n.report = ? ORDER BY n.n", report.id)
 
-    def links(self, report: ReportRow, sentence: int | None = None) -> list[LinkedJudgement]:
-        """Return the judgements that a report's findings rest on, of all sentences or one."""
-        return [
-            LinkedJudgement(judgement, place, node, about)
-            for place, node, about, name in self._finding_ids(report)
-            if sentence in (None, place)
-            for judgement in self.judgements_under(report.source, name)
-        ]
-
-    def sentences_of(self, judgement: JudgementRow) -> list[SentenceRow]:
-        """Return the sentences whose findings rest on a judgement, in its run's report."""
-        if not (judgement.run and judgement.topic):
-            return []
-        try:
-            report = self.report(judgement.source, judgement.run, judgement.topic)
-        except NotFoundError:
-            return []
-        item = judgement.item
-        numbers = {
-            place + 1
-            for place, _, _, name in self._finding_ids(report)
-            if item == name or item.startswith(f"{name}/")
-        }
-        return [sentence for sentence in self.sentences(report) if sentence.n in numbers]
-
-    def _finding_ids(self, report: ReportRow) -> Iterator[tuple[int, str, str, str]]:
-        """Yield (sentence from 0, node, what it is about, id of judgements) of each finding."""
-        if report.kind != "judged":
-            for place in range(report.sentences):
-                yield place, "attests", "", f"{report.topic}/{report.run}/{place}"
-            return
-        for place, sentence in enumerate(self.judged_report(report).sentences):
-            for citation in sentence.citations:
-                nodes = (("relevant", citation.relevant), ("attests", citation.attests))
-                for node, finding in nodes:
-                    if finding.id:
-                        yield place, node, citation.doc_id, finding.id
-            for node, finding in sentence.findings.items():
-                if finding.id:
-                    yield place, node, "", finding.id
-
     # Files ---------------------------------------------------------------------------------------
 
     def _line(self, file: int, place: int, line: int, *, hide: bool = True) -> dict[str, Any]:
@@ -427,13 +322,6 @@ class Catalogue:
 
     def _path(self, file: int) -> str:
         return str(self.first("SELECT path FROM file WHERE id = ?", file)[0])
-
-
-_OF_RUNS: Final = "FROM value WHERE topic IS NULL AND run NOT NULL"
-
-
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _index(kind: Kind[Any], chosen: Mapping[str, str]) -> str:

@@ -15,10 +15,10 @@ from pnyx.judge.reports.records import JudgedNugget, JudgedReport
 from pnyx.measure.core.significance import differ
 from pnyx.measure.reports.registry import MAIN, measure_report
 from pnyx.serve.view import wording
-from pnyx.serve.view.catalogue import Catalogue, cut_page, pages_of
+from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.compare_judges import compare_judges
 from pnyx.serve.view.pages import Address, Content, Page, Parts, is_number
-from pnyx.serve.view.records import MeasureRow, NotFoundError, SourceRow
+from pnyx.serve.view.records import MeasureRow, NotFoundError, SourceRow, cut_page, pages_of
 
 MOST_PAIRS: Final = 100
 """Pairs of runs, and of judges, that are listed and exported; a server shows any pair."""

@@ -20,18 +20,18 @@ from pnyx.errors import InputError, PnyxError, escaped
 from pnyx.files import atomic_folder, read_json
 from pnyx.restricted import hides_text
 from pnyx.serve.rendering import STATIC, Links, Site, render, static_file
-from pnyx.serve.view.catalogue import ROWS_A_PAGE, Catalogue
+from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.figure import file_name
 from pnyx.serve.view.kinds import TABLES
 from pnyx.serve.view.pages import Address, PageFile, Parts
-from pnyx.serve.view.records import NotFoundError, SourceRow
+from pnyx.serve.view.records import ROWS_A_PAGE, NotFoundError, SourceRow
 from pnyx.serve.view.routes import addresses, rendered, show
 
 _FORMAT: Final = "pnyx-export"
 _MARK: Final = "export.json"
 _LEFT_OUT: Final = "left-out.html"
 _SCRIPTS: Final = frozenset({"htmx.min.js"})
-_LISTS: Final = frozenset(kind.name for kind in TABLES if kind.source)
+_LISTS: Final = frozenset(kind.name for kind in TABLES if kind.of)
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{0,15}://[^\s,;\"']+", re.IGNORECASE)
 _PATH: Final = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:[\\/]|~?/|\\\\)[^\s,;\"']*[\\/][^\s,;\"']*")
 

@@ -12,6 +12,7 @@ from pnyx.serve.view import wording
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.pages import Address, Content, Page, Parts, is_number
 from pnyx.serve.view.records import JudgementRow, NotFoundError, ReportRow, SourceRow
+from pnyx.serve.view.report import sentences_resting_on
 from pnyx.serve.view.texts import asked_texts, calls_behind, prompt_blocks, text_of
 
 _LONG: Final = 3000
@@ -67,7 +68,7 @@ def _report_of(
     """Return the report that a judgement counts in, and its sentences there, from 1."""
     source, run, topic = judgement.source, judgement.run, judgement.topic
     if run and topic:
-        numbers = [sentence.n for sentence in catalogue.sentences_of(judgement)]
+        numbers = sentences_resting_on(catalogue, judgement)
         reports = catalogue.reports(source=source, run=run, topic=topic)
         return (reports[0] if reports else None), numbers
     if topic:  # the ids of `pnyx argue` begin with the topic and the run

@@ -58,7 +58,8 @@ class Kind(Generic[Row]):
         key: tells rows apart in `base`.
         order: of rows; what is unscored first.
         lead: what the table's page says of that order.
-        source: the expression of the source's number; empty where rows are of all sources.
+        of: the alias of the table with the source, run and topic of a row; empty where rows are
+            of all sources.
         facets: what rows are narrowed by -> its expression in `base`.
         columns: of the page; `csv`: fields of a file, `HEADING=FIELD` where the names differ.
         listed: what the page of files calls it.
@@ -75,7 +76,7 @@ class Kind(Generic[Row]):
     order: str
     joins: str = ""
     lead: str = ""
-    source: str = ""
+    of: str = ""
     facets: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[ShownColumn, ...] = ()
     csv: str = ""
@@ -153,7 +154,7 @@ JUDGEMENTS: Final = Kind(
     _select("j", "id source n item task dimension value verdict probability doubt unscored judge "
             "run topic doc perspective file place line", **_OF),
     "j.id", "j.doubt, j.source, j.n", _joins("j"),
-    "What is unscored stands first, then what the judge was least sure of.", "j.source",
+    "What is unscored stands first, then what the judge was least sure of.", "j",
     {"value": "j.verdict", "task": "j.task", "judge": "j.judge", "dimension": "j.dimension",
      "topic": "j.topic", "run": "j.run"},
     (
@@ -174,7 +175,7 @@ REPORTS: Final = Kind(
     _select("p", "id source run topic kind side sentences scored asked missing file place line",
             **_OF),
     "p.id", "p.scored = p.asked, p.source, p.run, p.topic, p.side", _joins("p"),
-    "Those with unscored findings stand first.", "p.source",
+    "Those with unscored findings stand first.", "p",
     {"kind": "p.kind", "side": "p.side"},
     (
         _COLUMNS["run"],
@@ -191,7 +192,7 @@ SENTENCES: Final = Kind(
     "sentences", SentenceRow, "sentence n JOIN report p ON p.id = n.report",
     _select("n", "source run topic n state", **_OF) | {"n": "n.n + 1"},
     "(n.report, n.n)", "n.state != 'unscored', n.report, n.n", _joins("p"),
-    "What is unscored stands first, then as the reports have them.", "p.source",
+    "What is unscored stands first, then as the reports have them.", "p",
     {"state": "n.state"},
     (
         ShownColumn("Sentence", "n", "sentence", ("sentence", "source", "run", "topic", "n")),
@@ -207,7 +208,7 @@ MEASURES: Final = Kind(
     "measures", MeasureRow, "value v",
     _select("v", "source run topic measure value low high scored asked no_interval", **_OF),
     "v.rowid", "v.value NOT NULL, v.rowid", _joins("v"),
-    "What is unscored stands first, then as the sources have them.", "v.source",
+    "What is unscored stands first, then as the sources have them.", "v",
     {"measure": "v.measure"},
     (
         ShownColumn("Measure", "measure"),
@@ -226,7 +227,7 @@ DIFFERENCES: Final = Kind(
             run="r.name", baseline="b.name"),
     "d.rowid", "d.difference NOT NULL, d.rowid",
     "JOIN source s ON s.id = d.source JOIN run r ON r.id = d.run JOIN run b ON b.id = d.baseline",
-    "Runs against their baselines, as the sources have them.", "d.source",
+    "Runs against their baselines, as the sources have them.", "d",
     {"measure": "d.measure"},
     (
         _COLUMNS["run"],

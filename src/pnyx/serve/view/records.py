@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 Row = TypeVar("Row")
 
@@ -23,6 +23,34 @@ class RowPage(Generic[Row]):
     number: int = 1
     pages: int = 1
     first: int = 1
+
+
+ROWS_A_PAGE: Final = 100
+"""Rows on a page of a table."""
+
+
+def pages_of(total: int) -> int:
+    """Return on how many pages so many rows stand."""
+    return max(1, -(-total // ROWS_A_PAGE))
+
+
+def offset_of(number: int, total: int) -> int:
+    """Return how many rows stand before a page; NotFoundError where the table ends before it."""
+    pages = pages_of(total)
+    if not 1 <= number <= pages:
+        raise NotFoundError(f"this list has {pages} pages")
+    return (number - 1) * ROWS_A_PAGE
+
+
+def page_of(rows: Sequence[Row], total: int, number: int) -> RowPage[Row]:
+    """Return a page of a table."""
+    return RowPage(rows, total, number, pages_of(total), offset_of(number, total) + 1)
+
+
+def cut_page(rows: Sequence[Row], number: int) -> RowPage[Row]:
+    """Return a page of rows that are all there."""
+    offset = offset_of(number, len(rows))
+    return page_of(rows[offset : offset + ROWS_A_PAGE], len(rows), number)
 
 
 @dataclass(frozen=True, slots=True)

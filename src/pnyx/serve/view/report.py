@@ -26,11 +26,56 @@ Supports = Mapping[tuple[int, str], tuple[JudgementRow, Mapping[str, Any]]]
 """(sentence from 0, document) -> the judgement of a response's citation, and its line."""
 
 
+def links_of(
+    catalogue: Catalogue, report: ReportRow, sentence: int | None = None
+) -> list[LinkedJudgement]:
+    """Return the judgements that a report's findings rest on, of all sentences or one."""
+    return [
+        LinkedJudgement(judgement, place, node, about)
+        for place, node, about, name in _finding_ids(catalogue, report)
+        if sentence in (None, place)
+        for judgement in catalogue.judgements_under(report.source, name)
+    ]
+
+
+def sentences_resting_on(catalogue: Catalogue, judgement: JudgementRow) -> list[int]:
+    """Return the sentences, from 1, whose findings rest on a judgement, in its run's report."""
+    if not (judgement.run and judgement.topic):
+        return []
+    try:
+        report = catalogue.report(judgement.source, judgement.run, judgement.topic)
+    except NotFoundError:
+        return []
+    item = judgement.item
+    places = {
+        place
+        for place, _, _, name in _finding_ids(catalogue, report)
+        if item == name or item.startswith(f"{name}/")
+    }
+    return [place + 1 for place in sorted(places)]
+
+
+def _finding_ids(catalogue: Catalogue, report: ReportRow) -> Iterator[tuple[int, str, str, str]]:
+    """Yield (sentence from 0, node, what it is about, id of judgements) of each finding."""
+    if report.kind != "judged":
+        for place in range(report.sentences):
+            yield place, "attests", "", f"{report.topic}/{report.run}/{place}"
+        return
+    for place, sentence in enumerate(catalogue.judged_report(report).sentences):
+        findings = [("", *pair) for pair in sentence.findings.items()]
+        for citation in sentence.citations:
+            findings += [(citation.doc_id, "relevant", citation.relevant),
+                         (citation.doc_id, "attests", citation.attests)]  # fmt: skip
+        for about, node, finding in findings:
+            if finding.id:
+                yield place, node, about, finding.id
+
+
 def supports_of(catalogue: Catalogue, row: ReportRow) -> Supports:
     """Return what a source's judge said of a response's citations."""
     return {
         (link.sentence, link.judgement.doc): (link.judgement, catalogue.line(link.judgement))
-        for link in catalogue.links(row)
+        for link in links_of(catalogue, row)
         if link.judgement.task == "support" and link.judgement.doc
     }
 
@@ -145,7 +190,7 @@ def _show_sentence(catalogue: Catalogue, address: Address) -> Content:
     sentence = report.sentences[n - 1]
     supports = values["supports"]
     if supports is None:
-        links = catalogue.links(row, n - 1)
+        links = links_of(catalogue, row, n - 1)
         values |= {
             "cited": list(_cited(catalogue, row, sentence, links)),
             "findings": [_at_node(node, f, links) for node, f in sentence.findings.items()],

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from pnyx.serve.rendering import slug
-from pnyx.serve.view.catalogue import Catalogue, pages_of
+from pnyx.serve.view.boards import leaderboard, measured_sources
+from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.kinds import JUDGEMENTS, TABLES, Kind
 from pnyx.serve.view.pages import Address, Content, Page, PageFile, Parts
-from pnyx.serve.view.records import FacetRow, NotFoundError, SourceRow
+from pnyx.serve.view.records import FacetRow, NotFoundError, SourceRow, pages_of
 from pnyx.view.tables import Column, Table
 
 ALL: Final = "all"
@@ -29,20 +30,20 @@ _ROWS_A_BLOCK: Final = 5000
 def _show(kind: Kind[Any], catalogue: Catalogue, address: Address) -> Content:
     source = catalogue.source(address.part(0)) if address.part(0) not in ("", ALL) else None
     name = source.name if source else ""
-    facets = catalogue.facets(name, kind) if kind.source else []
+    facets = catalogue.facets(name, kind) if kind.of else []
     key = address.part(1) or EVERY
     chosen = _chosen(facets, key) if key != EVERY else {}
     narrowed = {facet.facet: facet.value for facet in chosen.values()}
-    filters = {"source": name, **narrowed} if kind.source else {}
-    base = (kind.name, name or ALL) if kind.source else (kind.name,)
+    filters = {"source": name, **narrowed} if kind.of else {}
+    base = (kind.name, name or ALL) if kind.of else (kind.name,)
     values = {
         "kind": kind,
         "source": source,
-        "sources": _sources(catalogue, kind) if kind.source else [],
+        "sources": _sources(catalogue, kind) if kind.of else [],
         "page": catalogue.table(kind, address.number, address.sort, **filters),
         "filters": _filters(facets, chosen, several=not address.is_file),
         "base": base,
-        "list": (*base, key) if kind.source else base,
+        "list": (*base, key) if kind.of else base,
         "here": address.here,
         "sort": address.sort,
     }
@@ -109,7 +110,7 @@ def _key(
 
 def _addresses(kind: Kind[Any], catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
     """Yield every list, whole and narrowed by one facet."""
-    if not kind.source:
+    if not kind.of:
         yield (), pages_of(catalogue.count(kind))
         return
     for name in ("", *(source.name for source in _sources(catalogue, kind))):
@@ -126,7 +127,7 @@ def _addresses(kind: Kind[Any], catalogue: Catalogue) -> Iterator[tuple[Parts, i
 def _of_source(
     kind: Kind[Any], catalogue: Catalogue, source: SourceRow
 ) -> Iterator[tuple[str, Parts]]:
-    if kind.source and catalogue.count(kind, source=source.name):
+    if kind.of and catalogue.count(kind, source=source.name):
         yield f"All {kind.name}", (kind.name, source.name)
         if kind is JUDGEMENTS and source.scored < source.asked:
             yield "Unscored judgements", (kind.name, source.name, "v-unscored")
@@ -137,7 +138,7 @@ def _table_page(kind: Kind[Any]) -> Page:
         kind.name,
         partial(_show, kind),
         partial(_addresses, kind),
-        most=2 if kind.source else 0,
+        most=2 if kind.of else 0,
         paged=True,
         of_source=partial(_of_source, kind),
         nav=kind.nav,
@@ -162,28 +163,20 @@ def _blocks(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str
 
 
 def _leaderboard_csv(catalogue: Catalogue, source: SourceRow) -> Iterator[str]:
-    measures = catalogue.measures(source.name)
+    measures = leaderboard(catalogue, source.name).measures
     heads = ["run", *(f"{name}{end}" for name in measures for end in ("", " low", " high"))]
-    return _blocks(heads, _leaderboard_rows(catalogue, source, measures))
+    return _blocks(heads, _leaderboard_rows(catalogue, source))
 
 
-def _leaderboard_rows(
-    catalogue: Catalogue, source: SourceRow, measures: Sequence[str]
-) -> Iterator[Sequence[Any]]:
-    number, pages = 1, 1
+def _leaderboard_rows(catalogue: Catalogue, source: SourceRow) -> Iterator[Sequence[Any]]:
+    number = pages = 1
     while number <= pages:
-        page = catalogue.ranked_runs(source.name, measures[0], number)
-        pages, number = page.pages, number + 1
-        values = {
-            (value.run, value.measure): value
-            for value in catalogue.values_of_runs(source.name, page.rows)
-        }
-        for run in page.rows:
-            cells = (values.get((run, name)) for name in measures)
-            yield (
-                run,
-                *(x for c in cells for x in ((c.value, c.low, c.high) if c else [None] * 3)),
-            )
+        board = leaderboard(catalogue, source.name, number=number)
+        pages, number = board.page.pages, number + 1
+        for row in board.page.rows:
+            values = (row.values.get(name) for name in board.measures)
+            cells = ((v.value, v.low, v.high) if v else (None,) * 3 for v in values)
+            yield (row.name, *chain.from_iterable(cells))
 
 
 def _show_files(catalogue: Catalogue, _address: Address) -> Content:
@@ -196,10 +189,10 @@ def _show_files(catalogue: Catalogue, _address: Address) -> Content:
         listed.setdefault(heading, []).append((stem, source.name))
         files[f"{stem}.csv"] = PageFile("text/csv", make)
 
-    for source in catalogue.measured_sources():
+    for source in measured_sources(catalogue):
         add("Leaderboards", "leaderboard", source, partial(_leaderboard_csv, catalogue, source))
     for kind in TABLES:
-        for source in _sources(catalogue, kind) if kind.source else ():
+        for source in _sources(catalogue, kind) if kind.of else ():
             make = partial(_csv, kind, catalogue, {"source": source.name})
             add(kind.listed, kind.name, source, make)
     return Content("files", {"listed": listed}, files)
