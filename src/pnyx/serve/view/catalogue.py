@@ -6,6 +6,7 @@ import json
 import sqlite3
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,8 +171,10 @@ class Catalogue:
         files: dict[int, dict[str, str]] = {}
         for source, part, path in self.each("SELECT source, format, path FROM file ORDER BY id"):
             files.setdefault(source, {})[part] = path
-        rows = self.all(f"{kinds.SOURCES.sql} ORDER BY {kinds.SOURCES.order}")
-        return [SourceRow(*[*row, json.loads(a), files.get(row[0], {})]) for *row, a in rows]
+        return [
+            replace(source, about=json.loads(str(source.about)), files=files.get(source.id, {}))
+            for source in self.rows(kinds.SOURCES)
+        ]
 
     def source(self, name: str) -> SourceRow:
         """Return a source."""

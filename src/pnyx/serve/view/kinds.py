@@ -6,7 +6,8 @@ The catalogue reads rows by these declarations, too, and its builder counts the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Final, Generic
 
 from pnyx.serve.view.records import (
@@ -51,10 +52,11 @@ class Kind(Generic[Row]):
 
     Attributes:
         name: the first part of its table's address; as a heading, capitalised.
-        row: the class of a row, whose fields `select` gives in order.
+        row: the class of a row.
         base: the table that rows are counted, narrowed and ordered in.
         joins: what names are read from, besides.
-        select: field -> the expression that gives it.
+        reads: field of a row -> the expression that gives it, where it is not the column of `base`
+            that has its name.
         key: tells rows apart in `base`.
         order: of rows; what is unscored first.
         lead: what the table's page says of that order.
@@ -71,12 +73,12 @@ class Kind(Generic[Row]):
     name: str
     row: type[Row]
     base: str
-    select: Mapping[str, str]
     key: str
     order: str
     joins: str = ""
     lead: str = ""
     of: str = ""
+    reads: Mapping[str, str] = field(default_factory=dict)
     facets: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[ShownColumn, ...] = ()
     csv: str = ""
@@ -84,27 +86,28 @@ class Kind(Generic[Row]):
     indexes: tuple[str, str] = ("", "")
     nav: str = ""
 
-    @property
+    @cached_property
+    def select(self) -> dict[str, str]:
+        """Field of a row -> the expression that gives it."""
+        alias = self.base.split()[1]
+        names = [f.name for f in fields(self.row)]  # type: ignore[arg-type]
+        return {name: self.reads.get(name, f"{alias}.{name}") for name in names}
+
+    @cached_property
     def sql(self) -> str:
         """The query of all rows, up to where conditions follow."""
         return f"SELECT {', '.join(self.select.values())} FROM {self.base} {self.joins}"
 
 
-def _select(alias: str, names: str, **other: str) -> dict[str, str]:
-    """Return field -> expression: columns of `alias` but for what is read otherwise."""
-    return {name: other.get(name, f"{alias}.{name}") for name in names.split()}
-
-
 _SCORED = ShownColumn("Judgements", "asked", "scored", number=True)
-_OF = {"source": "s.name", "run": "coalesce(r.name, '')", "topic": "coalesce(t.name, '')"}
-_COLUMNS = {
-    "source": ShownColumn("Source", "source", to=("source", "source")),
-    "run": ShownColumn("Run", "run", to=("run", "run")),
-    "topic": ShownColumn("Topic", "topic", to=("topic", "topic")),
-}
+_REPORTS = ShownColumn("Reports", "reports", "count", number=True)
+_SOURCE = ShownColumn("Source", "source", to=("source", "source"))
+_RUN = ShownColumn("Run", "run", to=("run", "run"))
+_TOPIC = ShownColumn("Topic", "topic", to=("topic", "topic"))
+_NAMES = {"source": "s.name", "run": "coalesce(r.name, '')", "topic": "coalesce(t.name, '')"}
 
 
-def _joins(alias: str) -> str:
+def _names_of(alias: str) -> str:
     return (
         f"JOIN source s ON s.id = {alias}.source LEFT JOIN run r ON r.id = {alias}.run "
         f"LEFT JOIN topic t ON t.id = {alias}.topic"
@@ -112,9 +115,7 @@ def _joins(alias: str) -> str:
 
 
 SOURCES: Final = Kind(
-    "sources", SourceRow, "source s",
-    _select("s", "id name path kind task judge finished scored asked dollars problem about"),
-    "s.id", "s.problem = '', s.id",
+    "sources", SourceRow, "source s", "s.id", "s.problem = '', s.id", reads={"files": "'{}'"},
     columns=(
         ShownColumn("Source", "name", to=("source", "name")),
         ShownColumn("Kind", "kind"),
@@ -127,117 +128,89 @@ SOURCES: Final = Kind(
 )  # fmt: skip
 
 RUNS: Final = Kind(
-    "runs", RunRow, "run r", _select("r", "id name reports scored asked"), "r.id",
-    "r.scored = r.asked, r.name",
-    columns=(
-        ShownColumn("Run", "name", to=("run", "name")),
-        ShownColumn("Reports", "reports", "count", number=True),
-        _SCORED,
-    ),
+    "runs", RunRow, "run r", "r.id", "r.scored = r.asked, r.name",
+    columns=(ShownColumn("Run", "name", to=("run", "name")), _REPORTS, _SCORED),
     csv="run=name reports scored asked", nav="Runs",
 )  # fmt: skip
 
 TOPICS: Final = Kind(
-    "topics", TopicRow, "topic t", _select("t", "id name title reports scored asked"), "t.id",
-    "t.scored = t.asked, t.name",
-    columns=(
-        ShownColumn("Topic", "shown", to=("topic", "name")),
-        ShownColumn("Id", "name", "mono"),
-        ShownColumn("Reports", "reports", "count", number=True),
-        _SCORED,
-    ),
+    "topics", TopicRow, "topic t", "t.id", "t.scored = t.asked, t.name",
+    columns=(ShownColumn("Topic", "shown", to=("topic", "name")), ShownColumn("Id", "name", "mono"),
+             _REPORTS, _SCORED),
     csv="topic=name title reports scored asked", nav="Topics",
 )  # fmt: skip
 
 JUDGEMENTS: Final = Kind(
-    "judgements", JudgementRow, "judgement j",
-    _select("j", "id source n item task dimension value verdict probability doubt unscored judge "
-            "run topic doc perspective file place line", **_OF),
-    "j.id", "j.doubt, j.source, j.n", _joins("j"),
+    "judgements", JudgementRow, "judgement j", "j.id", "j.doubt, j.source, j.n", _names_of("j"),
     "What is unscored stands first, then what the judge was least sure of.", "j",
-    {"value": "j.verdict", "task": "j.task", "judge": "j.judge", "dimension": "j.dimension",
-     "topic": "j.topic", "run": "j.run"},
-    (
+    _NAMES | {"coded": "j.value"},
+    facets={"value": "j.verdict", "task": "j.task", "judge": "j.judge", "dimension": "j.dimension",
+            "topic": "j.topic", "run": "j.run"},
+    columns=(
         ShownColumn("Item", "item", "item", ("judgement", "source", "n")),
         ShownColumn("Task", "task", "task"),
         ShownColumn("Value", "verdict", "verdict"),
         ShownColumn("P(yes)", "probability", "number", number=True),
-        _COLUMNS["topic"],
+        _TOPIC,
         ShownColumn("Judge", "judge", "small"),
     ),
-    "source n item task dimension value=answer probability unscored judge run topic document=doc "
-    "perspective",
-    "Judgements, without texts", ("judgement_source", "judgement_list"), "Judgements",
-)  # fmt: skip
-
-REPORTS: Final = Kind(
-    "reports", ReportRow, "report p",
-    _select("p", "id source run topic kind side sentences scored asked missing file place line",
-            **_OF),
-    "p.id", "p.scored = p.asked, p.source, p.run, p.topic, p.side", _joins("p"),
-    "Those with unscored findings stand first.", "p",
-    {"kind": "p.kind", "side": "p.side"},
-    (
-        _COLUMNS["run"],
-        _COLUMNS["topic"],
-        ShownColumn("Report", "kind", "report"),
-        ShownColumn("Side", "side"),
-        ShownColumn("Findings", "asked", "scored", number=True),
-        _COLUMNS["source"],
-    ),
-    "source run topic kind side sentences scored asked missing", "Reports, without texts",
-)  # fmt: skip
-
-SENTENCES: Final = Kind(
-    "sentences", SentenceRow, "sentence n JOIN report p ON p.id = n.report",
-    _select("n", "source run topic n state", **_OF) | {"n": "n.n + 1"},
-    "(n.report, n.n)", "n.state != 'unscored', n.report, n.n", _joins("p"),
-    "What is unscored stands first, then as the reports have them.", "p",
-    {"state": "n.state"},
-    (
-        ShownColumn("Sentence", "n", "sentence", ("sentence", "source", "run", "topic", "n")),
-        ShownColumn("Outcome", "state", "outcome"),
-        _COLUMNS["run"],
-        _COLUMNS["topic"],
-        _COLUMNS["source"],
-    ),
-    "source run topic n state", "Sentences, without texts",
+    csv="source n item task dimension value=answer probability unscored judge run topic "
+        "document=doc perspective",
+    listed="Judgements, without texts", indexes=("judgement_source", "judgement_list"),
+    nav="Judgements",
 )  # fmt: skip
 
 MEASURES: Final = Kind(
-    "measures", MeasureRow, "value v",
-    _select("v", "source run topic measure value low high scored asked no_interval", **_OF),
-    "v.rowid", "v.value NOT NULL, v.rowid", _joins("v"),
-    "What is unscored stands first, then as the sources have them.", "v",
-    {"measure": "v.measure"},
-    (
-        ShownColumn("Measure", "measure"),
-        _COLUMNS["run"],
-        _COLUMNS["topic"],
+    "measures", MeasureRow, "value v", "v.rowid", "v.value NOT NULL, v.rowid", _names_of("v"),
+    "What is unscored stands first, then as the sources have them.", "v", _NAMES,
+    facets={"measure": "v.measure"},
+    columns=(
+        ShownColumn("Measure", "measure"), _RUN, _TOPIC,
         ShownColumn("Value", "value", "measured", number=True),
-        ShownColumn("Scored", "scored", "scored", number=True),
-        _COLUMNS["source"],
+        ShownColumn("Scored", "scored", "scored", number=True), _SOURCE,
     ),
-    "source run topic measure value low high scored asked", "All measures, by run and topic",
+    csv="source run topic measure value low high scored asked",
+    listed="All measures, by run and topic",
 )  # fmt: skip
 
 DIFFERENCES: Final = Kind(
-    "differences", DifferenceRow, "difference d",
-    _select("d", "source run baseline measure difference low high p significant", source="s.name",
-            run="r.name", baseline="b.name"),
-    "d.rowid", "d.difference NOT NULL, d.rowid",
+    "differences", DifferenceRow, "difference d", "d.rowid", "d.difference NOT NULL, d.rowid",
     "JOIN source s ON s.id = d.source JOIN run r ON r.id = d.run JOIN run b ON b.id = d.baseline",
     "Runs against their baselines, as the sources have them.", "d",
-    {"measure": "d.measure"},
-    (
-        _COLUMNS["run"],
-        ShownColumn("Baseline", "baseline", to=("run", "baseline")),
+    _NAMES | {"baseline": "b.name"}, facets={"measure": "d.measure"},
+    columns=(
+        _RUN, ShownColumn("Baseline", "baseline", to=("run", "baseline")),
         ShownColumn("Measure", "measure"),
         ShownColumn("Difference", "difference", "difference", number=True),
-        ShownColumn("p", "p", "number", number=True),
-        _COLUMNS["source"],
+        ShownColumn("p", "p", "number", number=True), _SOURCE,
     ),
-    "source run baseline measure difference low high p significant", "Differences to baselines",
+    csv="source run baseline measure difference low high p significant",
+    listed="Differences to baselines",
+)  # fmt: skip
+
+REPORTS: Final = Kind(
+    "reports", ReportRow, "report p", "p.id",
+    "p.scored = p.asked, p.source, p.run, p.topic, p.side", _names_of("p"),
+    "Those with unscored findings stand first.", "p", _NAMES,
+    facets={"kind": "p.kind", "side": "p.side"},
+    columns=(
+        _RUN, _TOPIC, ShownColumn("Report", "kind", "report"), ShownColumn("Side", "side"),
+        ShownColumn("Findings", "asked", "scored", number=True), _SOURCE,
+    ),
+    csv="source run topic kind side sentences scored asked missing",
+    listed="Reports, without texts",
+)  # fmt: skip
+
+SENTENCES: Final = Kind(
+    "sentences", SentenceRow, "sentence n JOIN report p ON p.id = n.report", "(n.report, n.n)",
+    "n.state != 'unscored', n.report, n.n", _names_of("p"),
+    "What is unscored stands first, then as the reports have them.", "p", _NAMES | {"n": "n.n + 1"},
+    facets={"state": "n.state"},
+    columns=(
+        ShownColumn("Sentence", "n", "sentence", ("sentence", "source", "run", "topic", "n")),
+        ShownColumn("Outcome", "state", "outcome"), _RUN, _TOPIC, _SOURCE,
+    ),
+    csv="source run topic n state", listed="Sentences, without texts",
 )  # fmt: skip
 
 TABLES: Final = (TOPICS, RUNS, JUDGEMENTS, MEASURES, DIFFERENCES, REPORTS, SENTENCES)
