@@ -21,7 +21,7 @@ from pnyx.serve.view import kinds
 from pnyx.serve.view.kinds import Kind
 from pnyx.serve.view.records import (
     ROWS_A_PAGE,
-    FacetRow,
+    FacetValue,
     JudgementRow,
     MeasureRow,
     NotFoundError,
@@ -90,12 +90,12 @@ class Catalogue:
 
     # Tables --------------------------------------------------------------------------------------
 
-    def facets(self, source: str = "", kind: Kind[Any] = kinds.JUDGEMENTS) -> list[FacetRow]:
+    def facets(self, source: str = "", kind: Kind[Any] = kinds.JUDGEMENTS) -> list[FacetValue]:
         """Return the ways to narrow a table of a source, or of all sources."""
         number = self.source(source).id if source else 0
         sql = "SELECT facet, value, key, count FROM facet WHERE kind = ? AND source = ? "
         rows = self.all(f"{sql} AND facet != '' ORDER BY rowid", kind.name, number)
-        return [FacetRow(*row) for row in rows]
+        return [FacetValue(*row) for row in rows]
 
     def count(self, kind: Kind[Any], /, **chosen: str) -> int:
         """Return how many rows a table has; of one narrowed once that is known already."""

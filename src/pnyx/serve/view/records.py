@@ -251,7 +251,7 @@ class DifferenceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FacetRow:
+class FacetValue:
     """A way to narrow a table, and how many rows of its source there then are.
 
     `facet` is a name in the table's `Kind.facets`; `key` is its part of an address.

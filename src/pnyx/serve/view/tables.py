@@ -12,7 +12,7 @@ from pnyx.serve.view.boards import leaderboard, measured_sources
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.kinds import JUDGEMENTS, TABLES, Kind
 from pnyx.serve.view.pages import Address, Content, Page, PageFile, Parts
-from pnyx.serve.view.records import FacetRow, NotFoundError, SourceRow, pages_of
+from pnyx.serve.view.records import FacetValue, NotFoundError, SourceRow, pages_of
 from pnyx.view.tables import Column, Table
 
 ALL: Final = "all"
@@ -59,10 +59,10 @@ def _sources(catalogue: Catalogue, kind: Kind[Any]) -> list[SourceRow]:
     return [source for source in catalogue.sources() if source.id in ids]
 
 
-def _chosen(facets: Iterable[FacetRow], part: str) -> dict[str, FacetRow]:
+def _chosen(facets: Iterable[FacetValue], part: str) -> dict[str, FacetValue]:
     """Return the facets that the part of an address names."""
     known = {facet.key: facet for facet in facets}
-    chosen: dict[str, FacetRow] = {}
+    chosen: dict[str, FacetValue] = {}
     for key in part.split("."):
         facet = known.get(key)
         if facet is None or facet.facet in chosen:
@@ -72,10 +72,10 @@ def _chosen(facets: Iterable[FacetRow], part: str) -> dict[str, FacetRow]:
 
 
 def _filters(
-    facets: Iterable[FacetRow], chosen: dict[str, FacetRow], *, several: bool
+    facets: Iterable[FacetValue], chosen: dict[str, FacetValue], *, several: bool
 ) -> list[dict[str, object]]:
     """Return what each facet offers: chips with the address that a click on them leads to."""
-    by_facet: dict[str, list[FacetRow]] = {}
+    by_facet: dict[str, list[FacetValue]] = {}
     for facet in facets:
         by_facet.setdefault(facet.facet, []).append(facet)
     shown: list[dict[str, object]] = []
@@ -97,7 +97,7 @@ def _filters(
 
 
 def _key(
-    facet: FacetRow, chosen: Mapping[str, FacetRow], order: Sequence[str], *, several: bool
+    facet: FacetValue, chosen: Mapping[str, FacetValue], order: Sequence[str], *, several: bool
 ) -> str:
     """Return the part of an address with this facet turned on or, if it is on, off."""
     now = {name: other for name, other in chosen.items() if several or other == facet}
