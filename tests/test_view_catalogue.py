@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import os
 import random
@@ -21,7 +23,7 @@ from pnyx.errors import InputError
 from pnyx.serve.rendering import Links, Site, slug
 from pnyx.serve.view import opening
 from pnyx.serve.view.boards import leaderboard
-from pnyx.serve.view.kinds import JUDGEMENTS
+from pnyx.serve.view.kinds import JUDGEMENTS, TABLES
 from pnyx.serve.view.opening import CurrentCatalogue, open_catalogue
 from pnyx.serve.view.records import ROWS_A_PAGE, NotFoundError
 from pnyx.serve.view.report import links_of, sentences_resting_on
@@ -183,6 +185,36 @@ def test_a_reports_sentences_lead_to_what_was_judged_and_back(made, catalogue):
     assert attests.sentence + 1 in sentences_resting_on(catalogue, attests.judgement)
     (argued,) = catalogue.reports(source="argued-2", run="pnyx-pro")
     assert catalogue.texts(argued) == [s.text for s in catalogue.response(argued).sentences]
+
+
+@pytest.mark.parametrize("kind", TABLES, ids=lambda kind: kind.name)
+def test_every_kind_of_row_is_listed_narrowed_sorted_and_kept(catalogue, kind):
+    rows = list(catalogue.every(kind))
+    whole = catalogue.table(kind)
+    assert whole.total == len(rows) == catalogue.count(kind) > 0
+    assert all(row in rows for row in whole.rows)
+    for column in kind.columns:
+        assert column.field in kind.select or hasattr(rows[0], column.field)
+    for facet in catalogue.facets("", kind):
+        listed = catalogue.table(kind, 1, "", **{facet.facet: facet.value})
+        assert listed.total == facet.count, facet
+        field = {"value": "verdict"}.get(facet.facet, facet.facet)
+        assert {getattr(row, field) for row in listed.rows} == {facet.value}
+    for field in kind.select:
+        for sort in (field, f"-{field}"):
+            values = [getattr(row, field) for row in catalogue.table(kind, 1, sort).rows]
+            known = [value for value in values if value is not None]
+            assert known == sorted(known, reverse=sort[0] == "-"), sort
+    if kind.of:
+        source = rows[0].source
+        assert {row.source for row in catalogue.table(kind, 1, "", source=source).rows} == {source}
+    address = address_of(f"/{kind.name}")
+    (text,) = ("".join(file.parts()) for file in show(catalogue, address).files.values())
+    kept = list(csv.reader(io.StringIO(text)))
+    assert len(kept) == 1 + len(rows)
+    assert all(len(row) == len(kept[0]) for row in kept)
+    with pytest.raises(NotFoundError):
+        catalogue.table(kind, 1, "nothing")
 
 
 def test_topics_have_the_titles_that_any_source_tells(catalogue):

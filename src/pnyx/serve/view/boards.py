@@ -12,11 +12,11 @@ from typing import Any, Final
 from pnyx.serve.rendering import slug
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.kinds import DIFFERENCES, MEASURES
-from pnyx.serve.view.pages import Address, Content, Page, Parts
+from pnyx.serve.view.pages import Address, Content, PageRoute, Parts
 from pnyx.serve.view.records import (
     ROWS_A_PAGE,
     DifferenceRow,
-    MeasureRow,
+    MeasureValue,
     NotFoundError,
     ReportRow,
     RowPage,
@@ -48,7 +48,7 @@ class BoardRow:
 
     name: str
     reports: list[ReportRow] = field(default_factory=list)
-    values: dict[str, MeasureRow] = field(default_factory=dict)
+    values: dict[str, MeasureValue] = field(default_factory=dict)
     differences: dict[str, DifferenceRow] = field(default_factory=dict)
 
     @property
@@ -90,7 +90,7 @@ class Board:
         rows = self.page.rows
         return sorted({d.baseline for row in rows for d in row.differences.values()})
 
-    def values(self, most: int) -> list[MeasureRow | None]:
+    def values(self, most: int) -> list[MeasureValue | None]:
         """Return what its first rows show."""
         return [row.values.get(name) for row in self.page.rows[:most] for name in self.measures]
 
@@ -99,13 +99,13 @@ class Board:
         turns = measure == self.sorted_by and not self.ascending
         return slug(measure) + (_UP if turns else "")
 
-    def bar(self, value: MeasureRow, *, alone: bool = False) -> str:
+    def bar(self, value: MeasureValue, *, alone: bool = False) -> str:
         """Return the picture of a value and its interval, if its column has a scale or `alone`."""
         scale = self.scales.get(value.measure)
         return bar_of(value, scale) if scale or alone else ""
 
 
-def bar_of(value: MeasureRow, scale: Scale | None = None) -> str:
+def bar_of(value: MeasureValue, scale: Scale | None = None) -> str:
     """Return a value and its interval as a small picture; empty where there is no value."""
     from markupsafe import Markup
 
@@ -127,7 +127,7 @@ def bar_of(value: MeasureRow, scale: Scale | None = None) -> str:
     return Markup(f'{head}aria-hidden="true" focusable="false">{"".join(parts)}</svg>')  # noqa: S704
 
 
-def _scale(values: Iterable[MeasureRow]) -> Scale:
+def _scale(values: Iterable[MeasureValue]) -> Scale:
     """Return the ends of a column: 0 to 1 where all is in it, else from the least to the most."""
     numbers = [x for v in values for x in (v.value, v.low, v.high) if x is not None]
     unit = all(0 <= x <= 1 for x in numbers)
@@ -271,13 +271,13 @@ def _boards_page(
     shown: dict[str, Any],
     by: str,
     reports: Iterable[ReportRow],
-    values: Iterable[MeasureRow],
+    values: Iterable[MeasureValue],
     address: Address,
 ) -> Content:
     """Show a table for each source, what has most that is unscored first."""
     tables: dict[str, dict[str, BoardRow]] = {}
 
-    def row_of(cell: ReportRow | MeasureRow) -> BoardRow:
+    def row_of(cell: ReportRow | MeasureValue) -> BoardRow:
         name: str = getattr(cell, by)
         return tables.setdefault(cell.source, {}).setdefault(name, BoardRow(name))
 
@@ -353,8 +353,8 @@ def _of_functions() -> dict[str, str]:
 
 
 PAGES: Final = (
-    Page("leaderboard", _show_leaderboard, _leaderboards, most=2, paged=True,
+    PageRoute("leaderboard", _show_leaderboard, _leaderboards, most=2, paged=True,
          of_source=_of_source, nav="Leaderboard"),
-    Page("topic", _show_topic, _topics, least=1, most=1, paged=True),
-    Page("run", _show_run, _runs, least=1, most=1, paged=True),
+    PageRoute("topic", _show_topic, _topics, least=1, most=1, paged=True),
+    PageRoute("run", _show_run, _runs, least=1, most=1, paged=True),
 )  # fmt: skip

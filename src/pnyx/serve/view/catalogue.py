@@ -23,15 +23,15 @@ from pnyx.serve.view.records import (
     ROWS_A_PAGE,
     FacetValue,
     JudgementRow,
-    MeasureRow,
+    MeasureValue,
     NotFoundError,
     ReportRow,
     Row,
     RowPage,
-    RunRow,
+    RunCounts,
     SentenceRow,
     SourceRow,
-    TopicRow,
+    TopicCounts,
     offset_of,
     page_of,
 )
@@ -184,19 +184,19 @@ class Catalogue:
             raise NotFoundError("no source of this name was read")
         return source
 
-    def runs(self) -> list[RunRow]:
+    def runs(self) -> list[RunCounts]:
         """Return all runs."""
         return self.rows(kinds.RUNS)
 
-    def run(self, name: str) -> RunRow:
+    def run(self, name: str) -> RunCounts:
         """Return a run."""
         return self.row(kinds.RUNS, "WHERE slug = ?", slug(name))
 
-    def topics(self) -> list[TopicRow]:
+    def topics(self) -> list[TopicCounts]:
         """Return all topics."""
         return self.rows(kinds.TOPICS)
 
-    def topic(self, name: str) -> TopicRow:
+    def topic(self, name: str) -> TopicCounts:
         """Return a topic."""
         return self.row(kinds.TOPICS, "WHERE slug = ?", slug(name))
 
@@ -204,7 +204,7 @@ class Catalogue:
 
     def values(
         self, *, source: str = "", run: str = "", topic: str = "", topics: bool = False
-    ) -> list[MeasureRow]:
+    ) -> list[MeasureValue]:
         """Return measures; with neither run nor topic, those of the judge or campaign itself.
 
         With a run alone those over all topics and, with `topics`, on each; with a topic alone those

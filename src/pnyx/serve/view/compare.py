@@ -17,8 +17,8 @@ from pnyx.measure.reports.registry import MAIN, measure_report
 from pnyx.serve.view import wording
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.compare_judges import compare_judges
-from pnyx.serve.view.pages import Address, Content, Page, Parts, is_number
-from pnyx.serve.view.records import MeasureRow, NotFoundError, SourceRow, cut_page, pages_of
+from pnyx.serve.view.pages import Address, Content, PageRoute, Parts, is_number
+from pnyx.serve.view.records import MeasureValue, NotFoundError, SourceRow, cut_page, pages_of
 
 MOST_PAIRS: Final = 100
 """Pairs of runs, and of judges, that are listed and exported; a server shows any pair."""
@@ -109,8 +109,8 @@ class RunDifference:
     """
 
     measure: str
-    first: MeasureRow | None
-    second: MeasureRow | None
+    first: MeasureValue | None
+    second: MeasureValue | None
     difference: float | None
     low: float | None
     high: float | None
@@ -147,8 +147,8 @@ def _differences(
 
 def _difference(
     measure: str,
-    first: MeasureRow | None,
-    second: MeasureRow | None,
+    first: MeasureValue | None,
+    second: MeasureValue | None,
     pairs: Sequence[tuple[float | None, float | None]],
 ) -> RunDifference:
     gaps = [a - b for a, b in pairs if a is not None and b is not None]
@@ -300,4 +300,4 @@ def _addresses(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
                 yield ("runs", first, second, source.name, topic), 1
 
 
-PAGES: Final = (Page("compare", _show, _addresses, most=5, nav="Compare"),)
+PAGES: Final = (PageRoute("compare", _show, _addresses, most=5, nav="Compare"),)

@@ -13,7 +13,7 @@ from pnyx.restricted import hides_text
 from pnyx.serve.view.calibration import document_sections
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.figure import Figure, FigureSection, figure_page, file_name, link_group
-from pnyx.serve.view.pages import Address, Content, Page, Parts
+from pnyx.serve.view.pages import Address, Content, PageRoute, Parts
 from pnyx.serve.view.records import NotFoundError, SourceRow
 from pnyx.serve.view.trials import examples_of, trial_section, trials_table
 from pnyx.view.card import card_sections
@@ -214,7 +214,7 @@ def _of_source(name: str, _: Catalogue, source: SourceRow) -> Iterator[tuple[str
 
 
 PAGES: Final = tuple(
-    Page(name, partial(_show, name), partial(_addresses, name), most=1,
+    PageRoute(name, partial(_show, name), partial(_addresses, name), most=1,
          of_source=partial(_of_source, name))
     for name in _PAGES
 )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Final
 
 from pnyx.serve.view import documents, perspectives, quality
 from pnyx.serve.view.catalogue import Catalogue
-from pnyx.serve.view.pages import Address, Content, Page
+from pnyx.serve.view.pages import Address, Content, PageRoute
 
 _FIGURES: Final = (quality.PAGE, perspectives.PAGE, *documents.PAGES)
 _ABOUT: Final = {
@@ -32,4 +32,4 @@ def _show(catalogue: Catalogue, _address: Address) -> Content:
     return Content("figures", {"pages": pages})
 
 
-PAGES: Final = (Page("figures", _show, nav="Figures"), *_FIGURES)
+PAGES: Final = (PageRoute("figures", _show, nav="Figures"), *_FIGURES)

@@ -10,7 +10,7 @@ from pnyx.judge.answers import NOTES
 from pnyx.judge.tasks import TASKS
 from pnyx.serve.view import wording
 from pnyx.serve.view.catalogue import Catalogue
-from pnyx.serve.view.pages import Address, Content, Page, Parts, is_number
+from pnyx.serve.view.pages import Address, Content, PageRoute, Parts, is_number
 from pnyx.serve.view.records import JudgementRow, NotFoundError, ReportRow, SourceRow
 from pnyx.serve.view.report import sentences_resting_on
 from pnyx.serve.view.texts import asked_texts, calls_behind, prompt_blocks, text_of
@@ -122,4 +122,4 @@ def _judgements(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
             yield (source.name, str(n)), 1
 
 
-PAGES: Final = (Page("judgement", _show, _judgements, least=2, most=2),)
+PAGES: Final = (PageRoute("judgement", _show, _judgements, least=2, most=2),)

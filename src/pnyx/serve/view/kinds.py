@@ -13,13 +13,13 @@ from typing import Final, Generic
 from pnyx.serve.view.records import (
     DifferenceRow,
     JudgementRow,
-    MeasureRow,
+    MeasureValue,
     ReportRow,
     Row,
-    RunRow,
+    RunCounts,
     SentenceRow,
     SourceRow,
-    TopicRow,
+    TopicCounts,
 )
 
 
@@ -128,13 +128,13 @@ SOURCES: Final = Kind(
 )  # fmt: skip
 
 RUNS: Final = Kind(
-    "runs", RunRow, "run r", "r.id", "r.scored = r.asked, r.name",
+    "runs", RunCounts, "run r", "r.id", "r.scored = r.asked, r.name",
     columns=(ShownColumn("Run", "name", to=("run", "name")), _REPORTS, _SCORED),
     csv="run=name reports scored asked", nav="Runs",
 )  # fmt: skip
 
 TOPICS: Final = Kind(
-    "topics", TopicRow, "topic t", "t.id", "t.scored = t.asked, t.name",
+    "topics", TopicCounts, "topic t", "t.id", "t.scored = t.asked, t.name",
     columns=(ShownColumn("Topic", "shown", to=("topic", "name")), ShownColumn("Id", "name", "mono"),
              _REPORTS, _SCORED),
     csv="topic=name title reports scored asked", nav="Topics",
@@ -161,7 +161,7 @@ JUDGEMENTS: Final = Kind(
 )  # fmt: skip
 
 MEASURES: Final = Kind(
-    "measures", MeasureRow, "value v", "v.rowid", "v.value NOT NULL, v.rowid", _names_of("v"),
+    "measures", MeasureValue, "value v", "v.rowid", "v.value NOT NULL, v.rowid", _names_of("v"),
     "What is unscored stands first, then as the sources have them.", "v", _NAMES,
     facets={"measure": "v.measure"},
     columns=(

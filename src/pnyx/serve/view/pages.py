@@ -76,7 +76,7 @@ def _none(_catalogue: Catalogue, _source: SourceRow) -> Iterable[tuple[str, Part
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageRoute:
     """A line of the route table.
 
     Attributes:

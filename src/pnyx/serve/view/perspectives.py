@@ -23,7 +23,7 @@ from pnyx.serve.rendering import slug
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.figure import Figure, FigureSection, figure_page, link_group
 from pnyx.serve.view.kinds import JUDGEMENTS
-from pnyx.serve.view.pages import Address, Content, Page, PageFile, Parts
+from pnyx.serve.view.pages import Address, Content, PageFile, PageRoute, Parts
 from pnyx.serve.view.records import JudgementRow, NotFoundError, SourceRow
 from pnyx.view.plots import Panel, Point, interval_plot
 from pnyx.view.tables import Column, Table
@@ -367,4 +367,4 @@ def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, P
         yield "Perspectives", ("perspectives", source.name)
 
 
-PAGE: Final = Page("perspectives", _show, _addresses, most=3, of_source=_of_source)
+PAGE: Final = PageRoute("perspectives", _show, _addresses, most=3, of_source=_of_source)

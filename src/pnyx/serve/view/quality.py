@@ -16,7 +16,7 @@ from pnyx.records import SIDES
 from pnyx.serve.rendering import slug
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.figure import Figure, FigureSection, LinkGroup, figure_page, link_group
-from pnyx.serve.view.pages import Address, Content, Page, Parts
+from pnyx.serve.view.pages import Address, Content, PageRoute, Parts
 from pnyx.serve.view.records import NotFoundError, SourceRow
 from pnyx.view.profile import profile_order, profile_plot
 from pnyx.view.tables import Column, Table
@@ -25,7 +25,7 @@ _MOST_CHIPS: Final = 60
 Bounds = tuple[float, float]
 
 
-class Rating(NamedTuple):
+class TextRating(NamedTuple):
     """A rating of a text; no value where it is unscored."""
 
     item: str
@@ -62,12 +62,12 @@ def _sources(catalogue: Catalogue) -> tuple[SourceRow, ...]:
 
 
 @lru_cache(maxsize=8)
-def _ratings(catalogue: Catalogue, source: SourceRow) -> tuple[Rating, ...]:
+def _ratings(catalogue: Catalogue, source: SourceRow) -> tuple[TextRating, ...]:
     sql = (
         "SELECT j.item, coalesce(t.name, ''), j.dimension, j.value FROM judgement j LEFT JOIN "
         "topic t ON t.id = j.topic WHERE j.source = ? AND j.dimension != '' ORDER BY j.n"
     )
-    return tuple(Rating(i, t, d, _number(v)) for i, t, d, v in catalogue.each(sql, source.id))
+    return tuple(TextRating(i, t, d, _number(v)) for i, t, d, v in catalogue.each(sql, source.id))
 
 
 def _number(coded: str | None) -> float | None:
@@ -120,7 +120,7 @@ def _is_scale(stated: Any) -> bool:
 @lru_cache(maxsize=256)
 def _profile(catalogue: Catalogue, source: SourceRow, part: str = "", name: str = "") -> Profile:
     """Return the profile of a source, or of one of its sides, topics or texts."""
-    ratings: Iterable[Rating] = _ratings(catalogue, source)
+    ratings: Iterable[TextRating] = _ratings(catalogue, source)
     if part == "side":
         sides = _sides(catalogue, source)
         ratings = [rating for rating in ratings if sides.get(rating.item) == name]
@@ -133,9 +133,9 @@ def _profile(catalogue: Catalogue, source: SourceRow, part: str = "", name: str 
     return profile_of(name or source.name, ratings)
 
 
-def profile_of(name: str, ratings: Iterable[Rating]) -> Profile:
+def profile_of(name: str, ratings: Iterable[TextRating]) -> Profile:
     """Return the profile of what was rated; dimensions are in the order of the taxonomy."""
-    by_dimension: dict[str, list[Rating]] = {}
+    by_dimension: dict[str, list[TextRating]] = {}
     for rating in ratings:
         by_dimension.setdefault(rating.dimension, []).append(rating)
     every = [rating for column in by_dimension.values() for rating in column]
@@ -300,4 +300,4 @@ def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, P
         yield "Quality profile", ("quality", source.name)
 
 
-PAGE: Final = Page("quality", _show, _addresses, most=3, of_source=_of_source)
+PAGE: Final = PageRoute("quality", _show, _addresses, most=3, of_source=_of_source)

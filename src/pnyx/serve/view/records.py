@@ -83,7 +83,7 @@ class SourceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RunRow:
+class RunCounts:
     """A run; the same in all sources that name it.
 
     Attributes:
@@ -99,7 +99,7 @@ class RunRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicRow:
+class TopicCounts:
     """A topic; `title` is its text, empty where no source says it; counts as of a run."""
 
     id: int
@@ -220,7 +220,7 @@ class SentenceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasureRow:
+class MeasureValue:
     """A measure and what it rests on; `run` or `topic` is empty where it is of none."""
 
     source: str

@@ -13,7 +13,7 @@ from pnyx.measure.reports.responses import precisions
 from pnyx.records import Document
 from pnyx.serve.view import wording
 from pnyx.serve.view.catalogue import Catalogue
-from pnyx.serve.view.pages import Address, Content, Page, Parts, is_number
+from pnyx.serve.view.pages import Address, Content, PageRoute, Parts, is_number
 from pnyx.serve.view.records import JudgementRow, LinkedJudgement, NotFoundError, ReportRow
 from pnyx.serve.view.texts import calls_behind, documents_of, marked, prompt_blocks, text_of
 from pnyx.view.text import Segment, one_line, web_address
@@ -289,6 +289,6 @@ def _sentences(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
 
 
 PAGES: Final = (
-    Page("report", _show_report, _reports, least=3, most=4),
-    Page("sentence", _show_sentence, _sentences, least=4, most=4),
+    PageRoute("report", _show_report, _reports, least=3, most=4),
+    PageRoute("sentence", _show_sentence, _sentences, least=4, most=4),
 )

@@ -11,7 +11,7 @@ from pnyx.serve.view import boards, compare, figures, judgement, report, tables
 from pnyx.serve.view.boards import bar_of, definitions_of
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.kinds import JUDGEMENTS, SOURCES
-from pnyx.serve.view.pages import Address, Content, Page, Parts
+from pnyx.serve.view.pages import Address, Content, PageRoute, Parts
 from pnyx.serve.view.reader import KINDS
 from pnyx.serve.view.records import NotFoundError, SourceRow
 
@@ -98,8 +98,8 @@ def _sources(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
 # The table ----------------------------------------------------------------------------------------
 
 PAGES: Final = (
-    Page("", _show_first, nav="Results"),
-    Page("source", _show_source, _sources, least=1, most=1),
+    PageRoute("", _show_first, nav="Results"),
+    PageRoute("source", _show_source, _sources, least=1, most=1),
     *boards.PAGES,
     *tables.PAGES,
     *report.PAGES,
@@ -142,6 +142,8 @@ def site_of(paths: Sequence[str], *, served: bool = False) -> Site:
     """Return what all pages of these results show; only a server can search."""
     first = Path(paths[0]).resolve().name
     name = first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
-    pages: Iterable[Page] = sorted((p for p in PAGES if p.nav), key=lambda p: _NAV.index(p.nav))
+    pages: Iterable[PageRoute] = sorted(
+        (p for p in PAGES if p.nav), key=lambda p: _NAV.index(p.nav)
+    )
     nav = [(page.nav, (page.name,) if page.name else ()) for page in pages]
     return Site(name, [*nav, *([("Search", ("search",))] if served else [])])

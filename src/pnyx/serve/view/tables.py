@@ -11,7 +11,7 @@ from pnyx.serve.rendering import slug
 from pnyx.serve.view.boards import leaderboard, measured_sources
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.kinds import JUDGEMENTS, TABLES, Kind
-from pnyx.serve.view.pages import Address, Content, Page, PageFile, Parts
+from pnyx.serve.view.pages import Address, Content, PageFile, PageRoute, Parts
 from pnyx.serve.view.records import FacetValue, NotFoundError, SourceRow, pages_of
 from pnyx.view.tables import Column, Table
 
@@ -133,8 +133,8 @@ def _of_source(
             yield "Unscored judgements", (kind.name, source.name, "v-unscored")
 
 
-def _table_page(kind: Kind[Any]) -> Page:
-    return Page(
+def _table_page(kind: Kind[Any]) -> PageRoute:
+    return PageRoute(
         kind.name,
         partial(_show, kind),
         partial(_addresses, kind),
@@ -198,4 +198,4 @@ def _show_files(catalogue: Catalogue, _address: Address) -> Content:
     return Content("files", {"listed": listed}, files)
 
 
-PAGES = (*(_table_page(kind) for kind in TABLES), Page("tables", _show_files, nav="Tables"))
+PAGES = (*(_table_page(kind) for kind in TABLES), PageRoute("tables", _show_files, nav="Tables"))
