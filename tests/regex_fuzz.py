@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import os
 import re
 import re._constants as op
 import re._parser as parser
@@ -26,6 +27,7 @@ from pnyx.judge.reports import rules
 from pnyx.models.http import addresses
 
 SOURCE = Path(pnyx.__file__).parent
+PLUGINS = sorted(Path(__file__).parents[1].glob("packages/*/src/*"))
 METHODS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"}
 CALLS = re.compile(rf"\.\s*(?:{'|'.join(sorted(METHODS))}|compile)\b")
 REGEX = re.compile(r"\bre\s*\.")
@@ -49,7 +51,8 @@ class Found:
 
 def collect() -> tuple[list[Found], list[str]]:
     """Return all expressions, and the places of those that are made of something unknown."""
-    sources = {path: path.read_text("utf-8") for path in sorted(SOURCE.rglob("*.py"))}
+    files = [file for folder in (SOURCE, *PLUGINS) for file in sorted(folder.rglob("*.py"))]
+    sources = {path: path.read_text("utf-8") for path in files}
     trees = {
         path: list(ast.walk(ast.parse(source)))
         for path, source in sources.items()
@@ -73,12 +76,12 @@ def collect() -> tuple[list[Found], list[str]]:
             try:
                 pattern = _compiled(node, path)
             except NameError:
-                unknown.append(str(path.relative_to(SOURCE)))
+                unknown.append(_placed(path))
                 continue
             methods = {node.func.attr}
             if methods == {"compile"}:
                 methods = used.get(names.get(node, ""), {"finditer"})
-            place = f"{path.relative_to(SOURCE)}:{node.lineno}"
+            place = f"{_placed(path)}:{node.lineno}"
             found.append(Found(place, pattern, frozenset(methods)))
     found += [
         Found(place, pattern, frozenset({"findall"}))
@@ -95,6 +98,12 @@ def collect() -> tuple[list[Found], list[str]]:
         for pattern in patterns  # compiled by functions
     ]
     return found, unknown
+
+
+def _placed(path: Path) -> str:
+    folder = next(one for one in (SOURCE, *PLUGINS) if path.is_relative_to(one))
+    own = path.relative_to(folder)
+    return str(own if folder == SOURCE else folder.name / own)
 
 
 def vars_of(value: Any) -> list[Any]:
@@ -125,7 +134,8 @@ def _compiled(node: ast.Call, path: Path) -> Any:
             values.append(0 if argument is None else argument.value)
             continue
         if module is None:
-            name = ".".join(["pnyx", *path.relative_to(SOURCE).with_suffix("").parts])
+            name = _placed(path.with_suffix("")).replace(os.sep, ".")
+            name = name if name.startswith("pnyx_") else f"pnyx.{name}"
             module = importlib.import_module(name.removesuffix(".__init__"))
         code = compile(ast.Expression(argument), str(path), "eval")
         values.append(eval(code, vars(module)))

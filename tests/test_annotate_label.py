@@ -11,9 +11,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import heed_interrupts
 
 from chat_server import ChatServer
-from conftest import heed_interrupts
 from pnyx import read_run
 from pnyx.annotate import read_labelled
 from pnyx.annotate.labelled import LabelledPair, ShotPool

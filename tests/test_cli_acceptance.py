@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from conftest import heed_interrupts
 
 from chat_server import answered, key_of
-from conftest import heed_interrupts
 from pnyx.judge.answers import tally
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import printable

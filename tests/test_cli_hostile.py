@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from conftest import heed_interrupts
 
 from chat_server import ChatServer
-from conftest import heed_interrupts
 from pnyx.cli import main
 from pnyx.corpora.text.segment import split_sentences
 from pnyx.errors import InputError

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-
 from conftest import heed_interrupts
+
 from embedding_server import EmbeddingServer
 from pnyx.cli import app, main
 from pnyx.search.features.vectors import document_vectors

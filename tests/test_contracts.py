@@ -29,9 +29,8 @@ from pnyx import cli, errors
 from pnyx.audit.stress import editing
 from pnyx.cli import main
 from pnyx.corpora import FORMATS, check
-from pnyx.drafts import replies
-from pnyx.drafts.nuggets.creating import importance_shape
-from pnyx.drafts.nuggets.growing import Style, reply_shape
+from pnyx.drafts.creating import importance_shape
+from pnyx.drafts.growing import Style, reply_shape
 from pnyx.errors import InputError, MissingExtra, PnyxError
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
@@ -608,12 +607,6 @@ SHAPES: dict[str, Callable[[], Any]] = {
     "paraphrase": editing.paraphrase_reply,
     "definition": importlib.import_module("pnyx.annotate.definitions")._reply_model,
     "perspectives": lambda: importlib.import_module("pnyx.search.perspectives")._reply_model(True),
-    **{
-        name: shape
-        for name, shape in vars(replies).items()
-        if name.endswith("_reply") and name != "survey_reply"
-    },
-    "survey_reply": lambda: replies.survey_reply(4),
     **{f"nugget-{style}": lambda style=style: reply_shape(style) for style in get_args(Style)},
     "nugget-importance": lambda: importance_shape(3),
 }

@@ -61,8 +61,6 @@ def spaces(n):
     ("name", "make", "size"),
     [
         ("csv", columns, 10_000),
-        ("drafts-markdown", perspective, 5_000),
-        ("drafts-markdown", question, 5_000),
         ("touche-topics", attribute, 10_000),
         ("procon", spaces, 20_000),
     ],

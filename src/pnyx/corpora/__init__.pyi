@@ -2,17 +2,7 @@
 
 from .base import Format, Options
 from .benchmarks.conqret import ConqretTopic, read_conqret
-from .benchmarks.debate_html import read_debate_page
 from .benchmarks.debates import debate_arguments, read_debates, write_debates
-from .benchmarks.draft_sources import (
-    ArgumentPair,
-    DebateClaim,
-    SurveyQuestion,
-    read_argument_pairs,
-    read_claims,
-    read_survey,
-)
-from .benchmarks.drafts import read_drafts, write_drafts
 from .benchmarks.leaderboard_writing import averaged, settled
 from .benchmarks.leaderboards import Leaderboard, read_leaderboard, write_leaderboard
 from .benchmarks.nuggets import nugget_bank_row, parse_nugget_bank, read_nugget_banks
@@ -44,9 +34,7 @@ from .tracks.rules import TrackRules, track_rules
 
 __all__ = [
     "FORMATS",
-    "ArgumentPair",
     "ConqretTopic",
-    "DebateClaim",
     "Finding",
     "Format",
     "Leaderboard",
@@ -55,7 +43,6 @@ __all__ = [
     "RatedText",
     "ReportRequest",
     "SearchResult",
-    "SurveyQuestion",
     "TrackRules",
     "averaged",
     "check",
@@ -67,12 +54,8 @@ __all__ = [
     "load_example",
     "nugget_bank_row",
     "parse_nugget_bank",
-    "read_argument_pairs",
-    "read_claims",
     "read_conqret",
-    "read_debate_page",
     "read_debates",
-    "read_drafts",
     "read_evidence",
     "read_items",
     "read_leaderboard",
@@ -85,7 +68,6 @@ __all__ = [
     "read_responses",
     "read_run",
     "read_search_results",
-    "read_survey",
     "response_row",
     "response_writer",
     "settled",
@@ -93,7 +75,6 @@ __all__ = [
     "split_evidence",
     "track_rules",
     "write_debates",
-    "write_drafts",
     "write_jsonl",
     "write_leaderboard",
     "write_perspectives",

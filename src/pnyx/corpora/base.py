@@ -63,7 +63,8 @@ class Format:
 
     `example` is a small valid file, `writer` None where the format is only read, and `plural` what
     an empty file "holds no" of. `view_of` names the format whose files this one reads as another
-    kind of thing.
+    kind of thing. `recognises` is a plugin's: whether the beginning of a file that fits no format
+    of Pnyx is of this one.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Format:
     writer: Writer | None = None
     plural: str = ""
     view_of: str = ""
+    recognises: Callable[[bytes], bool] | None = None
 
     def __post_init__(self) -> None:
         plural = self.plural or _PLURALS.get(self.kind, self.kind)

@@ -341,10 +341,10 @@ def _written() -> dict[str, str]:
 
 @cache
 def _of_functions() -> dict[str, str]:
-    from pnyx.measure.reports.registry import REPORT_MEASURES
+    from pnyx.measure.reports.registry import report_measures
 
     definitions = {}
-    for name, measure in REPORT_MEASURES.items():
+    for name, measure in report_measures().items():
         first = (measure.of.__doc__ or "").partition("\n\n")[0]
         text = " ".join(first.split()).removeprefix("Return ").removeprefix("the ")
         text = text.replace("None where", "no value where")
