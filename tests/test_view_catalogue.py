@@ -100,20 +100,14 @@ def test_lists_have_the_unscored_first_and_then_the_least_certain(catalogue):
     assert all(0 <= one <= 1 for one in found)
 
 
-def test_lists_are_narrowed_and_counted(catalogue):
-    for one in catalogue.facets("packaged"):
-        listed = catalogue.judgements(source="packaged", **{one.facet: one.value})
-        assert listed.total == one.count == len(listed.rows), one
+def test_a_list_narrowed_twice_has_what_both_have(catalogue):
     both = catalogue.judgements(source="packaged", value="yes", topic="t1")
-    by_hand = [
-        one
-        for one in catalogue.every(JUDGEMENTS, source="packaged")
-        if one.verdict == "yes" and one.topic == "t1"
-    ]
-    assert both.total == len(by_hand)
-    assert {one.n for one in both.rows} == {one.n for one in by_hand}
-    every = catalogue.facets()
-    assert sum(one.count for one in every if one.facet == "value") == catalogue.judgements().total
+    by_hand = {
+        row.n
+        for row in catalogue.every(JUDGEMENTS, source="packaged")
+        if row.verdict == "yes" and row.topic == "t1"
+    }
+    assert (both.total, {row.n for row in both.rows}) == (len(by_hand), by_hand)
 
 
 def test_a_row_is_the_line_of_its_file(made, catalogue):
@@ -187,6 +181,10 @@ def test_a_reports_sentences_lead_to_what_was_judged_and_back(made, catalogue):
     assert catalogue.texts(argued) == [s.text for s in catalogue.response(argued).sentences]
 
 
+def sources(rows) -> set[str]:
+    return {row.source for row in rows}
+
+
 @pytest.mark.parametrize("kind", TABLES, ids=lambda kind: kind.name)
 def test_every_kind_of_row_is_listed_narrowed_sorted_and_kept(catalogue, kind):
     rows = list(catalogue.every(kind))
@@ -195,19 +193,21 @@ def test_every_kind_of_row_is_listed_narrowed_sorted_and_kept(catalogue, kind):
     assert all(row in rows for row in whole.rows)
     for column in kind.columns:
         assert column.field in kind.select or hasattr(rows[0], column.field)
-    for facet in catalogue.facets("", kind):
-        listed = catalogue.table(kind, 1, "", **{facet.facet: facet.value})
-        assert listed.total == facet.count, facet
-        field = {"value": "verdict"}.get(facet.facet, facet.facet)
-        assert {getattr(row, field) for row in listed.rows} == {facet.value}
+    for source in {"", *(row.source for row in rows if kind.of)}:
+        of_source = {"source": source} if source else {}
+        for facet in catalogue.facets(source, kind):
+            chosen = {**of_source, facet.facet: facet.value}
+            listed = catalogue.table(kind, 1, "", **chosen)
+            assert listed.total == facet.count == len(list(catalogue.every(kind, **chosen))), facet
+            field = {"value": "verdict"}.get(facet.facet, facet.facet)
+            assert {getattr(row, field) for row in listed.rows} == {facet.value}
+            assert {row.source for row in listed.rows} <= ({source} if source else sources(rows))
+        assert catalogue.count(kind, **of_source) == len(list(catalogue.every(kind, **of_source)))
     for field in kind.select:
         for sort in (field, f"-{field}"):
             values = [getattr(row, field) for row in catalogue.table(kind, 1, sort).rows]
             known = [value for value in values if value is not None]
             assert known == sorted(known, reverse=sort[0] == "-"), sort
-    if kind.of:
-        source = rows[0].source
-        assert {row.source for row in catalogue.table(kind, 1, "", source=source).rows} == {source}
     address = address_of(f"/{kind.name}")
     (text,) = ("".join(file.parts()) for file in show(catalogue, address).files.values())
     kept = list(csv.reader(io.StringIO(text)))
