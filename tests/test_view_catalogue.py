@@ -377,7 +377,7 @@ def test_names_that_are_no_part_of_an_address_get_one(tmp_path):
     found = open_catalogue([str(tmp_path)])
     assert len({slug(one.name).lower() for one in found.sources()}) == 2
     for one in found.topics():
-        assert show(found, address_of(Links().to("topic", one.name))).values["topic"] == one
+        assert show(found, address_of(Links().to("topic", one.name))).values["title"] == one.shown
 
 
 def refused(capsys, *argv: object) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import resources
-from typing import Any, Final
+from typing import Final
 
 from pnyx.serve.rendering import slug
 from pnyx.serve.view.catalogue import Catalogue
@@ -240,41 +240,34 @@ def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, P
 # A run, a topic -----------------------------------------------------------------------------------
 
 
-def _show_topic(catalogue: Catalogue, address: Address) -> Content:
-    topic = catalogue.topic(address.part(0))
-    values = catalogue.values(topic=topic.name)
-    reports = catalogue.reports(topic=topic.name)
+def _show_rows(by: str, catalogue: Catalogue, address: Address) -> Content:
+    """Show the runs on a topic, or the topics of a run: a table for each source."""
+    if by == "run":
+        topic = catalogue.topic(address.part(0))
+        title, chosen, titles = topic.shown, {"topic": topic.name}, {}
+        values = catalogue.values(topic=topic.name)
+    else:
+        title = catalogue.run(address.part(0)).name
+        chosen, titles = {"run": title}, {t.name: t.title for t in catalogue.topics()}
+        values = catalogue.values(run=title, topics=True)
+    boards = _boards(by, catalogue.reports(**chosen), values, address.number)
+    (name,) = chosen.values()
     shown = {
-        "title": topic.shown,
-        "id": topic.name if topic.title else "",
-        "titles": {},
-        "judged": catalogue.judged_on(topic=topic.name),
-        "topic": topic,
+        "title": title,
+        "id": name if name != title else "",
+        "titles": titles,
+        "judged": catalogue.judged_on(**chosen),
+        "boards": boards,
+        "base": address.here,
+        "definitions": definitions_of(name for board in boards for name in board.measures),
     }
-    return _boards_page(shown, "run", reports, values, address)
+    return Content("boards", shown)
 
 
-def _show_run(catalogue: Catalogue, address: Address) -> Content:
-    run = catalogue.run(address.part(0))
-    values = catalogue.values(run=run.name, topics=True)
-    reports = catalogue.reports(run=run.name)
-    shown = {
-        "title": run.name,
-        "id": "",
-        "titles": {topic.name: topic.title for topic in catalogue.topics()},
-        "judged": catalogue.judged_on(run=run.name),
-    }
-    return _boards_page(shown, "topic", reports, values, address)
-
-
-def _boards_page(
-    shown: dict[str, Any],
-    by: str,
-    reports: Iterable[ReportRow],
-    values: Iterable[MeasureValue],
-    address: Address,
-) -> Content:
-    """Show a table for each source, what has most that is unscored first."""
+def _boards(
+    by: str, reports: Iterable[ReportRow], values: Iterable[MeasureValue], number: int
+) -> list[Board]:
+    """Return a table for each source, what has most that is unscored first."""
     tables: dict[str, dict[str, BoardRow]] = {}
 
     def row_of(cell: ReportRow | MeasureValue) -> BoardRow:
@@ -285,10 +278,7 @@ def _boards_page(
         row_of(report).reports.append(report)
     for value in values:
         row_of(value).values[value.measure] = value
-    boards = [_board(source, by, rows, address.number) for source, rows in tables.items()]
-    definitions = definitions_of(name for board in boards for name in board.measures)
-    return Content("boards", {**shown, "boards": boards, "base": address.here,
-                              "definitions": definitions})  # fmt: skip
+    return [_board(source, by, rows, number) for source, rows in tables.items()]
 
 
 def _board(source: str, by: str, rows: dict[str, BoardRow], number: int) -> Board:
@@ -300,16 +290,11 @@ def _board(source: str, by: str, rows: dict[str, BoardRow], number: int) -> Boar
     return Board(source, by, measures, page, whole)
 
 
-def _topics(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
-    runs = len(catalogue.runs())
-    for topic in catalogue.topics():
-        yield (topic.name,), pages_of(runs)
-
-
-def _runs(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
-    topics = len(catalogue.topics())
-    for run in catalogue.runs():
-        yield (run.name,), pages_of(topics)
+def _names(by: str, catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
+    runs, topics = catalogue.runs(), catalogue.topics()
+    pages = pages_of(len(runs if by == "run" else topics))
+    for row in topics if by == "run" else runs:
+        yield (row.name,), pages
 
 
 # What measures mean -------------------------------------------------------------------------------
@@ -355,6 +340,6 @@ def _of_functions() -> dict[str, str]:
 PAGES: Final = (
     PageRoute("leaderboard", _show_leaderboard, _leaderboards, most=2, paged=True,
          of_source=_of_source, nav="Leaderboard"),
-    PageRoute("topic", _show_topic, _topics, least=1, most=1, paged=True),
-    PageRoute("run", _show_run, _runs, least=1, most=1, paged=True),
+    *(PageRoute(name, partial(_show_rows, by), partial(_names, by), least=1, most=1, paged=True)
+      for name, by in (("topic", "run"), ("run", "topic"))),
 )  # fmt: skip
