@@ -60,6 +60,7 @@ def test_from_a_report_to_the_exact_prompt_and_on(browser, address):
     watched.close()
 
 
+@pytest.mark.all
 def test_two_judges_chosen_by_a_form_on_a_phone_in_the_dark_without_javascript(browser, address):
     watched = Watched(browser)
     page = watched.open(
@@ -75,6 +76,7 @@ def test_two_judges_chosen_by_a_form_on_a_phone_in_the_dark_without_javascript(b
     watched.close()
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(
     "path",
     [
