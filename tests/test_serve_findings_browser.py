@@ -22,13 +22,15 @@ def browser():
 
 @pytest.fixture(scope="module")
 def address(results):  # noqa: F811
-    from pnyx.serve.inspecting.application import view_app
-    from pnyx.serve.inspecting.opening import Current
+    from pnyx.serve.view.application import view_app
+    from pnyx.serve.view.opening import CurrentCatalogue
 
     before = Path.cwd()
     os.chdir(results)
     try:
-        with served(view_app(Current(["llm", "packaged", "both.jsonl", "said", "told"]))) as url:
+        with served(
+            view_app(CurrentCatalogue(["llm", "packaged", "both.jsonl", "said", "told"]))
+        ) as url:
             yield url
     finally:
         os.chdir(before)

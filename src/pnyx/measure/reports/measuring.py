@@ -210,6 +210,21 @@ def _measured(
     return found
 
 
+def means_over_topics(
+    per_topic: Mapping[str, Mapping[str, Measured]],
+    names: Sequence[str],
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> dict[str, Measured]:
+    """Return the mean of each named measure over topics, with its interval.
+
+    Topics are drawn in the order they have here: sorted ones give what `measure_reports` gives.
+    """
+    known = report_measures()
+    bounds = [known[name].range for name in names]
+    means = column_means(_table(per_topic, names), bootstrap, bounds)
+    return dict(zip(names, means, strict=True))
+
+
 def _table(values: Mapping[str, Mapping[str, Measured]], names: Iterable[str]) -> Floats:
     """Return the values by topic and measure, NaN where there is none."""
     names = list(names)
@@ -225,8 +240,6 @@ def _run(
 ) -> MeasuredReports:
     """Return the means over topics, and what they rest on."""
     measures = report_measures()
-    ranges = [one.range for one in measures.values()]
-    means = column_means(_table(found, measures), bootstrap, ranges)
     items = {
         measure: (
             sum(one[measure].scored for one in found.values()),
@@ -236,7 +249,7 @@ def _run(
     }
     return MeasuredReports(
         name,
-        dict(zip(measures, means, strict=True)),
+        means_over_topics(found, tuple(measures), bootstrap),
         items,
         _pooled([own[topic] for topic in found if topic in own], weights),
         found,
