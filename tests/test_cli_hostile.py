@@ -139,7 +139,10 @@ def test_a_pipe_is_written_to_and_not_replaced(folder: Path, tmp_path: Path, nam
         (("judge", "support", "items.jsonl", "--out", "-"), "expected the name of a folder"),
         (("demo", "--out", "-"), "expected the name of a folder"),
         (("index", "", "--out", "new"), "empty name"),
-        (("convert", "docs.jsonl", "--to", "beir", "-o", ""), "found an empty name"),
+        (
+            ("convert", "docs.jsonl", "--to", "beir", "-o", ""),
+            "expected the name of a file to write",
+        ),
         (("index", "no\n\x1b[31m", "--out", "new"), r"no\n\x1b[31m: cannot be read"),
         (("argue", "i", "vo\udcffting"), "not UTF-8"),
     ],

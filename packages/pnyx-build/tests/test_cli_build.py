@@ -395,7 +395,7 @@ def test_berds_files_are_imported_reviewed_and_exported(run):
         ("## 1: Q?\n- pro: A.\n> x: {\n", "d.md:3: not valid JSON"),
         ("## 1: Q?\n- pro: A.\n> id: 2\n", "d.md:3: found 'id' twice"),
         ("## 1: Q?\n- pro: A.\n## 1: Q?\n- pro: A.\n", "d.md:3: duplicate id '1', first in line 1"),
-        ("## 1: Q?\n- pro (2): A.\n- con: B.\n", "d.md:1: perspectives[1]: found the id '2' twice"),
+        ("## 1: Q?\n- pro (2): A.\n- con: B.\n", "d.md:1: perspectives[1]: id: found '2' twice"),
         ('{"id": "1", "question": "Q?"}\n', "d.md:1: no perspectives"),
         ('{"id": "1", "text": "T."}\n', "d.md: '': the perspectives do not say"),
         ("", "d.md: "),
