@@ -67,7 +67,7 @@ def _correction_notes(found: PerspectiveCoverage) -> list[str]:
     labels = f"labels of {count} measured question{'' if count == 1 else 's'}"
     if count < fewest:
         lines.append(
-            f"warning: not all is corrected: {labels}, expected at least {fewest}, picked at "
+            f"warning: not corrected: {labels}, expected at least {fewest}, picked at "
             "random, with labels of all perspectives of the first documents"
         )
     elif count < few:
