@@ -283,7 +283,7 @@ import sys, anyio, pathlib
 from pnyx.runs.results import apply_judge
 from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.questions import Support
-from pnyx.judge.tasks import ask_relevance
+from pnyx.judge.stances import ask_relevance
 class Slow:
     name, card, kinds = "slow", "", frozenset({Support})
     async def answer(self, questions, emit):

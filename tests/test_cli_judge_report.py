@@ -158,6 +158,55 @@ def test_a_plan_asks_nothing_and_counts_what_may_be_asked(tmp_path, call):
         assert json.loads(printed)["models"][0]["from_store"] == len(server.asked())
 
 
+@pytest.mark.parametrize("more", [(), ("--batch", 50), ("--attest", "relevant")])
+def test_what_a_run_costs_is_within_its_plan_and_the_plan_says_what_is_expected(
+    tmp_path, call, more
+):
+    run, bank = write_files(tmp_path)
+    (tmp_path / "prices.toml").write_text("[models]\ntest = { input = 0.15, output = 0.6 }\n")
+    prices = ("--prices", tmp_path / "prices.toml")
+    with ChatServer(reply=scripted) as server:
+        asked = ("judge", "report", run, "--nuggets", bank, "--llm", server.spec, *more, *prices)
+        status, printed, said = call(*asked, "--plan", "--json")
+        assert (status, server.asked()) == (0, []), said
+        planned = json.loads(printed)
+        (model,) = planned["models"]
+        status, printed, said = call(*asked, "--out", "out", "--json")
+        assert status == 3, said
+        manifest = json.loads(printed)
+        asked_for = manifest["counts"]["asked"]
+        assert planned["questions_least"] <= asked_for <= planned["questions"]
+        assert model["calls_least"] <= len(server.asked()) <= model["calls"]
+        assert model["calls_least"] <= model["expected"]["calls"] <= model["calls"]
+        for name in ("prompt_tokens", "completion_tokens"):
+            low, high = model[name]
+            assert low <= server.billed[name] <= high
+            assert low <= model["expected"][name][0] <= model["expected"][name][1] <= high
+        low, high = model["cost_usd"]
+        assert low <= manifest["models"][0]["spent"]["cost_usd"] <= high
+        usual = model["expected"]["cost_usd"]
+        assert low < usual[0] < usual[1] < high
+        assert usual[1] / usual[0] < 3 < high / low
+        # What is known decides: of a run that is done all is known.
+        status, printed, _ = call(*asked, "--plan", "--json")
+        planned = json.loads(printed)
+        (model,) = planned["models"]
+        assert model["calls"] == model["calls_least"] == model["expected"]["calls"] == 0
+        counts = [planned[name] for name in ("questions_least", "questions_expected", "questions")]
+        assert counts == [asked_for] * 3
+
+
+def test_a_plan_says_how_its_bounds_come_about(tmp_path, call):
+    run, bank = write_files(tmp_path)
+    with ChatServer(reply=scripted) as server:
+        _, printed, _ = call(
+            "judge", "report", run, "--nuggets", bank, "--llm", server.spec, "--plan"
+        )
+    assert "The fewest are asked whatever the answers are" in printed
+    assert "answers 80%" in printed
+    assert printed.count(" expected") == 5
+
+
 def test_a_budget_is_kept_and_what_is_left_is_unscored(tmp_path, call):
     run, bank = write_files(tmp_path)
     with ChatServer(reply=scripted) as server:
@@ -175,7 +224,7 @@ def test_kill_9_and_again_asks_no_model_twice(tmp_path):
     with ChatServer(reply=scripted, delay=0.05) as server:
         command += ["--llm", server.spec, "--batch", "1", "--concurrency", "2", "--out", "out"]
         process = subprocess.Popen(command)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while len(server.answered()) < 12 and time.monotonic() < deadline:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
@@ -213,7 +262,7 @@ def test_kill_9_and_again_repeats_little_of_what_no_model_answers(tmp_path):
     command += ["--labels", labels, "--out", "out"]
     process = subprocess.Popen(command)
     log = tmp_path / "log"
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not (log.exists() and len(log.read_text()) > 600):
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)

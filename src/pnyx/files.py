@@ -25,6 +25,9 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 """Longest accepted line; a longer one is broken or hostile."""
 _LONGEST_JSON = 8 * MAX_LINE_BYTES
 
+_MAX_NAME = 255
+"""Bytes of a name that every common file system takes."""
+
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -310,6 +313,42 @@ def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
     if names and names.isdisjoint(marks):
         raise InputError(f"holds files that are not {what}", path=out)
     return folder
+
+
+def check_output(path: str | Path, writes: str) -> None:
+    """Refuse what could not be written in the end: by its name, or where it stands.
+
+    Nothing changes. Whether it may be replaced is not looked at, and a disk that gets full is not
+    foreseen.
+
+    Args:
+        path: of a file, where `-` is standard output, or of a folder.
+        writes: `file` or `folder`: put in its place as a whole; `files`: into a folder.
+
+    Raises:
+        InputError: it is no name, or what is there is not of its kind.
+        PnyxError: it cannot be written.
+    """
+    if str(path) == "-" and writes == "file":
+        return
+    what = "file" if writes == "file" else "folder"
+    if str(path) in ("", "-"):
+        raise InputError(f"found {str(path)!r}, expected the name of a {what} to write")
+    first = target = Path(path)
+    with disk_errors(path):
+        if os.path.lexists(target):
+            if writes == "file" and target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if writes == "file" and _device(target) is not None:
+                return
+            if writes == "files" and target.is_dir():
+                first = target / target.name
+        elif len(os.fsencode(target.name)) > _MAX_NAME:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+        while not os.path.lexists(first.parent) and first.parent != first:
+            first = first.parent
+        with temporary_neighbour(first):  # of what must be made first
+            pass
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterator
 from hashlib import blake2b
+from io import FileIO
 from pathlib import Path
 
 _ENDING = ".pnyx"
@@ -85,6 +86,34 @@ def recover_folder(target: Path) -> bool:
                     return True
         time.sleep(_WAIT_SECONDS)
     return False
+
+
+def append(stream: FileIO, end: int, content: bytes, *, sync: bool = False) -> int:
+    """Write at the end of a journal, wholly or not at all; return where it ends then.
+
+    Args:
+        stream: opened for appending without a buffer: what the disk refused must not come later.
+        end: where what is whole ends; what a failure left behind it is cut off.
+        content: what is written.
+        sync: have it on the disk.
+
+    Raises:
+        OSError: it is not there.
+    """
+    stream.truncate(end)
+    try:
+        left = memoryview(content)
+        while left:  # a disk that gets full takes a part
+            left = left[stream.write(left) :]
+        if sync:
+            os.fsync(stream.fileno())
+    except OSError:
+        with contextlib.suppress(OSError):
+            stream.truncate(end)
+            if sync:
+                os.fsync(stream.fileno())
+        raise
+    return end + len(content)
 
 
 def temporary_of(name: str) -> str:

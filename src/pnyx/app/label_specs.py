@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 
 
 class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge"):
     """Who answers which items, and where the labels go."""
 
-    out: str = file_opt(
+    out: str = out_opt(
         ...,
         "Labels to write (JSONL). What people do is kept in LABELS.journal, so the same command "
         "goes on where it stopped.",

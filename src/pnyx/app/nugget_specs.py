@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from pnyx.app.judge_specs import _LLM, JudgeSpec
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.errors import InputError, OptionError
 
 
 class BankSpec(Spec, heading="Output", rare="format"):
     """Where a nugget bank is written."""
 
-    out: str | None = file_opt(
+    out: str | None = out_opt(
         None, "Banks to write, one a line; required without --plan.", metavar="BANK"
     )
     format: Literal["nuggetbank-v3", "ragtime26-nuggets", "nuggetizer"] = opt(
@@ -83,7 +83,7 @@ class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in
 class MergeSpec(Spec, heading="Merging", rare="candidates_from run_id"):
     """How banks are merged."""
 
-    report: str | None = file_opt(
+    report: str | None = out_opt(
         None, "Where to list each pair that was looked at, and what came of it (JSONL)."
     )
     candidates_from: float | None = opt(

@@ -126,7 +126,7 @@ class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
     )
 
 
-def plan_of(spec: ReportSpec, weights: WeightSpec, *, every: bool = False) -> ReportPlan:
+def plan_of(spec: ReportSpec, weights: WeightSpec) -> ReportPlan:
     """Return how reports are judged."""
     from pnyx.judge.reports.plan import ReportPlan
 
@@ -137,5 +137,4 @@ def plan_of(spec: ReportSpec, weights: WeightSpec, *, every: bool = False) -> Re
         spec.min_grade,
         spec.unknown_documents,
         weights.weights(),
-        every,
     )

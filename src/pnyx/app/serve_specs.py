@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 
 
 class ServerSpec(Spec, heading="Server"):
@@ -32,10 +32,11 @@ class ServerSpec(Spec, heading="Server"):
 class ViewSpec(Spec, heading="Pages"):
     """How results are shown."""
 
-    export: str | None = file_opt(
+    export: str | None = out_opt(
         None,
         "Write all pages as files into this folder, instead of serving them.",
         metavar="DIR",
+        writes="folder",
     )
     store: str | None = file_opt(
         None,

@@ -17,7 +17,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple, Self, cast, dataclass_transform
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, cast, dataclass_transform
 
 from pnyx.errors import InputError, OptionError, shorten
 
@@ -46,6 +46,8 @@ class Opt:
         low: least value of a number.
         within: range of a number as an interval, e.g. `(0, 1]`.
         raw: takes any bytes, as it may name a file; other text must be UTF-8.
+        writes: what is written there, if anything (see `pnyx.files.check_output`): the command line
+            refuses what cannot be written before the command does anything.
         each: reads the values of a list that is given as one text between commas.
         needs: the choice without which it is useless: a field that must be given, FIELD=VALUE, or
             words for the user and a condition on the whole spec.
@@ -60,6 +62,7 @@ class Opt:
     low: float | None = None
     within: str = ""
     raw: bool = False
+    writes: Literal["", "file", "folder", "files"] = ""
     each: bool = False
     needs: str | tuple[str, Callable[[Any], object]] = ""
     env: str | None = None
@@ -100,6 +103,11 @@ def opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
 def file_opt(default: Any, help: str, *flags: str, metavar: str = "FILE", **more: Any) -> Any:  # noqa: A002
     """Return such a field for the name of a file, of which any bytes are taken."""
     return opt(default, help, *flags, metavar=metavar, raw=True, **more)
+
+
+def out_opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
+    """Return such a field for what is written: a file, unless `writes` says otherwise."""
+    return file_opt(default, help, *flags, **{"writes": "file", **more})
 
 
 def flags_of(field: dataclasses.Field[Any], told: Opt) -> tuple[str, ...]:

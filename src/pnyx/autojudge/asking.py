@@ -138,7 +138,7 @@ class _Done:
             return
         try:
             with self.path.open("a", encoding="ascii") as stream:
-                stream.write(self._line + "\n")
+                stream.write(f"\n{self._line}\n")  # a full disk may have left half a line
         except OSError as error:
             place = escaped(str(self.path))
             raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error

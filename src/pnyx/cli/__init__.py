@@ -6,7 +6,9 @@ import contextlib
 import importlib
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,8 @@ import click
 
 from pnyx._version import __version__
 from pnyx.cli.common.params import Group
-from pnyx.errors import InputError, PnyxError
+from pnyx.errors import InputError, PluginError, PnyxError
+from pnyx.plugins import APART, plugins
 
 COMMANDS: dict[str, str] = {
     "demo": "The main task on the bundled example: search, argue both sides, judge, report.",
@@ -30,7 +33,6 @@ COMMANDS: dict[str, str] = {
     "mcp": "Offer search, perspectives, argue and judge to a language model (MCP).",
     "report": "Write reports to requests, with citations, under a limit.",
     "annotate": "Annotate relevance at scale: definitions, samples, labels, students.",
-    "build": "Build a benchmark: questions with perspectives, or debates with evidence.",
     "judge": "Ask a judge about each item of a file.",
     "label": "Let people answer what judges are asked, in a browser.",
     "nuggets": "Draft nugget banks, merge them, and hold reports against them.",
@@ -47,7 +49,9 @@ COMMANDS: dict[str, str] = {
     "validate": "Check a file against its format.",
     "convert": "Convert between equivalent formats, without loss.",
 }
-"""Verb -> what `pnyx --help` says of it; `pnyx.cli.VERB:command` is loaded when it is called."""
+"""Verb -> what `pnyx --help` says of it; `pnyx.cli.VERB:command` is loaded when it is called.
+
+Others are plugins of the group `pnyx.commands`."""
 
 EXIT_BAD_INPUT = 2
 EXIT_UNSCORED = 3
@@ -73,21 +77,27 @@ class LazyGroup(Group):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order of the main job."""
-        return list(COMMANDS)
+        """Return the verbs in the order of the main job, then those of plugins."""
+        return [*COMMANDS, *plugins("commands", COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one verb's command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"pnyx.cli.{cmd_name}")
-        command: click.Command = module.command
+        command: click.Command | None = None
+        if cmd_name in COMMANDS:
+            command = importlib.import_module(f"pnyx.cli.{cmd_name}").command
+        elif plugin := plugins("commands", COMMANDS).get(cmd_name):
+            command = plugin.load(click.Command)
+        elif cmd_name in APART:
+            raise PluginError(f"`pnyx {cmd_name}` is a plugin: pip install {APART[cmd_name]}")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+        if found := plugins("commands", COMMANDS):
+            with formatter.section("Plugins"):
+                formatter.write_dl([(name, one.summary) for name, one in found.items()])
 
 
 @contextlib.contextmanager
@@ -126,6 +136,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             stream.flush()
         except OSError:
             _discard(stream)
+    if status == EXIT_INTERRUPTED and argv is None:
+        # A thread may be in compiled code, from which it does not come back into a Python that is
+        # ending: "terminate called without an active exception". All is closed and written.
+        os._exit(status)
     sys.exit(status)
 
 
@@ -148,6 +162,7 @@ def _run(argv: Sequence[str] | None) -> int:
         click.echo(f"pnyx: {error}", err=True)
         return EXIT_BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
+        _end_in_peace(argv)
         click.echo("pnyx: interrupted", err=True)
         return EXIT_INTERRUPTED
     except UnicodeEncodeError as error:  # a file's name, where only text can be written
@@ -161,7 +176,15 @@ def _run(argv: Sequence[str] | None) -> int:
         click.echo(f"pnyx: {InputError(reason, path=error.filename)}", err=True)
         _discard(sys.stdout)
         return EXIT_BAD_INPUT
+    if result == EXIT_INTERRUPTED:
+        _end_in_peace(argv)
     return result if isinstance(result, int) else 0
+
+
+def _end_in_peace(argv: Sequence[str] | None) -> None:
+    """Let no further Ctrl-C change how this process ends."""
+    if argv is None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _discard(stream: Any) -> None:

@@ -14,7 +14,7 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import argue_plan, open_searcher, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import check_question, print_result, say
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 class OutputSpec(Spec, heading="Output", rare="style topic_id"):
     """Where the argument is written."""
 
-    out: str | None = file_opt(None, "Write TREC RAG JSONL, one line a side.")
-    html: str | None = file_opt(None, "Write the report as one HTML file.")
-    md: str | None = file_opt(None, "Write the report as Markdown.")
+    out: str | None = out_opt(None, "Write TREC RAG JSONL, one line a side.")
+    html: str | None = out_opt(None, "Write the report as one HTML file.")
+    md: str | None = out_opt(None, "Write the report as Markdown.")
     style: CitationStyle = opt(
         "ids", "How --out writes citations; scores are the probabilities of support."
     )

@@ -14,7 +14,7 @@ from pnyx.app.judge_specs import JudgeSpec
 from pnyx.app.measure_specs import BootstrapSpec, CorrectionSpec, SidesSpec
 from pnyx.app.open_judge import Opened, deciding_settings, open_judge
 from pnyx.app.open_models import open_model
-from pnyx.app.spec import file_opt, opt
+from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.audit.perspective_plan import LAMBDAS, RETRIEVERS, PerspectiveBench
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import needs_out, plan_items, say_judge
@@ -58,7 +58,9 @@ class BenchSpec(
     perspectives: str = file_opt(
         ..., "Perspectives with their questions (JSONL; also both of BERDS's files)."
     )
-    out: str | None = file_opt(None, "Output folder; required without --plan.", metavar="FOLDER")
+    out: str | None = out_opt(
+        None, "Output folder; required without --plan.", metavar="FOLDER", writes="files"
+    )
     retrievers: tuple[str, ...] = opt(
         RETRIEVERS,
         "Retrievers; touche needs an index with --quality --clusters, dense and hybrid --vectors.",
@@ -144,12 +146,15 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
         --retrievers bm25,dense --cutoff 5 --llm openai:gpt-4o-mini --out bench
     """
     from pnyx.audit.perspective_bench import BenchSearch, pairs_at_most
+    from pnyx.corpora.benchmarks.trec import a_token
     from pnyx.judge.tasks import TASKS
     from pnyx.search.index import Index
 
     needs_out(spec.out, judge)
     bench = spec.plan()
     views = _views(spec)
+    for topic in views:  # what a run cannot hold, before anything is asked
+        a_token(topic, "topic")
     opened_index = Index.open(spec.index)
     with contextlib.ExitStack() as stack:
         expansions = stack.enter_context(_expansions(opened_index, spec, judge))

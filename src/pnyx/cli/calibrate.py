@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import print_result, warn
 from pnyx.cli.common.params import verb
@@ -36,7 +36,7 @@ class CalibrateSpec(Spec, heading="Calibration"):
     """What is fitted, on what."""
 
     labels: str = file_opt(..., "People's labels (JSONL).", metavar="LABELS")
-    out: str = file_opt(..., "Calibration to write (JSON).")
+    out: str = out_opt(..., "Calibration to write (JSON).")
     method: Literal["isotonic", "platt", "temperature"] = opt("isotonic", "Curve to fit.")
     threshold: Literal["half", "f1"] = opt(
         "half", "Threshold for yes: probability 1/2, or best F1."

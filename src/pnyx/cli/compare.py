@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec
-from pnyx.app.spec import file_opt, opt
+from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import refuse_same_file
 from pnyx.cli.common.params import verb
 from pnyx.cli.compare_report import notes_on, report_on
@@ -61,7 +61,7 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
     test: Literal["t", "randomisation"] = opt(
         TEST, "Paired test of --differences.", needs="differences"
     )
-    plot: str | None = file_opt(
+    plot: str | None = out_opt(
         None, "Draw each comparison, a point for each run.", metavar="FILE.svg|FILE.html"
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, SearchSpec
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import EvidenceSpec, OutSpec, print_result, refuse_same_file, say
@@ -98,7 +98,7 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> None:
 class ResultSpec(SearchSpec, heading="Search", rare="search_url"):
     """What searches, and where everything goes."""
 
-    out: str = file_opt(..., "Folder to write.", metavar="FOLDER")
+    out: str = out_opt(..., "Folder to write.", metavar="FOLDER", writes="files")
     search: str = file_opt(..., SEARCH_HELP, metavar="API|FILE")
 
 
@@ -173,12 +173,12 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
 
 def _questions(path: str) -> list[Question]:
     """Read questions, or those that a file of perspectives is about."""
-    from pnyx.corpora import FORMATS, read_questions, sniff
+    from pnyx.corpora import find_format, read_questions
     from pnyx.corpora.benchmarks.perspectives import read_perspectives
     from pnyx.records import Question
 
     try:
-        about_perspectives = FORMATS[sniff(path)].kind == "perspectives"
+        about_perspectives = find_format(path).kind == "perspectives"
     except InputError:
         about_perspectives = False  # the reader of questions says what is wrong
     if not about_perspectives:

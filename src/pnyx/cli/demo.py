@@ -18,7 +18,7 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import argue_plan, open_writer
 from pnyx.app.search_specs import ArgueSpec
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.argue import write_pages, write_responses_file
 from pnyx.cli.common.options import print_result, say
@@ -67,8 +67,11 @@ _GROUPS = ("relevance.accuracy", "lookalikes.accuracy", "support.accuracy", "sta
 class DemoSpec(Spec, heading="Output"):
     """What is written, and where."""
 
-    out: str = file_opt(
-        "pnyx-demo", "Folder for the results; replaced if a demo wrote it.", metavar="FOLDER"
+    out: str = out_opt(
+        "pnyx-demo",
+        "Folder for the results; replaced if a demo wrote it.",
+        metavar="FOLDER",
+        writes="folder",
     )
     files_only: bool = opt(False, "Write the example's files, to try commands on.")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pnyx.app.search_specs import FeatureSpec
-from pnyx.app.spec import file_opt, opt, opts_of
+from pnyx.app.spec import file_opt, opt, opts_of, out_opt
 from pnyx.cli import EXIT_INTERRUPTED
 from pnyx.cli.common.options import EvidenceSpec, say, warn
 from pnyx.cli.common.params import verb
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     """Which index is made, and how the corpus is read."""
 
-    out: str | None = file_opt(None, "Folder to create.", metavar="FOLDER")
+    out: str | None = out_opt(None, "Folder to create.", metavar="FOLDER", writes="folder")
     add: str | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
     update: str | None = file_opt(
         None,

@@ -10,7 +10,7 @@ import click
 
 from pnyx.app.judge_specs import WriterSpec
 from pnyx.app.open_models import open_model
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import check_question, print_result, refuse_two_outputs, say, warn
 from pnyx.cli.common.params import verb
@@ -36,7 +36,7 @@ class SourceSpec(Spec, heading="Perspectives"):
     open_question: bool = opt(
         False, "Not a yes/no question: ask the language model for answers without sides.", "--open"
     )
-    out: str | None = file_opt(None, "Write them as JSONL, which --file reads.")
+    out: str | None = out_opt(None, "Write them as JSONL, which --file reads.")
     topic_id: str | None = opt(
         None, "Question id, also in --file.", "--id", shown="from the question"
     )

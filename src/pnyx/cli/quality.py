@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pnyx.app.spec import file_opt, opt
+from pnyx.app.spec import opt, out_opt
 from pnyx.cli.common.options import ColumnSpec, print_result
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.common.progress import reporting
@@ -31,7 +31,7 @@ def command() -> None:
 class TrainSpec(ColumnSpec, heading="Model"):
     """Which model is trained, and where it goes."""
 
-    out: str = file_opt(..., "Folder of the model to write.", metavar="MODEL")
+    out: str = out_opt(..., "Folder of the model to write.", metavar="MODEL", writes="folder")
     method: Literal["packaged", "paper"] = opt(
         "packaged",
         "Recipe of the packaged model, or of the Touché paper: an SVM (argument or not), then a "

@@ -14,7 +14,7 @@ from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
 from pnyx.app.open_writing import open_form, open_reporter, report_plan, rules_of
 from pnyx.app.search_specs import SearchSpec
-from pnyx.app.spec import Spec, file_opt
+from pnyx.app.spec import Spec, file_opt, out_opt
 from pnyx.app.writing_specs import ReportSpec, SubmissionSpec
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
@@ -53,10 +53,10 @@ class FilesSpec(Spec, heading="Output"):
     request: str = file_opt(
         ..., "Requests, one a line: request_id, title, problem_statement, background, limit."
     )
-    out: str | None = file_opt(
+    out: str | None = out_opt(
         None, "Run to write, one report a line; required without --plan.", metavar="RUN"
     )
-    markdown: str | None = file_opt(None, "Write the reports as Markdown, too; - prints them.")
+    markdown: str | None = out_opt(None, "Write the reports as Markdown, too; - prints them.")
 
 
 @verb(
@@ -122,8 +122,6 @@ def _check(files: FilesSpec, model: PaidModelSpec, *, as_json: bool) -> None:
     for flag, path in (("--out", files.out), ("--markdown", files.markdown)):
         refuse_same_file(flag, path, REQUEST=files.request)
         refuse_two_outputs(flag, path, as_json=as_json)
-    if files.out is not None and files.out == files.markdown:
-        raise OptionError("--out and --markdown name the same file")
 
 
 def _requests(path: str) -> list[ReportRequest]:

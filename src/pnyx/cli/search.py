@@ -14,7 +14,7 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import print_result, say, warn
@@ -39,7 +39,7 @@ class RunSpec(Spec, heading="Results", rare="tag"):
     """Topics to search for, and the run to write."""
 
     topics: str | None = file_opt(None, "File of topics, instead of one question.")
-    out: str | None = file_opt(None, "TREC run to write, with --topics; - is stdout.")
+    out: str | None = out_opt(None, "TREC run to write, with --topics; - is stdout.")
     k: int | None = opt(
         None,
         "Documents to return per question.",
@@ -247,10 +247,12 @@ def _write_run(
     searcher: Searcher, questions: Sequence[Question], run: RunSpec, search: SearchSpec
 ) -> int:
     from pnyx.corpora import write_run
-    from pnyx.corpora.benchmarks.trec import as_ranked
+    from pnyx.corpora.benchmarks.trec import a_token, as_ranked
     from pnyx.files import atomic_text
     from pnyx.records import RunEntry
 
+    for question in questions:  # what a run cannot hold, before anything is asked
+        a_token(question.id, "topic")
     tag = run.tag or _tag(searcher, search)
     empty: list[str] = []
     below: list[str] = []

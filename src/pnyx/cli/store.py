@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli.common.options import print_result, say, warn
 from pnyx.cli.common.params import Group, verb
 from pnyx.errors import OptionError, escaped, shorten
@@ -58,7 +58,7 @@ class ExportSpec(StoreSpec):
     """Which replies are exported, and where to."""
 
     model: str | None = opt(None, "Only the replies of this model.", metavar="NAME")
-    out: str = file_opt("-", "File to write; .gz compresses.", shown="- (stdout)")
+    out: str = out_opt("-", "File to write; .gz compresses.", shown="- (stdout)")
 
 
 @click.group(cls=Group, name="store", no_args_is_help=True)

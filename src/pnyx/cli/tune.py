@@ -10,7 +10,7 @@ import click
 from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.open_search import scoring_of
 from pnyx.app.search_specs import ScoringSpec
-from pnyx.app.spec import file_opt, opt
+from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
@@ -43,7 +43,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
     measure: str = opt("nDCG@10", "Measure to optimise, in the notation of ir-measures.")
     folds: int = opt(5, "Number of cross-validation folds.", low=2)
     test: Literal["t", "randomisation"] = opt("t", "Paired test against the usual values.")
-    plot: str | None = file_opt(None, "Draw the measure by each parameter.", metavar="FILE.svg")
+    plot: str | None = out_opt(None, "Draw the measure by each parameter.", metavar="FILE.svg")
 
     def tuning(self) -> Tuning:
         """Return what is tuned."""

@@ -14,9 +14,10 @@ import os
 import shutil
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from io import FileIO
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from pnyx.errors import InputError, ModelError, shorten
 from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_json
@@ -24,7 +25,7 @@ from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, answer_once
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.http.flow import run_blocking
-from pnyx.placing import temporary_of
+from pnyx.placing import append, temporary_of
 from pnyx.search.lexical.manifest import locked
 
 BLOCK = 1024
@@ -198,7 +199,7 @@ class Journal:
         self._about, self._same, self._lasting = about, same, lasting
         self._open = contextlib.ExitStack()
         self._offsets, self._keys = array("q"), array("Q")
-        self.kept = self.damaged = self._known = 0
+        self.kept = self.damaged = self._known = self._end = 0
 
     def __enter__(self) -> Journal:
         try:
@@ -239,30 +240,29 @@ class Journal:
         return self._known
 
     def _begin(self) -> None:
-        manifest, mode = self.folder / _MANIFEST, "w+b"
+        manifest, answers, same = self.folder / _MANIFEST, self.folder / _ANSWERS, False
         if manifest.exists():
             found = read_json(manifest)
             if found is None:
                 raise InputError(_DAMAGED, path=self.folder)
-            mode = "a+b" if self._same(found) else "w+b"
-        if mode == "w+b":
-            (self.folder / _ANSWERS).unlink(missing_ok=True)  # before it is called another run's
+            same = self._same(found)
+        if not same:
+            answers.unlink(missing_ok=True)  # before it is called another run's
         with atomic_text(manifest) as stream:
             json.dump(self._about, stream)
-        self._stream: IO[bytes] = self._open.enter_context((self.folder / _ANSWERS).open(mode))
-        self._stream.seek(0)
-        end = 0
-        for line in self._stream:
-            if not line.endswith(b"\n"):  # cut off by a kill
-                break
-            if line == _sealed(line[_HEAD:]):
-                position, key, _ = line[_HEAD:].split(b", ", 2)
-                self._place(int(position), end, int(key[1:-1], 16))
-            else:
-                self.damaged += 1
-            end += len(line)
-        self._stream.truncate(end)
-        self._end, self.kept = end, self._known
+        self._stream: FileIO = self._open.enter_context(answers.open("ab", buffering=0))
+        with answers.open("rb") as stream:
+            for line in stream:
+                if not line.endswith(b"\n"):  # cut off by a kill
+                    break
+                if line == _sealed(line[_HEAD:]):
+                    position, key, _ = line[_HEAD:].split(b", ", 2)
+                    self._place(int(position), self._end, int(key[1:-1], 16))
+                else:
+                    self.damaged += 1
+                self._end += len(line)
+        self._stream.truncate(self._end)
+        self.kept = self._known
 
     def _place(self, position: int, offset: int, key: int) -> None:
         missing = position + 1 - len(self._offsets)
@@ -294,11 +294,10 @@ class Journal:
         key = _key(item)
         content = f'{position}, "{key:016x}", {json_line(row)}]\n'.encode(errors="replace")
         line = _sealed(content)
+        start = self._end
         with disk_errors(self.folder):
-            self._stream.write(line)
-            self._stream.flush()
-        self._place(position, self._end, key)
-        self._end += len(line)
+            self._end = append(self._stream, start, line)
+        self._place(position, start, key)
 
     def rows(self, first: int = 0) -> Iterator[Any]:
         """Yield what is written of each answer, in the order of the items, from a position on."""

@@ -163,21 +163,28 @@ def _judge_all(
     return sorted(judged, key=lambda one: (one.run_id, one.topic_id))
 
 
-def plan_reports(judge: Judge, topics: Iterable[OpenTopic]) -> int:
-    """Ask a judge whose models are offline what the tree may ask; return how many questions.
+def plan_reports(
+    judge: Judge, topics: Iterable[OpenTopic], done: Callable[[str], None] | None = None
+) -> Counter[str]:
+    """Ask a judge whose models are offline what the tree asks; return the questions by node.
 
-    The topics' plan should say `every`. What later questions depend on is not known, so some of
-    them will not be asked.
+    What later questions depend on is not known: the topics' plan should say `least` or `every`.
+    `done` is told of each node whose questions have just been asked, as often as there are some.
     """
-    asked = 0
+    asked = Counter[str]()
 
     def ask_all(questions: Iterable[Support], take: Take) -> None:
-        nonlocal asked
         source = iter(questions)
         while some := list(islice(source, _AT_ONCE)):
-            for question, answer in zip(some, ask(judge, some), strict=True):
-                take(question, answer)
-            asked += len(some)
+            nodes: dict[str, list[Support]] = {}
+            for question in some:
+                nodes.setdefault(question.extra["node"], []).append(question)
+            for node, own in nodes.items():
+                for question, answer in zip(own, ask(judge, own), strict=True):
+                    take(question, answer)
+                asked[node] += len(own)
+                if done is not None:
+                    done(node)
 
     for block in _blocks(topics):
         judge_topics(block, ask_all)

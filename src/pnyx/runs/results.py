@@ -21,6 +21,7 @@ from pnyx.judge.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answ
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.store.schema import now
+from pnyx.placing import temporary_of
 from pnyx.restricted import hides_text
 from pnyx.runs.engine import BLOCK, Journal, answer_items, item_bytes, only_begun, partial_of
 from pnyx.runs.pairs import PairSource
@@ -162,7 +163,7 @@ def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
 def _only_begun(folder: Path, partial: Path) -> bool:
     """Say whether a folder is empty, or a run was killed in it before its first manifest."""
     with contextlib.suppress(FileNotFoundError):  # another run has just ended without an answer
-        names = {entry.name for entry in folder.iterdir()}
+        names = {entry.name for entry in folder.iterdir() if not temporary_of(entry.name)}
         if names == {partial.name} and partial.is_dir():
             return only_begun(partial)
         return not names

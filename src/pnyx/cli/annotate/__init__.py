@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -14,7 +15,7 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.annotate.distil import apply, distil
 from pnyx.cli.annotate.label import label
@@ -50,7 +51,7 @@ def command() -> None:
 class DefineSpec(Spec, heading="Definitions"):
     """Where definitions go, and what they are drafted from."""
 
-    out: str = file_opt(
+    out: str = out_opt(
         ..., "Questions with definitions: Markdown for .md, else JSONL; - is stdout."
     )
     examples: str | None = file_opt(
@@ -73,9 +74,11 @@ def define(questions: str, own: DefineSpec, model: WriterSpec, as_json: bool) ->
     """
     from pnyx.annotate.definitions import draft_definitions
     from pnyx.corpora import read_questions
+    from pnyx.files import atomic_text
 
     refuse_two_outputs("--out", own.out, as_json=as_json)
     asked = list(read_questions(questions))
+    _writer(own.out)(io.StringIO(), asked)  # what it cannot hold is refused before it is paid for
     shown = _examples(own.examples, asked) if own.examples is not None else {}
     with open_model(model, say) as llm:
         if llm is None:
@@ -84,7 +87,8 @@ def define(questions: str, own: DefineSpec, model: WriterSpec, as_json: bool) ->
     for one in drafted:
         for problem in one.problems:
             warn(f"{shorten(one.question.id, 40)}: {problem}")
-    _write_questions(own.out, (one.question for one in drafted))
+    with atomic_text(own.out) as stream:
+        _writer(own.out)(stream, (one.question for one in drafted))
     failed = sum(one.failed for one in drafted)
     had = sum(bool(question.definition.strip()) for question in asked)
     row = {"questions": len(asked), "drafted": len(asked) - had - failed, "failed": failed}
@@ -109,22 +113,19 @@ def _examples(path: str, asked: list[Question]) -> dict[str, list[str]]:
     return found
 
 
-def _write_questions(out: str, questions: Iterable[Question]) -> None:
+def _writer(out: str) -> Callable[[IO[str], Iterable[Question]], None]:
+    """Return what writes questions in the format that a file's name says."""
     from pnyx.corpora.benchmarks.markdown import write_guidelines
     from pnyx.corpora.benchmarks.questions import write_questions
-    from pnyx.files import atomic_text
 
-    write = (
-        write_guidelines if Path(out).suffix.lower() in (".md", ".markdown") else write_questions
-    )
-    with atomic_text(out) as stream:
-        write(stream, questions)
+    markdown = Path(out).suffix.lower() in (".md", ".markdown")
+    return write_guidelines if markdown else write_questions
 
 
 class SampleSpec(Spec, heading="Sample"):
     """Which pairs are sampled; see `pnyx.annotate.sampling.PairSample`."""
 
-    out: str = file_opt(..., "Relevance items to write; - is stdout.")
+    out: str = out_opt(..., "Relevance items to write; - is stdout.")
     cutoff: int = opt(20, "Rank that separates the top from the rest.", low=1)
     top: int = opt(10, "Pairs sampled from the top, per question.", low=0)
     rest: int = opt(10, "Pairs sampled from all other documents, per question.", low=0)

@@ -11,7 +11,7 @@ import click
 
 from pnyx.app.judge_specs import JudgeSpec
 from pnyx.app.open_judge import Opened, deciding_settings, open_judge
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import counts_line, needs_out, plan_items, say_judge
 from pnyx.cli.common.options import (
@@ -43,7 +43,7 @@ _TRAINED = (
 class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_bit seed"):
     """What is trained, and how."""
 
-    out: str = file_opt(..., "Folder of the student to write.", metavar="STUDENT")
+    out: str = out_opt(..., "Folder of the student to write.", metavar="STUDENT", writes="folder")
     kind: Literal["combined", "late-interaction", "logistic", "lexical", "lora"] = opt(
         "combined",
         "late-interaction: an encoder trained on the CPU; combined: with two quick models beside "
@@ -182,6 +182,7 @@ class PairSpec(Spec, heading="Pairs"):
 
     def pairs(self, pairs: str | None, *, graded: bool) -> PairSource:
         """Return the pairs that are meant."""
+        from pnyx.corpora.benchmarks.trec import a_token
         from pnyx.runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
 
         self.check_needs()
@@ -194,19 +195,20 @@ class PairSpec(Spec, heading="Pairs"):
         if self.every:
             return pairs_of_corpus(str(self.index), str(self.topics))
         found = pairs_of_items(str(pairs))
-        if graded and found.count is not None:
-            first = next(iter(found)).extra
-            if first.get("question_id") is None or first.get("doc_id") is None:
-                problem = "lacks question_id or doc_id, which --qrels needs"
-                raise InputError(problem, path=pairs, line=1)
+        for pair in found if graded and found.count is not None else ():
+            for name in ("question_id", "doc_id"):
+                if pair.extra.get(name) is None:
+                    problem = f"{shorten(pair.id, 40)!r} lacks {name}, which --qrels needs"
+                    raise InputError(problem, path=pairs)
+                a_token(str(pair.extra[name]), f"--qrels: {name}")
         return found
 
 
 class OutputSpec(Spec, heading="Output", rare="with_text unscored"):
     """What is written."""
 
-    out: str | None = file_opt(None, "Annotations to write; required without --plan.")
-    qrels: str | None = file_opt(None, "Write TREC qrels, too; - is stdout.")
+    out: str | None = out_opt(None, "Annotations to write; required without --plan.")
+    qrels: str | None = out_opt(None, "Write TREC qrels, too; - is stdout.")
     with_text: bool = opt(False, "Write question, definition and document, too.")
     thresholds: tuple[float, ...] | None = opt(
         None,
@@ -233,7 +235,7 @@ class OutputSpec(Spec, heading="Output", rare="with_text unscored"):
             check_thresholds(self.thresholds)
         refuse_two_outputs("--qrels", self.qrels, as_json=as_json)
         manifest = None if self.out is None else manifest_path(self.out)
-        refuse_same_file("--qrels", self.qrels, out=self.out, manifest=manifest, **inputs)
+        refuse_same_file("--qrels", self.qrels, manifest=manifest, **inputs)
 
 
 @verb(

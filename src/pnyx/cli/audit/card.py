@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec
-from pnyx.app.spec import file_opt
+from pnyx.app.spec import file_opt, out_opt
 from pnyx.cli.common.options import print_result, refuse_two_outputs
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
@@ -19,7 +19,7 @@ _ENDINGS = (".html", ".md", ".json")
 class CardSpec(BootstrapSpec, heading="Card"):
     """What a card is made of, and where it is written."""
 
-    out: str = file_opt(
+    out: str = out_opt(
         ..., "Page to write: .html (self-contained), .md or .json; - is JSON to stdout."
     )
     labels: tuple[str, ...] = file_opt((), "People's labels (JSONL) of the results. Repeatable.")

@@ -89,6 +89,11 @@ def formats(
     needs_out(own.out, spec)
     read = list(_TASK.read(items))
     trials = _trials(read)
+    from pnyx.runs.results import check_folder
+
+    for name in () if spec.plan else compared.names(spec, asked):
+        for trial in trials:
+            check_folder(Path(str(own.out)) / f"{trial}-{name}", {"task": "rag"})
     # All are prepared before anything is asked: what cannot be asked is refused first.
     every = [_prepared(n, trials, read, asked, own, spec) for n in compared.names(spec, asked)]
     if spec.plan:

@@ -14,7 +14,7 @@ from pnyx.app.judge_specs import FormatSpec, JudgeSpec, ModelSpec
 from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.open_judge import deciding_settings, manifest_facts, open_judge
 from pnyx.app.open_models import open_model
-from pnyx.app.spec import file_opt, opt
+from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_items, say_judge
 from pnyx.cli.common.options import say, warn, warn_first
@@ -37,8 +37,12 @@ _SUMMARY, _ITEMS = "summary.json", "items.jsonl"
 class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance qrels"):
     """How items are changed; see `pnyx.audit.stress.posing.Stress`."""
 
-    out: str | None = file_opt(
-        None, "Results folder to write; required without --plan.", metavar="S", heading="Output"
+    out: str | None = out_opt(
+        None,
+        "Results folder to write; required without --plan.",
+        metavar="S",
+        heading="Output",
+        writes="files",
     )
     task: str | None = opt(
         None, "Task of the items.", metavar="TASK", shown="by the fields of the first item"
@@ -157,6 +161,10 @@ def stress(
         raise OptionError(
             f"--task: found {shorten(task, 40)!r}, expected one of {', '.join(TASKS)}"
         )
+    from pnyx.runs.results import check_folder
+
+    if own.out is not None and not spec.plan:
+        check_folder(Path(own.out), {"task": task})
     form, given = asked.prepared(TASKS[task], spec, TASKS[task].read(items))
     posed = posed_trial(trial, task, list(given), own, spec)
     with open_judge(TASKS[task], spec, say, form=form) as opened:

@@ -10,7 +10,7 @@ import click
 
 from pnyx.app.open_judge import Opened, deciding_settings, manifest_facts, open_judge
 from pnyx.app.open_models import prices_of
-from pnyx.app.spec import Spec, file_opt
+from pnyx.app.spec import Spec, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.progress import watched
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class ResultsSpec(Spec, heading="Output"):
     """Where answers are written."""
 
-    out: str | None = file_opt(
-        None, "Results folder to write; required without --plan.", metavar="RESULTS"
+    out: str | None = out_opt(
+        None, "Results folder to write; required without --plan.", metavar="RESULTS", writes="files"
     )
 
 
@@ -184,12 +184,19 @@ def _planned_row(model: PlannedModel) -> dict[str, Any]:
     calls = estimate.pop("requests")
     names = ("second_tries", "learnt_from")
     head = {"model": model.model, "from_store": model.from_store, "calls": calls}
-    return {**head, **{name: getattr(model, name) for name in names}, **estimate}
+    row = {**head, **{name: getattr(model, name) for name in names}, **estimate}
+    if model.expected is not None:
+        expected = asdict(model.expected)
+        row |= {"calls_least": model.least}
+        row |= {"expected": {"calls": expected.pop("requests"), **expected}}
+    return row
 
 
 def _planned_lines(model: PlannedModel) -> str:
-    estimate = model.estimate
+    estimate, usual = model.estimate, model.expected
     calls = f"{estimate.requests:,} ({model.from_store:,} from the store)"
+    if usual is not None:
+        calls = f"{model.least:,} to {calls}; {usual.requests:,} expected"
     facts = {"calls": calls}
     if estimate.requests:
         if model.second_tries:
@@ -202,6 +209,12 @@ def _planned_lines(model: PlannedModel) -> str:
         cost = estimate.cost_usd
         price = f"${cost[0]:.4f} to ${cost[1]:.4f}" if cost else "not known; --prices gives it"
         facts["price"] = price
+        if usual is not None:
+            facts["prompt tokens"] += f"; {_range(usual.prompt_tokens)} expected"
+            facts["completion tokens"] += f"; {_range(usual.completion_tokens)} expected"
+            if usual.cost_usd:
+                low, high = usual.cost_usd
+                facts["price"] += f"; ${low:.4f} to ${high:.4f} expected"
     return "\n".join([escaped(model.model), *(f"  {n:<17}  {fact}" for n, fact in facts.items())])
 
 

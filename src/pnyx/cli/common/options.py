@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class EvidenceSpec(ColumnSpec, rare="format"):
 class OutSpec(Spec, heading="Output"):
     """Where records are written, of which standard output may be read by another command."""
 
-    out: str = file_opt("-", "File to write; .gz compresses.", "-o", "--out", shown="- (stdout)")
+    out: str = out_opt("-", "File to write; .gz compresses.", "-o", "--out", shown="- (stdout)")
 
     def check_json(self, what: str, *, as_json: bool) -> None:
         """Refuse to print a summary among the records."""

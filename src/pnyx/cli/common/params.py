@@ -15,6 +15,7 @@ import math
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping
+from os.path import realpath
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
@@ -30,10 +31,10 @@ _EXIT_INTERRUPTED = 130
 
 
 class SpecOption(click.Option):
-    """An option that knows the heading it is shown under."""
+    """An option that knows the heading it is shown under, and what is written where it names."""
 
-    def __init__(self, *args: Any, heading: str = "", **more: Any) -> None:
-        self.heading = heading
+    def __init__(self, *args: Any, heading: str = "", writes: str = "", **more: Any) -> None:
+        self.heading, self.writes = heading, writes
         super().__init__(*args, **more)
 
     def get_help_extra(self, ctx: click.Context) -> Any:
@@ -73,6 +74,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; choices that do not go together are bad usage of it."""
         try:
+            self._check_outputs(ctx)
             if not (ctx.meta.get(_RESTRICTED) or hides_text()):
                 return super().invoke(ctx)
             with no_text(PnyxError, OSError, click.ClickException, click.Abort, Exit):
@@ -84,6 +86,24 @@ class Command(click.Command):
                 raise
             click.echo("pnyx: interrupted; the same command resumes where it stopped", err=True)
             return _EXIT_INTERRUPTED
+
+    def _check_outputs(self, ctx: click.Context) -> None:
+        """Refuse outputs that cannot be written, or that are one, before anything is done."""
+        from pnyx.files import check_output
+
+        flags: dict[str, str] = {}
+        for option in self.params:
+            if not isinstance(option, SpecOption) or not option.writes:
+                continue
+            if (path := ctx.params.get(str(option.name))) is None:
+                continue
+            check_output(path, option.writes)
+            flag = max(option.opts, key=len)
+            other = flags.setdefault(path if path == "-" else realpath(path), flag)
+            if other != flag and not path.startswith("/dev/"):
+                if path == "-":
+                    raise OptionError(f"{other} and {flag} both write to standard output")
+                raise OptionError(f"{flag} names the same file as {other}: it would be lost")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""
@@ -218,6 +238,7 @@ def _option(
     many = get_origin(hint) is tuple
     kind = _without_none(get_args(hint)[0])[0] if many else hint
     settings: dict[str, Any] = {"metavar": told.metavar, "envvar": told.env, "heading": heading}
+    settings["writes"] = told.writes
     if kind is bool:
         settings["is_flag"] = True
     elif told.each:

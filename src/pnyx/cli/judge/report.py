@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,7 +71,7 @@ def command(
     inputs = read_report_inputs(runs, report)
     if inputs.left_out:
         say(f"{inputs.left_out} topics are not in {escaped(str(report.topics), 60)}: left out")
-    plan = plan_of(report, weights, every=spec.plan)
+    plan = plan_of(report, weights)
     with open_report_judge(spec, say) as opened:
         if spec.plan:
             return _plan(opened, inputs, plan, spec, as_json)
@@ -120,17 +122,42 @@ def _judge(
 def _plan(
     opened: Opened, inputs: ReportInputs, plan: ReportPlan, spec: ReportJudgeSpec, as_json: bool
 ) -> int:
-    """Print what judging would cost at most, and return the exit status."""
+    """Print what judging would cost at least, at most and by what is expected."""
     from pnyx.judge.llm.plan import planned_models
+    from pnyx.judge.reports.plan import EXPECTED
+    from pnyx.judge.store.completions import Counts
     from pnyx.runs.reports import plan_reports
 
-    count = plan_reports(opened.judge, inputs.topics(plan))
+    least = plan_reports(opened.judge, inputs.topics(replace(plan, least=True)))
+    chances = {model.name: dict.fromkeys(model.missing, 1.0) for model in opened.models}
+    for model in opened.models:
+        model.counts = Counts()
+
+    def asked(node: str) -> None:
+        for model in opened.models:
+            known = chances[model.name]
+            for key in islice(model.missing, len(known), None):
+                known[key] = EXPECTED.get(node, 1.0)
+
+    most = plan_reports(opened.judge, inputs.topics(replace(plan, every=True)), asked)
+    usual = sum(least[n] + EXPECTED.get(n, 1.0) * (most[n] - least[n]) for n in most)
     prices = prices_of(spec)
-    planned = planned_models(opened.models, {m.name: prices(m.name) for m in opened.models})
-    head = {"judge": opened.judge.name, "reports": len(inputs.responses), "questions": count}
+    by_model = {model.name: prices(model.name) for model in opened.models}
+    planned = planned_models(opened.models, by_model, chances)
+    head = {
+        "judge": opened.judge.name,
+        "reports": len(inputs.responses),
+        "questions": most.total(),
+        "questions_least": least.total(),
+        "questions_expected": round(usual),
+        "expected_shares": EXPECTED,
+    }
+    shares = ", ".join(f"{node} {share:.0%}" for node, share in EXPECTED.items())
     line = (
-        f"{len(inputs.responses)} reports for {escaped(opened.judge.name)}: at most {count:,} "
-        "questions, of which some follow on answers that are not known yet"
+        f"{len(inputs.responses)} reports for {escaped(opened.judge.name)}: {least.total():,} to "
+        f"{most.total():,} questions, {round(usual):,} expected. The fewest are asked whatever the "
+        "answers are, the most if all is asked that could follow on answers not known yet; "
+        f"expected of what could follow: {shares}."
     )
     print_planned(line, head, planned, as_json=as_json)
     return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
-from pnyx.app.spec import file_opt
+from pnyx.app.spec import file_opt, out_opt
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.measure.annotations import amount, thresholds
 from pnyx.cli.measure.perspectives import perspectives
@@ -84,7 +84,7 @@ class _LabelsSpec(PlotSpec, JudgedSpec, heading="Labels"):
     """Whose answers are measured, and on which labels."""
 
     labels: str = file_opt(..., "People's labels (JSONL).", metavar="LABELS")
-    plot: str | None = file_opt(None, "Write a reliability diagram.", metavar="FILE.svg")
+    plot: str | None = out_opt(None, "Write a reliability diagram.", metavar="FILE.svg")
 
 
 class AgreementSpec(BootstrapSpec, _LabelsSpec):
@@ -111,7 +111,7 @@ def _answers_command(task: str) -> None:
 class DocumentsSpec(BootstrapSpec, PlotSpec, TruthSpec):
     """How scores of single documents are measured."""
 
-    plot: str | None = file_opt(None, "Write a reliability diagram.", metavar="FILE.svg")
+    plot: str | None = out_opt(None, "Write a reliability diagram.", metavar="FILE.svg")
 
 
 @verb("rag", group=command, restricts=True, short_help="Scores of single documents.")

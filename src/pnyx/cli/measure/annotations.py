@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
-from pnyx.app.spec import file_opt, opt
+from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning, finish
@@ -33,7 +33,7 @@ class _ShownSpec(PlotSpec, heading="Shown"):
         within="(0, 1]",
         each=True,
     )
-    plot: str | None = file_opt(None, "Draw both curves.", metavar="FILE.svg")
+    plot: str | None = out_opt(None, "Draw both curves.", metavar="FILE.svg")
 
 
 class ThresholdsSpec(BootstrapSpec, _ShownSpec, TruthSpec):
@@ -136,7 +136,7 @@ class AmountSpec(PlotSpec, JudgedSpec, heading="Shown"):
         within="(0, 1]",
         each=True,
     )
-    plot: str | None = file_opt(None, "Draw a bar for each question.", metavar="FILE.svg")
+    plot: str | None = out_opt(None, "Draw a bar for each question.", metavar="FILE.svg")
 
 
 @verb("amount", restricts=True, short_help="How much relevant information there is, by question.")

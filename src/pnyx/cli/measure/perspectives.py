@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import click
 
 from pnyx.app.measure_specs import ComparingSpec, CorrectionSpec, JudgedSpec, SidesSpec
-from pnyx.app.spec import file_opt, opt
+from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import refuse_same_file, warn
 from pnyx.cli.common.params import Raw, SpecOption, verb
 from pnyx.cli.measure.perspectives_report import notes, report
@@ -57,7 +57,7 @@ class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrel
         "unscored", "Pairs missing from qrels; no if these list only supporting pairs."
     )
     per_topic: bool = opt(False, "Show the values of each question.")
-    qrels_out: str | None = file_opt(
+    qrels_out: str | None = out_opt(
         None, "Write the verdicts as TREC diversity qrels, for pnyx measure retrieval and others."
     )
     unscored: Literal["error", "skip", "zero"] = opt(

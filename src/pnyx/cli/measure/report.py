@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pnyx.app.measure_specs import ComparingSpec
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli.common.options import refuse_same_file, refuse_two_outputs, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import (
@@ -70,12 +70,12 @@ class _MeasuresSpec(Spec, heading="Measures"):
 class _ExportSpec(Spec, heading="Files for other tools"):
     """What is written for other tools."""
 
-    leaderboard: str | None = file_opt(None, "Write a value for each run, topic and measure.")
+    leaderboard: str | None = out_opt(None, "Write a value for each run, topic and measure.")
     format: Literal[
         "ir_measures", "tot", "trec_eval", "rag4reports", "ranking", "leaderboard-jsonl"
     ] = opt("ir_measures", "Format of --leaderboard.", needs="leaderboard")
-    nuggetizer: str | None = file_opt(None, "Write nuggetizer's metrics (JSONL).")
-    diversity_qrels: str | None = file_opt(
+    nuggetizer: str | None = out_opt(None, "Write nuggetizer's metrics (JSONL).")
+    diversity_qrels: str | None = out_opt(
         None, "Write which cited document attests which nugget, as TREC diversity qrels."
     )
     nuggets: str | None = file_opt(
@@ -126,6 +126,7 @@ def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
 
     \b
     sentence_precision   sentences that each of their citations attests
+    sentence_precision_own   the same without sentences that quote what they cite
     citation_precision   citations that attest their sentence
     citation_relevance   citations of relevant documents
     citation_recall      relevant documents of the bank that are cited
@@ -173,12 +174,12 @@ def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
 
 def _check(folders: Sequence[str], spec: ReportSpec, as_json: bool) -> None:
     """Refuse choices that do not go together."""
-    from pnyx.measure.reports.registry import REPORT_MEASURES
+    from pnyx.measure.reports.registry import report_measures
 
     spec.check_needs()
     for name in spec.measures:
-        if name not in REPORT_MEASURES:
-            known = ", ".join(REPORT_MEASURES)
+        if name not in report_measures():
+            known = ", ".join(report_measures())
             raise OptionError(f"--measure {shorten(name, 40)}: expected one of {known}")
     if spec.unscored != "error" and not spec.files():
         raise OptionError("--unscored is of no use without " + ", ".join(_FILES.values()))
@@ -376,16 +377,16 @@ def _other_importances(found: Reports, runs: Mapping[str, Sequence[JudgedReport]
 
 def _report(found: Reports, spec: ReportSpec) -> list[Part]:
     """Return the tables for people."""
-    from pnyx.measure.reports.registry import REPORT_MEASURES
+    from pnyx.measure.reports.registry import report_measures
 
-    names = spec.measures or tuple(REPORT_MEASURES)
+    names = spec.measures or tuple(report_measures())
     shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in found.runs]
     several = len(shown) > 1
     runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name, 40)}"
     topics = f"{len(found.topics)} topic{'s' if len(found.topics) > 1 else ''}"
 
     def items(run: MeasuredReports, name: str) -> list[str]:
-        kind = REPORT_MEASURES[name].items
+        kind = report_measures()[name].items
         return [f"{counts.shown(run.items[name])} {'items' if ', ' in kind else kind}"]
 
     counts = Column("", "counts")

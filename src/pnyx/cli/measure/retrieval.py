@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pnyx.app.measure_specs import ComparingSpec, JudgedSpec
-from pnyx.app.spec import file_opt, opt
+from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import (
     DIFFERENCE,
@@ -49,7 +49,7 @@ class _RankingSpec(PlotSpec, heading="Measures"):
     )
     topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics that are measured.")
     per_topic: bool = opt(False, "Show the values of each topic.")
-    plot: str | None = file_opt(None, "Draw means and intervals.", metavar="FILE.svg")
+    plot: str | None = out_opt(None, "Draw means and intervals.", metavar="FILE.svg")
 
 
 class RetrievalSpec(ComparingSpec, _RankingSpec):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from pnyx.app.spec import Spec, file_opt
+from pnyx.app.spec import Spec, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import say
 from pnyx.errors import InputError, OptionError, escaped
@@ -58,7 +58,7 @@ def shown(parts: Sequence[Part]) -> str:
 class PlotSpec(Spec):
     """What is drawn."""
 
-    plot: str | None = file_opt(None, "Draw it.", metavar="FILE.svg")
+    plot: str | None = out_opt(None, "Draw it.", metavar="FILE.svg")
 
     def check_plot(self) -> None:
         """Refuse a name that is not that of an SVG picture."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -27,8 +29,8 @@ from pnyx.judge.tasks import TASKS
 from pnyx.restricted import hides_text
 
 if TYPE_CHECKING:
-    from pnyx.drafts.nuggets.creating import DraftedBank, NuggetSource
-    from pnyx.drafts.nuggets.merging import MergedBanks
+    from pnyx.drafts.creating import DraftedBank, NuggetSource
+    from pnyx.drafts.merging import MergedBanks
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import NuggetBank, Question
 
@@ -62,7 +64,7 @@ def create(own: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool)
     refuse_two_outputs("--out", bank.out, as_json=as_json)
     refuse_same_file("--out", bank.out, **{"--from": own.edited, "--run": own.run})
     with open_model(model, say, model) as llm, reporting("nuggets") as show:
-        drafted = _drafted(own, llm, show)
+        drafted = _drafted(own, bank, llm, show)
         if model.plan:
             line = f"{len(drafted)} topics for {escaped('' if llm is None else llm.name)}"
             plan_asked(llm, model, line, {"topics": len(drafted)}, as_json=as_json)
@@ -99,13 +101,16 @@ def _summary(
     }
 
 
-def _drafted(own: CreateSpec, llm: StoredModel | None, show: Any) -> list[DraftedBank]:
-    from pnyx.drafts.nuggets.creating import DraftedBank, create_banks, rate_banks
-    from pnyx.drafts.nuggets.extracting import extract_banks, without_quotations
+def _drafted(
+    own: CreateSpec, bank: BankSpec, llm: StoredModel | None, show: Any
+) -> list[DraftedBank]:
+    from pnyx.drafts.creating import DraftedBank, create_banks, rate_banks
+    from pnyx.drafts.extracting import extract_banks, without_quotations
 
     hides = hides_text() and not own.allow_text_in_banks
     if own.edited is not None:
         pairs = _edited(own)
+        _writer(bank)(io.StringIO(), (one for one, _ in pairs))  # or it is refused unpaid
         if llm is None or not own.rate:
             return [DraftedBank(one) for one, _ in pairs]
         return rate_banks(pairs, llm, on_done=show)
@@ -150,7 +155,7 @@ def _edited(own: CreateSpec) -> list[tuple[NuggetBank, Question]]:
 
 
 def _sources(own: CreateSpec) -> list[NuggetSource]:
-    from pnyx.drafts.nuggets.sources import sources_of
+    from pnyx.drafts.sources import sources_of
 
     return sources_of(
         str(own.index),
@@ -162,14 +167,19 @@ def _sources(own: CreateSpec) -> list[NuggetSource]:
     )
 
 
-def _write(bank: BankSpec, banks: Iterable[NuggetBank]) -> None:
+def _writer(bank: BankSpec) -> Callable[[IO[str], Iterable[NuggetBank]], None]:
     from pnyx.corpora import FORMATS
-    from pnyx.files import atomic_text
 
     writer = FORMATS[bank.format].writer
     assert writer is not None  # noqa: S101 - the choices of --format are those that are written
+    return writer
+
+
+def _write(bank: BankSpec, banks: Iterable[NuggetBank]) -> None:
+    from pnyx.files import atomic_text
+
     with atomic_text(str(bank.out)) as stream:
-        writer(stream, banks)
+        _writer(bank)(stream, banks)
 
 
 @verb(
@@ -199,7 +209,7 @@ def merge(
       pnyx nuggets merge a.jsonl b.jsonl --report merged.jsonl --out banks.jsonl
     """
     from pnyx.corpora import read_nugget_banks
-    from pnyx.drafts.nuggets.merging import CANDIDATES_FROM, CLOSE_FROM, merge_banks
+    from pnyx.drafts.merging import CANDIDATES_FROM, CLOSE_FROM, merge_banks
     from pnyx.files import atomic_text, json_line
 
     spec.check()
@@ -207,10 +217,11 @@ def merge(
         raise OptionError("--plan: what is asked of answers follows on what is said of nuggets")
     bank.check(plan=False)
     refuse_two_outputs("--out", bank.out, as_json=as_json)
-    refuse_same_file("--out", bank.out, **{"--report": own.report})
     for path in banks:
         refuse_same_file("--out", bank.out, BANK=path)
     given = [(path, one) for path in banks for one in read_nugget_banks(path)]
+    if own.run_id is not None:  # the format may not hold it
+        _writer(bank)(io.StringIO(), (replace(one, run_id=own.run_id) for _, one in given))
     with (
         open_judge(TASKS["nugget"], spec, say) as opened,
         watched(opened.judge, opened.models) as judge,

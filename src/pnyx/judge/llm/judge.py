@@ -123,6 +123,8 @@ class LlmJudge:
         outcome: Reply | CallFailed,
     ) -> list[Answer]:
         """Return what a call's outcome answers, after further calls where that is not enough."""
+        if isinstance(outcome, Reply) and (fault := cut_reason(outcome, request)):
+            self.model.heed(outcome.text, fault)
         if len(questions) > 1 and _better_apart(outcome, request):
             return await self._split(questions)
         if isinstance(outcome, CallFailed) or cut_reason(outcome, request):
@@ -212,7 +214,9 @@ class LlmJudge:
             try:
                 readings = form_of(prompt).read(prompt, questions, self.asking.sample, reply.text)
             except UnreadableReply as error:
+                self.model.heed(reply.text, None if error.kept else str(error))
                 raise UnreadableReply(str(error), _marked(error.kept, departures)) from error
+        self.model.heed(reply.text, None if any(readings) else "nothing that was asked for")
         return _marked(readings, departures)
 
     def _judged(

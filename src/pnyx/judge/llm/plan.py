@@ -14,7 +14,7 @@ from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.rows import StoredRow
-from pnyx.models.chat.ledger import Estimate, estimate, prompt_bytes
+from pnyx.models.chat.ledger import Estimate, estimate, expected_of, prompt_bytes
 from pnyx.models.chat.prices import Price
 from pnyx.models.chat.types import ChatRequest, Message
 
@@ -32,6 +32,8 @@ class PlannedModel:
         estimate: of the requests that the store does not answer, expected second tries included.
         second_tries: of those, how many are expected to ask again after a reply that is cut off.
         learnt_from: stored replies that the estimate's ranges rest on; 0 where they are bounds.
+        expected: where some requests follow on answers that are not known, what is expected of
+            them; the estimate's ranges then begin with what is asked in any case.
     """
 
     model: str
@@ -39,6 +41,8 @@ class PlannedModel:
     estimate: Estimate
     learnt_from: int
     second_tries: int = 0
+    expected: Estimate | None = None
+    least: int | None = None
 
 
 def plan_run(
@@ -55,9 +59,15 @@ def plan_run(
 
 
 def planned_models(
-    models: Sequence[StoredModel], prices: Mapping[str, Price | None]
+    models: Sequence[StoredModel],
+    prices: Mapping[str, Price | None],
+    chances: Mapping[str, Mapping[str, float]] | None = None,
 ) -> list[PlannedModel]:
-    """Return what offline models would have been asked, had they been asked."""
+    """Return what offline models would have been asked, had they been asked.
+
+    `chances` has for each model, by name, the key of each of its `missing` -> the probability that
+    it will be asked; without, all are.
+    """
     planned = []
     for model in models:
         rows = list(islice(_past(model), _PAST))
@@ -66,8 +76,36 @@ def planned_models(
         again = _second_tries(model, rows) if learnt else []
         estimated = estimate([*model.missing.values(), *again], prices.get(model.name), past)
         stored = model.counts.from_store
-        planned.append(PlannedModel(model.name, stored, estimated, learnt, len(again)))
+        one = PlannedModel(model.name, stored, estimated, learnt, len(again))
+        if chances is not None:
+            one = _uncertain(one, model, chances[model.name], prices.get(model.name), past)
+        planned.append(one)
     return planned
+
+
+def _uncertain(
+    planned: PlannedModel,
+    model: StoredModel,
+    chances: Mapping[str, float],
+    price: Price | None,
+    past: Sequence[tuple[int, Mapping[str, int]]],
+) -> PlannedModel:
+    """Let the ranges begin with what is asked in any case, and say what is expected."""
+    certain = [request for key, request in model.missing.items() if chances[key] == 1.0]
+    least, most = estimate(certain, price, past), planned.estimate
+    cost = most.cost_usd
+    if price is not None and cost is not None:  # a server may have seen what a prompt begins with
+        tokens = least.prompt_tokens[0]
+        cost = min(price.cost(tokens, least.completion_tokens[0], c) for c in (0, tokens)), cost[1]
+    ranges = replace(
+        most,
+        prompt_tokens=(least.prompt_tokens[0], most.prompt_tokens[1]),
+        completion_tokens=(least.completion_tokens[0], most.completion_tokens[1]),
+        cost_usd=cost,
+    )
+    weighted = [(request, chances[key]) for key, request in model.missing.items()]
+    expected = expected_of(weighted, price, past)
+    return replace(planned, estimate=ranges, expected=expected, least=len(certain))
 
 
 def _past(model: StoredModel) -> Iterator[StoredRow]:

@@ -283,14 +283,18 @@ async def ask_structured(
             sent += model.sent(first, request, reply)
         fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
         if isinstance(reply, CallFailed) or fault:
+            if isinstance(reply, Reply):
+                model.heed(reply.text, fault)
             return None, [*problems, fault or ""]
         try:
             with watching_departures() as departures:
                 read = validated(shape, reply.text)
         except UnreadableReply as error:
+            model.heed(reply.text, str(error))
             problems.append(f"schema: {error}")
             request = repair_turn(request, reply, error)
         else:
+            model.heed(reply.text, None)
             said = ["the reply was read after a repair turn"] if problems else []
             lenient = ", ".join(sorted(departures))
             return read, [*said, *([f"the reply was read leniently ({lenient})"] * bool(lenient))]

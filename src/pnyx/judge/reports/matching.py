@@ -37,12 +37,14 @@ def repeats(sentence: str, others: Sequence[str]) -> bool:
     return bool(words) and any(plain_words(other) == words for other in others)
 
 
-def share_held(text: str, whole: str) -> float | None:
-    """Return the share of a text's words that another has, too; None if it is a part of it.
+def contains(whole: str, text: str) -> bool:
+    """Tell whether a text is a part of another; case, punctuation and white space do not count."""
+    return f" {' '.join(tokens(text))} " in f" {' '.join(tokens(whole))} "
 
-    Case, punctuation and white space do not count.
-    """
+
+def share_held(text: str, whole: str) -> float | None:
+    """Return the share of a text's words that another has, too; None if it is a part of it."""
     words, others = tokens(text), tokens(whole)
-    if not words or f" {' '.join(words)} " in f" {' '.join(others)} ":
+    if not words or contains(whole, text):
         return None
     return (Counter(words) & Counter(others)).total() / len(words)

@@ -15,7 +15,7 @@ from pnyx.judge.reports.asking import (
     ask_said_before,
     ask_unanswerable,
 )
-from pnyx.judge.reports.matching import ANSWER_RULE, gives, plain_words, repeats
+from pnyx.judge.reports.matching import ANSWER_RULE, contains, gives, plain_words, repeats
 from pnyx.judge.reports.records import (
     COLLECTION,
     Finding,
@@ -89,6 +89,11 @@ class RelevantDocument:
         """Whether its citation is a no, as the collection holds no document of this id."""
         return self.lacks is not None and self.lacks.value is False
 
+    @property
+    def unknown(self) -> bool:
+        """Whether a judge has yet to say that it is relevant."""
+        return self.settled is None and self.relevant.value is None
+
     def take(self, question: Support, answer: Answer) -> None:
         """Receive whether it gives an answer of the bank."""
         self._gathered.take(answer, f"nugget {question.extra['nugget_id']}")
@@ -138,12 +143,20 @@ class OpenSentence:
         else:
             yield from (self._negative, self._follows, self._last)[stage]()
 
+    @property
+    def quoted(self) -> bool:
+        """Whether it stands word for word in each document that it cites."""
+        texts = [one.text for one in self.documents]
+        return bool(texts) and not self.blank and all(contains(text, self.text) for text in texts)
+
     # With citations ------------------------------------------------------------------------------
 
     def _attested(self) -> Iterator[Support]:
         for one in self.documents:
             if one.lacks is not None and one.lacks.by == COLLECTION:
                 self._attests[one.doc_id] = one.lacks
+            elif one.unknown and self._plan.least and self._plan.attest == "relevant":
+                self._attests[one.doc_id] = one.relevant
             elif one.relevant.value is False and self._plan.attest == "relevant":
                 why = "not asked, for the document is not relevant"
                 self._attests[one.doc_id] = Finding(False, "rule", why)
@@ -178,6 +191,10 @@ class OpenSentence:
     def _answered(self) -> Iterator[Support]:
         if self._credit is False or not self._topic.answerable:
             return
+        if self._plan.least and self._plan.credit == "attested" and self._credit is None:
+            found = (f for one in self._citations for f in (one.relevant, one.attests))
+            if any(f.value is None and f.by not in ("lookup", COLLECTION) for f in found):
+                return  # a judge may yet say no
         if self._plan.answers == "lookup":
             self._look_up()
             return
@@ -278,6 +295,7 @@ class OpenSentence:
             tuple(self.given),
             tuple(self._steps(findings)),
             tuple(self.open),
+            self.quoted,
         )
 
     def _steps(self, findings: dict[str, Finding]) -> Iterator[Step]:

@@ -10,6 +10,16 @@ MIN_SCORED: Final = 0.8
 """Share of its items that a value of a leaderboard must rest on. Stated, not fitted: by leaving a
 fifth out a share rises by a quarter at most."""
 
+EXPECTED: Final = {
+    "attests": 0.8,
+    "needs_citation": 0.95,
+    "unanswerable": 0.05,
+    "said_before": 0.6,
+    "answers": 0.8,
+}
+"""Node -> share of what it may ask that a run is expected to ask, where that follows on answers not
+known: most citations hold, few sentences say that nothing is known. Stated, not fitted."""
+
 Answers: TypeAlias = Literal["judge", "lookup"]
 """Who tells which answers a sentence gives: the judge, or the stated rule of `lookup.py`."""
 
@@ -64,8 +74,9 @@ class ReportPlan:
         answers, credit, attest: see the types of these names.
         unknown_documents: see `Unknown`.
         min_grade: grade of the qrels from which a document is relevant.
-        every: where an answer is missing, ask all that could follow on it: to count what a run may
-            cost, of a judge that only looks up what was asked before.
+        every, least: where an answer is missing, ask all that could follow on it, or only what
+            follows whatever it is: to count what a run may cost, of a judge that only looks up what
+            was asked before.
     """
 
     answers: Answers = "judge"
@@ -75,6 +86,7 @@ class ReportPlan:
     unknown_documents: Unknown = "no"
     weights: Weights = field(default_factory=Weights)
     every: bool = False
+    least: bool = False
 
     def row(self) -> dict[str, object]:
         """Return what decides the outcomes, as an object of JSON."""

@@ -91,6 +91,8 @@ class JudgedSentence:
         answers: (nugget id, position of the answer) pairs that it gives.
         steps: every way through the tree, citations first.
         unscored_answers: such pairs of which it is open whether it gives them.
+        quoted: whether it stands word for word in each document that it cites, but for case,
+            punctuation and white space: such a document attests itself.
     """
 
     text: str
@@ -99,6 +101,7 @@ class JudgedSentence:
     answers: tuple[tuple[str, int], ...] = ()
     steps: tuple[Step, ...] = ()
     unscored_answers: tuple[tuple[str, int], ...] = ()
+    quoted: bool = False
 
     @property
     def blank(self) -> bool:
@@ -225,6 +228,7 @@ def _sentence(row: Mapping[str, Any]) -> JudgedSentence:
         tuple((nugget, place) for nugget, place in row["answers"]),
         tuple(Step(**{**one, "path": tuple(one["path"])}) for one in row["steps"]),
         tuple((nugget, place) for nugget, place in row["unscored_answers"]),
+        row.get("quoted", False),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pnyx.errors import ModelError, escaped, shorten
 from pnyx.judge.store.rows import request_key
 from pnyx.judge.store.store import CLAIM_SECONDS, Store, claimant
 from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, CountsTokens, Reply
@@ -22,6 +23,11 @@ STOPS_ALL = ("budget", "not_in_store")
 _NO_ROOM = ("too_long", "rejected", "not_in_store")
 """Failures of a second try that leave the first reply standing."""
 
+_USELESS, _FRESH = 64, 8
+"""Replies in which no answer was found, from the first on, after which no more are asked for: one
+that answers 1 of 20 gets past them in 96 of 100 runs. So many of them are of this run at least: the
+store's may be from before a server was mended."""
+
 
 def _waits() -> Iterator[float]:
     """Yield how long to wait until it is looked again whether another process has the answer."""
@@ -33,13 +39,17 @@ def _waits() -> Iterator[float]:
 
 @dataclass(slots=True)
 class Counts:
-    """How requests were answered so far, and the tokens (by the server's count) of those asked."""
+    """How requests were answered so far, and the tokens (by the server's count) of those asked.
+
+    `asked_again` counts requests that were sent once more, as the reply was empty.
+    """
 
     asked: int = 0
     from_store: int = 0
     shared: int = 0
     failed: int = 0
     missing: int = 0
+    asked_again: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
 
     def add(self, outcome: Reply | CallFailed) -> None:
@@ -50,6 +60,10 @@ class Counts:
         self.asked += 1
         for name, count in outcome.usage.items():
             self.tokens[name] = self.tokens.get(name, 0) + count
+
+
+def _is_empty(outcome: Reply | CallFailed) -> bool:
+    return isinstance(outcome, CallFailed) and outcome.reason.startswith("empty")
 
 
 class _Flight:
@@ -67,6 +81,7 @@ class _Running:
         self.uses = 0
         self.owner = claimant()
         self.flights: dict[str, _Flight] = {}
+        self.useless = ""
 
 
 class StoredModel:
@@ -102,6 +117,7 @@ class StoredModel:
         self.offline = offline
         self.counts = Counts()
         self.missing: dict[str, ChatRequest] = {}
+        self._useless: int | None = 0
         self._loops: anyio.lowlevel.RunVar[Any] = RunVar("pnyx-stored-model")
 
     @property
@@ -128,7 +144,7 @@ class StoredModel:
         process is asking is waited for.
 
         Raises:
-            ModelError: the endpoint cannot be used at all.
+            ModelError: the endpoint cannot be used at all, or none of its replies (`heed`).
         """
         key = self.key(request)
         if self.offline:
@@ -150,10 +166,32 @@ class StoredModel:
                         return flight.outcome
                     continue
                 check()
+                if running.useless:
+                    for under_way in list(running.flights.values()):  # it is paid for
+                        await under_way.landed.wait()
+                    raise ModelError(running.useless)
                 if self.store.claim(key, running.owner):
                     return await self._ask(running, key, request)
                 await anyio.sleep(wait)
         raise AssertionError  # the waits do not end
+
+    def heed(self, text: str, problem: str | None) -> None:
+        """Take note of what was made of a reply: where no answer was in any, no more is asked for.
+
+        `problem` says why its `text` holds no answer; None: it does.
+        """
+        if problem is None or self._useless is None:
+            self._useless = None
+            return
+        self._useless += 1
+        running: _Running | None = self._loops.get(None) if not self.offline else None
+        fresh = self.counts.asked + self.counts.failed
+        if running is not None and self._useless >= _USELESS and fresh >= _FRESH:
+            running.useless = running.useless or (
+                f"no answer was in any of the first {self._useless} replies of "
+                f"{escaped(self.name, 60)}; the last: {shorten(text, 60)!r} ({shorten(problem)})"
+            )
+            self._useless = 0
 
     async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
         """Return how many tokens each text has by the model's own tokenizer; None: not known."""
@@ -209,6 +247,13 @@ class StoredModel:
             # nothing can come between the reply's last byte and its being kept.
             async with self._claimed(running, key):
                 outcome = await self.endpoint.complete(request, keep)
+                if _is_empty(outcome):
+                    self.heed("", "empty")
+                    if not running.useless:
+                        self.counts.asked_again += 1
+                        outcome = await self.endpoint.complete(request, keep)
+                        if _is_empty(outcome):
+                            self.heed("", "empty")
             if isinstance(outcome, CallFailed) and not outcome.reason.startswith("budget"):
                 self.store.put_failure(key, self.endpoint.model, outcome.reason)
             self.counts.add(outcome)

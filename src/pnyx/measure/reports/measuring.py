@@ -11,7 +11,7 @@ from pnyx.judge.reports.records import JudgedReport
 from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain
 from pnyx.measure.core.significance import Test
 from pnyx.measure.reports.nuggets import WEIGHTS, checked_weights
-from pnyx.measure.reports.registry import MAIN, RANGES, REPORT_MEASURES, measure_report
+from pnyx.measure.reports.registry import MAIN, measure_report, report_measures
 from pnyx.measure.reports.sentences import citation_recall
 from pnyx.measure.runs.table import Compared, RunTable, against
 
@@ -43,10 +43,10 @@ class MeasuredReports:
     @property
     def unscored(self) -> dict[str, tuple[int, int]]:
         """Kind of items -> how many are unscored, of how many, by the main measure of most."""
-        main = {REPORT_MEASURES[name].items for name in MAIN}
+        main = {report_measures()[name].items for name in MAIN}
         found: dict[str, tuple[int, int]] = {}
         for name, (scored, asked) in self.items.items():
-            kind = REPORT_MEASURES[name].items
+            kind = report_measures()[name].items
             counts = "," not in kind and (name in MAIN or kind not in main)
             if counts and asked - scored > found.get(kind, (0, 0))[0]:
                 found[kind] = (asked - scored, asked)
@@ -60,7 +60,7 @@ class MeasuredReports:
             "measures": plain(self.measures),
             "items": {
                 name: {
-                    "of": REPORT_MEASURES[name].items,
+                    "of": report_measures()[name].items,
                     **({"pooled": self.pooled[name]} if name in self.pooled else {}),
                     "scored": scored,
                     "asked": asked,
@@ -175,9 +175,9 @@ def _by_run(
 
 
 def _check_names(compared: Sequence[str], runs: Iterable[str], baseline: str | None) -> None:
-    unknown = [name for name in compared if name not in REPORT_MEASURES]
+    unknown = [name for name in compared if name not in report_measures()]
     if unknown:
-        raise ValueError(f"found the measure {unknown[0]!r}, expected one of REPORT_MEASURES")
+        raise ValueError(f"found the measure {unknown[0]!r}, expected one of report_measures()")
     if baseline is not None and baseline not in runs:
         raise ValueError(f"found the baseline {baseline!r}, expected one of {', '.join(runs)}")
 
@@ -190,10 +190,21 @@ def _measured(
     for topic in topics:
         report = own.get(topic)
         if report is None or report.missing:
-            found[topic] = dict.fromkeys(REPORT_MEASURES, absent)
+            found[topic] = dict.fromkeys(report_measures(), absent)
         else:
             found[topic] = measure_report(report, weights)
     return found
+
+
+def means_over_topics(
+    per_topic: Mapping[str, Mapping[str, Measured]],
+    names: Sequence[str],
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> dict[str, Measured]:
+    """Return the mean of each named measure over topics, with its interval."""
+    known = report_measures()
+    table = RunTable({"": per_topic})
+    return table.means("", names, bootstrap, [known[name].range for name in names])
 
 
 def _run(
@@ -205,16 +216,17 @@ def _run(
 ) -> MeasuredReports:
     """Return the means over topics, and what they rest on."""
     found = table.cells[name]
+    measures = report_measures()
     items = {
         measure: (
             sum(one[measure].scored for one in found.values()),
             sum(one[measure].asked for one in found.values()),
         )
-        for measure in REPORT_MEASURES
+        for measure in measures
     }
     return MeasuredReports(
         name,
-        table.means(name, list(REPORT_MEASURES), bootstrap, RANGES),
+        means_over_topics(found, tuple(measures), bootstrap),
         items,
         _pooled([own[topic] for topic in found if topic in own], weights),
         found,
@@ -237,6 +249,6 @@ def _pooled(
     asked = sum(one.asked for one in of_topics)
     cited = sum((one.value or 0.0) * one.scored for one in of_topics)
     return {
-        **{name: pooled[name].value for name, one in REPORT_MEASURES.items() if one.is_share},
+        **{name: pooled[name].value for name, one in report_measures().items() if one.is_share},
         "citation_recall": cited / asked if asked else None,
     }

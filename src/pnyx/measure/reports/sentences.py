@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from unicodedata import normalize
 
 from pnyx.judge.reports.records import NO_TEXT, JudgedReport, JudgedSentence, all_of
@@ -53,6 +54,12 @@ def sentence_precision(report: JudgedReport) -> Measured:
     return share(
         sentence.attested if needed else None for sentence, needed in counted if needed is not False
     )
+
+
+def sentence_precision_own(report: JudgedReport) -> Measured:
+    """Return sentence precision of the sentences that quote no document; see `quoted`."""
+    own = tuple(sentence for sentence in report.sentences if not sentence.quoted)
+    return sentence_precision(replace(report, sentences=own))
 
 
 def sentence_precision_all(report: JudgedReport) -> Measured:

@@ -19,8 +19,12 @@ from pnyx.models.chat.types import ChatRequest
 from pnyx.models.http.flow import Ticket, WaitQueue
 
 _PER_MESSAGE, _PER_REQUEST = 16, 128
-_BYTES_PER_TOKEN = 6.0
-"""Few tokenizers put more bytes of running text into a token on average."""
+_BYTES_PER_TOKEN, _LEAST_LETTERS = 6.0, 2.5
+"""Few tokenizers put more bytes of running text into a token on average, or fewer Latin letters and
+spaces; of other characters a byte is a token at most."""
+_LETTERS = bytes(range(65, 91)) + bytes(range(97, 123)) + b" "
+_USUAL_BYTES, _USUAL_LENGTHS = (3.5, 5.0), (0.1, 0.5)
+"""Bytes a token, and share of the tokens allowed that replies take, that are usual in English."""
 
 
 class BudgetReached(PnyxError):  # noqa: N818 - reads as what happened
@@ -272,7 +276,10 @@ class Ledger(WaitQueue):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What requests will use, each range from low to high; `cost_usd` None without a price."""
+    """What requests will use, each range from low to high; `cost_usd` None without a price.
+
+    Of `expected_of`, `requests` is how many of them are expected.
+    """
 
     requests: int
     prompt_tokens: tuple[int, int]
@@ -289,7 +296,8 @@ def estimate(
 
     `past` has (`prompt_bytes`, usage) of replies to similar requests. With at least 5, the ranges
     are the 5th and 95th percentile of what those used; without, they go from 6 bytes a token and
-    one token a reply to the bounds that a budget reserves.
+    one token a reply to 2.5 Latin letters, or one byte of another character, a token, and all
+    tokens that a reply may have.
     """
     number = size = text = most_prompt = most_completion = 0
     for request in requests:
@@ -297,18 +305,13 @@ def estimate(
         number += 1
         size += prompt_bytes(request)
         text += prompt_bytes(replace(request, schema=None))
-        most_prompt += bound.prompt
+        most_prompt += bound.prompt - int(_letters(request) * (1 - 1 / _LEAST_LETTERS))
         most_completion += bound.completion
     low = [round(text / _BYTES_PER_TOKEN), number]  # not every server bills the schema
     high = [most_prompt, most_completion]
-    seen = [
-        (usage["prompt_tokens"] / sent, usage["completion_tokens"])
-        for sent, usage in past
-        if sent > 0 and {"prompt_tokens", "completion_tokens"} <= usage.keys()
-    ]
-    if len(seen) >= 5:
-        rates, lengths = (sorted(column) for column in zip(*seen, strict=True))
-        at = (int(0.05 * len(seen)), min(len(seen) - 1, int(0.95 * len(seen))))
+    rates, lengths = _seen(past)
+    if len(rates) >= 5:
+        at = (int(0.05 * len(rates)), min(len(rates) - 1, int(0.95 * len(rates))))
         low = [min(int(size * rates[at[0]]), most_prompt), number * lengths[at[0]]]
         high = [min(int(size * rates[at[1]]) + 1, most_prompt), number * lengths[at[1]]]
         low[1], high[1] = min(low[1], most_completion), min(high[1], most_completion)
@@ -316,3 +319,49 @@ def estimate(
     if price is not None:
         cost = (price.cost(low[0], low[1]), price.cost_at_most(high[0], high[1]))
     return Estimate(number, (low[0], high[0]), (low[1], high[1]), cost)
+
+
+def expected_of(
+    requests: Iterable[tuple[ChatRequest, float]],
+    price: Price | None = None,
+    past: Sequence[tuple[int, Mapping[str, int]]] = (),
+) -> Estimate:
+    """Return what is expected of requests, each with the probability that it is sent.
+
+    The ranges are what is usual and no bounds: the quartiles of at least 5 replies of the `past`;
+    without, 3.5 to 5 bytes a token, and replies of a tenth to half of the tokens allowed.
+    """
+    number = size = allowed = 0.0
+    for request, probability in requests:
+        number += probability
+        size += probability * prompt_bytes(request)
+        allowed += probability * request.max_tokens
+    prompt = (size / _USUAL_BYTES[1], size / _USUAL_BYTES[0])
+    completion = (allowed * _USUAL_LENGTHS[0], allowed * _USUAL_LENGTHS[1])
+    rates, lengths = _seen(past)
+    if len(rates) >= 5:
+        at = (len(rates) // 4, 3 * len(rates) // 4)
+        prompt = (size * rates[at[0]], size * rates[at[1]])
+        completion = (number * lengths[at[0]], number * lengths[at[1]])
+    low, high = ((round(prompt[end]), round(completion[end])) for end in (0, 1))
+    cost = None if price is None else (price.cost(*low), price.cost(*high))
+    return Estimate(round(number), (low[0], high[0]), (low[1], high[1]), cost)
+
+
+def _letters(request: ChatRequest) -> int:
+    """Return how many Latin letters and spaces a request's messages and schema have."""
+    texts = [message.content for message in request.messages]
+    if request.schema is not None:
+        texts.append(json.dumps(request.schema, ensure_ascii=False))
+    sent = (text.encode("utf-8", "replace") for text in texts)
+    return sum(len(one) - len(one.translate(None, _LETTERS)) for one in sent)
+
+
+def _seen(past: Sequence[tuple[int, Mapping[str, int]]]) -> tuple[list[float], list[int]]:
+    """Return the tokens a byte of prompt and the tokens of replies, each in rising order."""
+    counted = [
+        (usage["prompt_tokens"] / sent, usage["completion_tokens"])
+        for sent, usage in past
+        if sent > 0 and {"prompt_tokens", "completion_tokens"} <= usage.keys()
+    ]
+    return sorted(rate for rate, _ in counted), sorted(length for _, length in counted)

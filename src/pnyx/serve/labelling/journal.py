@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from pnyx.errors import InputError
 from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_json
+from pnyx.placing import append
 from pnyx.search.lexical.manifest import locked
 from pnyx.serve.labelling.book import Act
 
@@ -81,7 +82,6 @@ class Journal:
                 stream.flush()
                 os.fsync(stream.fileno())
             manifest.chmod(0o600)  # who reads it can label in anybody's name
-        # Without a buffer: what the disk refused must not be written later.
         acts = (self.folder / _ACTS).open("a+b", buffering=0)
         self._stream: FileIO = self._open.enter_context(acts)
         self._end = self._whole()
@@ -131,18 +131,7 @@ class Journal:
         """Write down an act; it is on the disk when this returns, or not there at all."""
         line = (json_line(act.row()) + "\n").encode("utf-8", "replace")
         with disk_errors(self.folder):
-            self._stream.truncate(self._end)  # what a failure left and could not cut off
-            try:
-                left = memoryview(line)
-                while left:  # a disk that gets full takes a part
-                    left = left[self._stream.write(left) :]
-                os.fsync(self._stream.fileno())
-            except OSError:
-                with contextlib.suppress(OSError):
-                    self._stream.truncate(self._end)
-                    os.fsync(self._stream.fileno())
-                raise
-        self._end += len(line)
+            self._end = append(self._stream, self._end, line, sync=True)
 
 
 def _shown(value: Any) -> str:
