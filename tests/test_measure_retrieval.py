@@ -160,7 +160,7 @@ def test_which_topics_count():
     assert (y.absent, y.unjudged) == (("1", "4"), ())
     assert {m.asked for m in x.measures.values()} == {4}
     assert every.without_relevant == ("4",)
-    own = measured(topics_of="run", baseline="x")
+    own = measured(topics_of="run", baseline="x", test="t")
     assert values(own) == {"x": {"RR": 0.75}, "y": {"RR": 1.0}}
     assert own.comparisons[0].test.topics == 1
     assert own.comparisons[0].test.difference == 0.5

@@ -88,7 +88,7 @@ class Measured:
 
     def __init__(self, runs: Runs, column: Column) -> None:
         found = measure_retrieval(
-            runs, column.qrels, [column.measure], baseline=BASELINE, margin=MARGIN
+            runs, column.qrels, [column.measure], baseline=BASELINE, test="t", margin=MARGIN
         )
         self.column = column
         self.name = next(iter(found.runs[0].measures))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, compress
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -120,20 +120,23 @@ class RunTable(Generic[C_co]):
         bootstrap: Bootstrap = BOOTSTRAP,
         margin: float | None = None,
     ) -> tuple[Comparison, ...]:
-        """Test each pair over the topics of both as one family (Holm-Bonferroni)."""
+        """Test each pair as one family (Holm-Bonferroni), over the topics where both have a value.
+
+        Other topics change nothing: the same values have the same interval and p everywhere.
+        """
+        columns: dict[RunPair, Floats] = {}
         grouped: dict[tuple[str, ...], list[RunPair]] = {}
-        for pair in pairs:
-            other = self.cells[pair[1]]
-            shared = tuple(topic for topic in self.cells[pair[0]] if topic in other)
-            grouped.setdefault(shared, []).append(pair)
+        for run, other, name in pairs:
+            topics = list(self.cells[run])
+            values = self.column(run, name, topics) - self.column(other, name, topics)
+            has = np.isfinite(values)
+            columns[run, other, name] = values[has]
+            shared = tuple(compress(topics, has))
+            grouped.setdefault(shared, []).append((run, other, name))
         tested: dict[RunPair, Tested] = {}
-        for topics, same in grouped.items():
-            columns = [
-                self.column(run, name, topics) - self.column(other, name, topics)
-                for run, other, name in same
-            ]
-            tests = differ(np.stack(columns, axis=1), test, bootstrap, margin)
-            tested.update(zip(same, tests, strict=True))
+        for same in grouped.values():
+            table = np.stack([columns[pair] for pair in same], axis=1)
+            tested.update(zip(same, differ(table, test, bootstrap, margin), strict=True))
         return family((*pair, tested[pair]) for pair in pairs)
 
 
