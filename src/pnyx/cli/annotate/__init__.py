@@ -177,4 +177,7 @@ def sample(
 
 for _command in (label, distil, apply):
     command.add_command(_command)
-command.gone = {"review": "people label items anew with pnyx label relevance ITEMS --out LABELS"}
+command.gone = {
+    "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
+    "--out LABELS has people answer anew"
+}

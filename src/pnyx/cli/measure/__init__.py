@@ -254,6 +254,7 @@ for _task in _TASKS:
 for _command in (retrieval, perspectives, correlation, thresholds, amount, report):
     command.add_command(_command)
 command.gone = {
-    "review": "people label items anew with pnyx label relevance ITEMS --out LABELS; "
-    "pnyx measure relevance ANSWERS --labels LABELS says where the judge agrees with them"
+    "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
+    "--out LABELS has people answer anew, pnyx measure relevance ANSWERS --labels LABELS says who "
+    "is right"
 }
