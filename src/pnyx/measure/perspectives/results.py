@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from pnyx.measure.core.base import Bootstrap, Measured, plain, row_of
 from pnyx.measure.perspectives.corrected import Corrected
 from pnyx.measure.perspectives.table import Bounded
-from pnyx.measure.runs.table import Compared, RunTable
+from pnyx.measure.runs.table import ComparedRuns, RunTable
 
 PerspectiveTopics: TypeAlias = Literal["perspectives", "run", "both"]
 """Which questions a run is measured on: all that have perspectives; those of them that the run has;
@@ -77,7 +77,7 @@ class UnionCoverage:
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class PerspectiveCoverage(Compared):
+class PerspectiveCoverage(ComparedRuns):
     """Runs measured against perspectives.
 
     `questions` counts those that have perspectives; `union` is of all runs, None where no depth was

@@ -13,7 +13,7 @@ from pnyx.measure.core.significance import Test
 from pnyx.measure.reports.nuggets import WEIGHTS, checked_weights
 from pnyx.measure.reports.registry import MAIN, measure_report, report_measures
 from pnyx.measure.reports.sentences import citation_recall
-from pnyx.measure.runs.table import Compared, RunTable, against
+from pnyx.measure.runs.table import ComparedRuns, RunTable, against
 
 Missing: TypeAlias = Literal["skip", "zero"]
 """How a topic counts on which a run has no report: not at all, or as 0 by every measure."""
@@ -72,7 +72,7 @@ class MeasuredReports:
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Reports(Compared):
+class Reports(ComparedRuns):
     """Runs of judged reports, measured on the same topics.
 
     `comparisons` are of each other run with the baseline, if any, by the measures `compared`.

@@ -14,7 +14,7 @@ from pnyx.measure.core.intervals import SIGNED
 from pnyx.measure.core.significance import Test
 from pnyx.measure.runs.rankings import Run, scores_of, some_topics, topic_order
 from pnyx.measure.runs.retrieval import check_runs
-from pnyx.measure.runs.table import Compared, RunTable, each_pair
+from pnyx.measure.runs.table import ComparedRuns, RunTable, each_pair
 
 TAU = "kendall_tau_b"
 
@@ -61,7 +61,7 @@ class MeasuredRetriever:
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class RetrieverCorrelation(Compared):
+class RetrieverCorrelation(ComparedRuns):
     """Runs measured against annotations, best agreement first.
 
     `annotated` pairs have a probability, `unscored` ones none. `comparisons` are of each run with

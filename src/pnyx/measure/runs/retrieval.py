@@ -19,7 +19,7 @@ from pnyx.measure.runs.rankings import (
     rankings_of,
     topics_measured,
 )
-from pnyx.measure.runs.table import Compared, RunTable, against
+from pnyx.measure.runs.table import ComparedRuns, RunTable, against
 
 TopicsOf: TypeAlias = Literal["qrels", "run", "both"]
 """Which topics a run is measured on: all of the qrels (`trec_eval -c`); those of the qrels that the
@@ -58,7 +58,7 @@ class MeasuredRun:
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Retrieval(Compared):
+class Retrieval(ComparedRuns):
     """Runs measured against qrels, each with its `measures` and values `per_topic`.
 
     `without_relevant` topics have no relevant document; they count, mostly as 0. `comparisons` are

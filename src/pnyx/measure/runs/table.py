@@ -154,7 +154,7 @@ def each_pair(ranked: Sequence[str], baseline: str | None, measure: str) -> list
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Compared(Result):
+class ComparedRuns(Result):
     """Measured runs and their comparisons, each of a run with another or with the `baseline`."""
 
     runs: tuple[Any, ...]
