@@ -98,7 +98,7 @@ def correct_leaderboard(
     Raises:
         InputError: no run and topic is in both; the judge has no such run as the baseline.
     """
-    scores, labels = table_of_board(judge), table_of_board(people)
+    scores, labels = _table_of_board(judge), _table_of_board(people)
     having = scores.having(measure)
     topics = sorted({topic for own in having.values() for topic in own}, key=topic_order)
     columns = {
@@ -145,7 +145,7 @@ def _estimate(scores: Floats, labels: Floats, bootstrap: Bootstrap) -> Predictio
     )
 
 
-def table_of_board(board: Leaderboard) -> RunTable[Measured]:
+def _table_of_board(board: Leaderboard) -> RunTable[Measured]:
     """Return a leaderboard's values of single topics."""
     cells: dict[str, dict[str, dict[str, Measured]]] = {}
     for cell in board.cells:
@@ -181,7 +181,7 @@ def system_differences(
     Raises:
         InputError: there is no such run as the baseline.
     """
-    table, pairs = table_of_board(board), []
+    table, pairs = _table_of_board(board), []
     for measure in measures or board.measures:
         means = {
             run: defined_mean(table.column(run, measure, topics))
