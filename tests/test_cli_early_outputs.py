@@ -39,7 +39,7 @@ OUTPUTS = [
 ]
 WRITES_NOTHING = {
     "mcp", "serve", "audit agreement", "doctor", "measure quality", "measure correlation",
-    "measure review", "prompt list", "prompt show", "store gc", "store merge", "store stats",
+    "prompt list", "prompt show", "store gc", "store merge", "store stats",
     "validate",
 }  # fmt: skip
 """Commands that name no output: they print, serve, or change the store that --store names."""

@@ -71,7 +71,6 @@ def test_no_number_is_nan_or_infinite(own_place, capfd):
             assert parameter.opts[-1] in said, (words, value, said)
     for words, option in (
         ("annotate apply --all --out o", "--thresholds"),
-        ("annotate review x --labels l --out o", "--edges"),
         ("measure thresholds x --labels l", "--at"),
     ):
         for value in ("nan", "0.3,nan", "inf", "1e400"):

@@ -882,8 +882,8 @@ def _perspectives(given: Sequence[Answer]) -> dict[str, Measured]:
         table_of(str(i), ["d"], [Perspective("p", str(i), CLAIM)], verdicts)
         for i in range(len(given))
     ]
-    values = {n: [(PERSPECTIVE_MEASURES[n] @ 1).of(t) for t in tables] for n in COVERAGE}
-    return {n: mean.measured for n, mean in means_of(values, frozenset(), Bootstrap(0)).items()}
+    cells = {t.topic: {n: (PERSPECTIVE_MEASURES[n] @ 1).of(t) for n in COVERAGE} for t in tables}
+    return means_of(cells, COVERAGE, frozenset(), Bootstrap(0))
 
 
 COVERAGE = ("MRecall", "Precision")

@@ -25,7 +25,7 @@ from pnyx.judge.base import ask
 from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Ranking
 from pnyx.judge.tasks import TASKS
-from pnyx.judge.verdicts import Verdict, read_verdicts
+from pnyx.judge.verdicts import read_verdicts
 from pnyx.measure.answers.raters import measure_raters
 from pnyx.serve.labelling.book import Act, Book, disputed
 from pnyx.serve.labelling.forms import MOST_PLACES, form_of
@@ -698,16 +698,3 @@ def test_labels_are_always_a_labels_file(tmp_path):
         while len(labels_in(tmp_path)) < 450 and time.monotonic() < limit:
             time.sleep(0.02)
         assert len(labels_in(tmp_path)) == 450
-
-
-def test_what_review_draws_can_be_labelled(tmp_path):
-    """The lines of `pnyx annotate review` are relevance items: people answer them afresh."""
-    from pnyx.annotate.reviewing import draw_disagreements, write_review
-
-    verdicts = [
-        Verdict(f"p{n}", "q", f"d{n}", True, 0.9, extra={"question": "Q?", "document": "D."})
-        for n in range(4)
-    ]
-    drawn, _ = draw_disagreements(verdicts, lambda _: False, per_stratum=3)
-    write_review(tmp_path / "review.jsonl", drawn)
-    assert len(TASKS["relevance"].read(str(tmp_path / "review.jsonl"))) == 3

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import Final
 
-import numpy as np
-
 from pnyx.errors import shorten
 from pnyx.judge.reports.records import JudgedNugget, JudgedReport
-from pnyx.measure.core.significance import differ
+from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.registry import MAIN, measure_report
+from pnyx.measure.runs.table import RunTable
 from pnyx.serve.view import wording
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.compare_judges import compare_judges
@@ -92,9 +90,6 @@ def prepare(catalogue: Catalogue) -> None:
 
 # Two runs -----------------------------------------------------------------------------------------
 
-TopicValues = Mapping[str, Mapping[str, tuple[float | None, float | None]]]
-"""Measure -> topic -> the values of both runs."""
-
 
 @dataclass(frozen=True, slots=True)
 class RunDifference:
@@ -104,19 +99,19 @@ class RunDifference:
         first, second: values over all topics; None where there are none.
         difference: the mean over the topics on which both have a value, first less second.
         low, high: its 95 % interval; None where it cannot be drawn.
-        p: of a paired t-test.
+        p: of a paired randomisation test, not corrected for the number of measures.
         topics: how many topics that is, of `asked`.
     """
 
     measure: str
     first: MeasureValue | None
     second: MeasureValue | None
-    difference: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    topics: int
-    asked: int
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    topics: int = 0
+    asked: int = 0
 
 
 def _sources_of_runs(catalogue: Catalogue, first: str, second: str) -> list[SourceRow]:
@@ -133,47 +128,42 @@ def _sources_of_runs(catalogue: Catalogue, first: str, second: str) -> list[Sour
 
 
 def _differences(
-    catalogue: Catalogue, source: SourceRow, runs: tuple[str, str], topics: TopicValues
+    catalogue: Catalogue, source: SourceRow, runs: tuple[str, str], table: RunTable[Measured]
 ) -> list[RunDifference]:
     first, second = (
         {value.measure: value for value in catalogue.values(source=source.name, run=run)}
         for run in runs
     )
-    return [
-        _difference(name, first.get(name), second.get(name), list(topics.get(name, {}).values()))
-        for name in dict.fromkeys([*first, *second, *topics])
-    ]
+    topics = {measure: set[str]() for _, _, measure, *_ in table}
+    for cell in table:
+        topics[cell.measure].add(cell.query_id)
+    compared = {c.measure: c for c in table.compare([(*runs, name) for name in topics])}
+    rows = []
+    for name in dict.fromkeys([*first, *second, *topics]):
+        one, asked = compared.get(name), len(topics.get(name, ()))
+        row = RunDifference(name, first.get(name), second.get(name), asked=asked)
+        if one is not None:
+            p = one.test.p if one.test.topics > 1 else None
+            row = replace(
+                row, difference=one.test.difference, low=one.low, high=one.high, p=p,
+                topics=one.test.topics,
+            )  # fmt: skip
+        rows.append(row)
+    return rows
 
 
-def _difference(
-    measure: str,
-    first: MeasureValue | None,
-    second: MeasureValue | None,
-    pairs: Sequence[tuple[float | None, float | None]],
-) -> RunDifference:
-    gaps = [a - b for a, b in pairs if a is not None and b is not None]
-    mean = math.fsum(gaps) / len(gaps) if gaps else None
-    low = high = p = None
-    if len(gaps) > 1:
-        (tested,) = differ(np.array(gaps).reshape(-1, 1), "t")
-        low, high, p = tested.low, tested.high, tested.test.p
-    return RunDifference(measure, first, second, mean, low, high, p, len(gaps), len(pairs))
-
-
-def _by_topic(catalogue: Catalogue, source: SourceRow, runs: tuple[str, str]) -> TopicValues:
+def _run_table(
+    catalogue: Catalogue, source: SourceRow, runs: tuple[str, str]
+) -> RunTable[Measured]:
     sql = (
-        "SELECT v.measure, t.name, r.name, v.value FROM value v JOIN run r ON r.id = v.run "
-        "JOIN topic t ON t.id = v.topic WHERE v.source = ? AND r.name IN (?, ?) "
-        "ORDER BY v.place, t.name"
+        "SELECT r.name, t.name, v.measure, v.value FROM value v JOIN run r ON r.id = v.run "
+        "JOIN topic t ON t.id = v.topic WHERE v.source = ? AND r.name IN (?, ?) ORDER BY v.place"
     )
-    cells: dict[str, dict[str, dict[str, float | None]]] = {}
-    for measure, topic, run, value in catalogue.each(sql, source.id, *runs):
-        cells.setdefault(measure, {}).setdefault(topic, {})[run] = value
-    first, second = runs
-    return {
-        measure: {topic: (by_run.get(first), by_run.get(second)) for topic, by_run in own.items()}
-        for measure, own in cells.items()
-    }
+    cells: dict[str, dict[str, dict[str, Measured]]] = {run: {} for run in runs}
+    for run, topic, measure, value in catalogue.each(sql, source.id, *runs):
+        cell = Measured(value, int(value is not None), 1)
+        cells[run].setdefault(topic, {})[measure] = cell
+    return RunTable(cells)
 
 
 def _show_runs(catalogue: Catalogue, first: str, second: str, source: str = "") -> Content:
@@ -185,18 +175,19 @@ def _show_runs(catalogue: Catalogue, first: str, second: str, source: str = "") 
     chosen = catalogue.source(source) if source else sources[0]
     if chosen not in sources:
         raise NotFoundError("this source does not have both runs")
-    topics = _by_topic(catalogue, chosen, runs)
-    measures = _differences(catalogue, chosen, runs, topics)
+    table = _run_table(catalogue, chosen, runs)
+    measures = _differences(catalogue, chosen, runs, table)
     main = next((m.measure for m in measures if m.difference is not None), "")
     judged = [
         {row.topic for row in catalogue.reports(source=chosen.name, run=run, kind="judged")}
         for run in runs
     ]
-    rows = [
-        (catalogue.topic(topic), pair, None if None in pair else pair[0] - pair[1],  # type: ignore[operator]
-         topic in judged[0] & judged[1])
-        for topic, pair in topics.get(main, {}).items()
-    ]  # fmt: skip
+    cells = {(cell.run, cell.query_id): cell.value for cell in table if cell.measure == main}
+    rows = []
+    for topic in dict.fromkeys(topic for _, topic in cells):
+        a, b = (cells.get((run, topic)) for run in runs)
+        gap = None if a is None or b is None else a - b
+        rows.append((catalogue.topic(topic), (a, b), gap, topic in judged[0] & judged[1]))
     # What cannot be compared first, then where they are farthest apart.
     rows.sort(key=lambda row: (row[2] is not None, -abs(row[2] or 0.0)))
     values = {

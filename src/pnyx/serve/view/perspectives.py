@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-import numpy as np
-
 from pnyx.corpora import read_perspectives, read_run
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.core.base import Measured
-from pnyx.measure.core.intervals import UNIT, column_means
-from pnyx.measure.core.weighted import numbers
 from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, Bounded, table_of
 from pnyx.measure.perspectives.verdicts import Verdicts, verdicts_of_answers
 from pnyx.measure.runs.rankings import Rankings, rankings_of
+from pnyx.measure.runs.table import RunTable
 from pnyx.records import Perspective
 from pnyx.restricted import hides_text
 from pnyx.serve.rendering import slug
@@ -280,18 +277,20 @@ def _covered(catalogue: Catalogue, source: SourceRow, name: str) -> Figure:
     matrices = {topic: _matrix(catalogue, source, topic) for topic in _topics(catalogue, source)}
     titles = {topic: catalogue.topic(topic).shown for topic in matrices}
     measures = list(dict.fromkeys(name for m in matrices.values() for name in m.measures))
-    values = {
-        topic: [m.covered.value, *(m.measures[n].value if n in m.measures else None
-                                   for n in measures)]
-        for topic, m in matrices.items()
-    }  # fmt: skip
-    means = column_means(np.stack([numbers(row) for row in values.values()]), bounds=UNIT)
+    cells: dict[str, dict[str, Measured]] = {}
+    for topic, m in matrices.items():
+        values = {n: m.measures[n].value if n in m.measures else None for n in measures}
+        cells[topic] = {
+            n: Measured(value, int(value is not None), 1)
+            for n, value in {"covered": m.covered.value, **values}.items()
+        }
+    means = RunTable({"": cells}).means("", ("covered", *measures))
     counted = ("perspectives", "covered", "missing", "open", "documents")
     columns = [Column("question", "name"), *(Column(head, "count") for head in counted)]
     columns += [Column(head, "figure") for head in ("share covered", *measures)]
     rows: list[Sequence[Any]] = [
         (titles[topic], len(m.rows), *map(m.count, ("yes", "no", "unscored")), len(m.documents),
-         *(Measured(x, int(x is not None), 1) for x in values[topic]))
+         *cells[topic].values())
         for topic, m in matrices.items()
     ]  # fmt: skip
     sums = [sum(int(row[n]) for row in rows) for n in range(1, 1 + len(counted))]
@@ -299,19 +298,20 @@ def _covered(catalogue: Catalogue, source: SourceRow, name: str) -> Figure:
         Panel(
             head,
             [
-                Point("mean", means[n].value, means[n].low, means[n].high),
-                *(Point(titles[topic], values[topic][n]) for topic in list(matrices)[:_DRAWN]),
+                Point("mean", mean.value, mean.low, mean.high),
+                *(Point(titles[topic], cells[topic][head].value)
+                  for topic in list(matrices)[:_DRAWN]),
             ],
             bounds=(0.0, 1.0),
         )
-        for n, head in enumerate(("covered", *measures))
-    ]
+        for head, mean in means.items()
+    ]  # fmt: skip
     more = f" The picture has the first {_DRAWN}." if len(matrices) > _DRAWN else ""
     caption = (
         f"Of {len(matrices)} questions; the mean has its 95 % interval over them. A question whose "
         f"value rests on unscored pairs is in no mean.{more}"
     )
-    table = Table(columns, [("all", *sums, *means), *rows])
+    table = Table(columns, [("all", *sums, *means.values()), *rows])
     return Figure(name, "Perspectives covered", interval_plot(panels), table, caption)
 
 
