@@ -30,7 +30,7 @@ from label_fixture import item_rows, labelling
 from pnyx.serve.asking.application import build_asking
 from pnyx.serve.inspecting.application import view_app
 from pnyx.serve.inspecting.opening import Current
-from pnyx.serve.labelling.pages import build_labelling
+from pnyx.serve.labelling.application import build_labelling
 
 
 def make_app(token: str = ""):
