@@ -27,10 +27,13 @@ from pnyx.students.lora_text import Texts, _wording, render, stated
 from pnyx.students.train.base import quiet
 from pnyx.students.train.lora import LoraTrainer, _lessons
 
-pytestmark = pytest.mark.skipif(
-    any(find_spec(name) is None for name in ("torch", "transformers", "peft")),
-    reason="needs pnyx[distil]",
-)
+pytestmark = [
+    pytest.mark.train,
+    pytest.mark.skipif(
+        any(find_spec(name) is None for name in ("torch", "transformers", "peft")),
+        reason="needs pnyx[distil]",
+    ),
+]
 
 FILLER = (
     "the firm reports its water use and staff in all plants of this year with some detail".split()

@@ -29,7 +29,7 @@ from pnyx.students.train.bert import PACKAGED, load_bert, tokenizer_of  # noqa: 
 from pnyx.students.train.late import LateTrainer  # noqa: E402
 from pnyx.students.train.late_net import LateNet  # noqa: E402
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.train
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from conftest import heed_interrupts
 
 from argue_report import write_files, write_labels
 from chat_server import ChatServer
-from conftest import heed_interrupts
 from pnyx.cli import main
 from pnyx.errors import ModelError
 from pnyx.judge.answers import Judged, Provenance
@@ -217,10 +216,6 @@ from pathlib import Path
 for name in ("app.open_reports", "runs.reports", "judge.lookup", "students.judge"):
     importlib.import_module("pnyx." + name)
 import anyio._backends._asyncio, filelock, pydantic
-try:
-    import lxml.html, pnyx.drafts.debates.building
-except ImportError:
-    pass
 arguments, out = sys.argv[2:], Path(sys.argv[1])
 CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "os.chmod", "open"}
 
@@ -260,18 +255,15 @@ print(at, code)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["judge", "report", "debates"])
+@pytest.mark.parametrize("what", ["judge", "report"])
 def test_killed_at_any_change_of_a_file_the_same_command_goes_on(tmp_path, what):
     if what == "judge":
         gold = write(tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)])
         command = ["judge", "support", items(tmp_path, 2), "--labels", gold]
-    elif what == "report":
+    else:
         run, bank = write_files(tmp_path, "ids")
         gold = write_labels(tmp_path / "labels.jsonl")
         command = ["judge", "report", str(run), "--nuggets", str(bank), "--labels", str(gold)]
-    else:
-        pytest.importorskip("lxml", reason="extra `ingest` is not installed")
-        command = ["build", "debates", str(Path(__file__).with_name("debate_pages"))]
     script = [sys.executable, "-c", KILLED_ANYWHERE, str(tmp_path / "out"), *command]
     ended = subprocess.run([*script, "--out", "out"], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
@@ -302,7 +294,7 @@ def start(path, server, out="out", **options) -> subprocess.Popen:
     return subprocess.Popen(command, text=True, preexec_fn=heed_interrupts, **options)
 
 
-def wait_for(condition, seconds=20.0) -> None:
+def wait_for(condition, seconds=120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -448,7 +440,7 @@ def test_ctrl_c_stops_with_one_line_and_resumes(tmp_path):
         process = start(path, server, stderr=subprocess.PIPE)
         wait_for(lambda: len(server.answered()) >= 4)
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=10)
+        _, error = process.communicate(timeout=120)
         assert process.returncode == 130
         assert error == "pnyx: interrupted; the same command resumes where it stopped\n"
         assert not (tmp_path / "out").exists()

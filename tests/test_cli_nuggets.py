@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from chat_server import ChatServer
 from pnyx.cli import main
 from pnyx.corpora import read_nugget_banks
-from pnyx.drafts.nuggets.growing import Growing, reply_shape
-from pnyx.drafts.nuggets.merging import merge_banks
+from pnyx.drafts.growing import Growing, reply_shape
+from pnyx.drafts.merging import merge_banks
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.questions import Support
 from pnyx.judge.reports.assigning import assignment_of
@@ -526,7 +526,7 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
 
 
 def test_the_documents_of_a_run_come_in_its_order_and_qrels_say_which_count(place):
-    from pnyx.drafts.nuggets.sources import sources_of
+    from pnyx.drafts.sources import sources_of
 
     Path("r.run").write_text("q1 Q0 d4 1 9 x\nq1 Q0 d3 2 8 x\nq1 Q0 d1 3 7 x\n")
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from build_server import BuildHandler, BuildServer
 from chat_server import ChatServer, Handler
 from pnyx.cli import main
 from pnyx.corpora import load_example
@@ -31,11 +30,6 @@ def spoilt(text: str | None) -> str | None:
 
 
 class SpoilingHandler(Handler):
-    def complete(self, text: str | None, **message: Any) -> None:
-        super().complete(spoilt(text), **message)
-
-
-class SpoilingBuildHandler(BuildHandler):
     def complete(self, text: str | None, **message: Any) -> None:
         super().complete(spoilt(text), **message)
 
@@ -74,22 +68,14 @@ def test_half_a_character_costs_no_verdict_and_no_run(task, capsys):
 
 
 @pytest.mark.parametrize("out", ["d.md", "d.jsonl"])
-def test_definitions_and_drafts_can_be_read_again(out, capsys):
+def test_definitions_can_be_read_again(out, capsys):
     Path("q.jsonl").write_text(json.dumps({"id": "q1", "text": QUESTION}) + "\n")
-    pair = {"id": "p1", "a": "Zoos save animals.", "b": "Zoos jail them."}
-    Path("pairs.jsonl").write_text(json.dumps(pair) + "\n")
     with ChatServer() as server:
         server.RequestHandlerClass = SpoilingHandler
         define = ("annotate", "define", "q.jsonl", "--llm", server.spec, "--out", out)
         assert run(capsys, *define)[0] == 0
     assert "\ufffd" in Path(out).read_text()
     assert run(capsys, "validate", out)[0] == 0
-    with BuildServer() as server:
-        server.RequestHandlerClass = SpoilingBuildHandler
-        draft = ("build", "draft", "pairs.jsonl", "--from", "pairs", "--llm", server.spec)
-        assert run(capsys, *draft, "--out", f"x{out}")[0] == 0
-    assert "\ufffd" in Path(f"x{out}").read_text()
-    assert run(capsys, "validate", f"x{out}")[0] == 0
 
 
 def test_a_case_and_perspectives_are_written(index, capsys):

@@ -152,7 +152,7 @@ def test_undecodable_arguments_and_a_poor_terminal(index):
         index.encode(),
         b"smoking \xff\xe9",
     ]
-    done = subprocess.run([*command, b"--json"], env=environment, capture_output=True, timeout=60)
+    done = subprocess.run([*command, b"--json"], env=environment, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)) == 3
 

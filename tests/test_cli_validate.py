@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from pnyx.cli import main
-from pnyx.corpora import FORMATS
+from pnyx.corpora.reading import all_formats
 
 
 @pytest.fixture
@@ -21,6 +21,9 @@ def call(capsys):
         return exit_info.value.code, out, err
 
     return call
+
+
+FORMATS = all_formats()  # those of plugins, too
 
 
 @pytest.mark.parametrize("name", [n for n in FORMATS if n not in ("folder", "ir_datasets")])

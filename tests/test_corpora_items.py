@@ -78,16 +78,20 @@ def test_what_may_be_there(name, row, problems, tmp_path):
         ("ranking-items", RANKING | {"documents": "d"}, "expected a list"),
         ("ranking-items", RANKING | {"documents": {"text": "d"}}, "expected a list"),
         ("ranking-items", RANKING | {"documents": ["d", 5]}, "documents[1]: found 5"),
-        ("ranking-items", RANKING | {"documents": [{"id": "1"}]}, "documents[0]: found None"),
+        (
+            "ranking-items",
+            RANKING | {"documents": [{"id": "1"}]},
+            "documents[0]: no text (fields found: id)",
+        ),
         (
             "ranking-items",
             RANKING | {"documents": [{"text": "d", "id": 1.5}]},
-            "documents[0].id: found 1.5, expected text",
+            "documents[0]: id: found 1.5, expected text",
         ),
         (
             "ranking-items",
             RANKING | {"documents": [{"text": "c", "id": 1}, "x", {"text": "d", "id": "1"}]},
-            "documents[2].id: found '1' twice",
+            "documents[2]: id: found '1' twice",
         ),
         ("ranking-items", RANKING | {"criterion": ["new"]}, "criterion: found"),
         ("preference-items", PAIR | {"criterion": 1}, "criterion: found 1, expected text"),

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from pnyx.corpora import (
-    FORMATS,
     faults,
     read_evidence,
     read_items,
@@ -24,6 +23,7 @@ from pnyx.corpora import (
     read_run,
     sniff,
 )
+from pnyx.corpora.reading import all_formats
 from pnyx.errors import InputError, MissingExtra
 from pnyx.records import Argument, Citation, Document
 
@@ -31,6 +31,7 @@ DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "
 needs_data = pytest.mark.skipif(
     not (DATA / "perspectrum").is_dir(), reason=f"the published dumps are not in {DATA}"
 )
+FORMATS = all_formats()  # those of plugins, too
 FILE_FORMATS = [name for name in FORMATS if name not in ("folder", "ir_datasets")]
 
 

@@ -20,7 +20,7 @@ from pnyx.serve.asking.pool import Busy, Pool, Shared
 def test_a_full_line_is_refused_and_empties():
     async def main():
         pool, go = Pool("test", workers=1, waiting=1), threading.Event()
-        first, second = (asyncio.ensure_future(pool.run(lambda: go.wait(30))) for _ in range(2))
+        first, second = (asyncio.ensure_future(pool.run(lambda: go.wait(300))) for _ in range(2))
         await asyncio.sleep(0.05)
         with pytest.raises(Busy, match="too many requests"):
             await pool.run(lambda: None)
@@ -137,7 +137,7 @@ def test_what_only_a_gone_client_waited_for_ends(ask, monkeypatch):
 
         def one():
             begun.set()
-            assert go.wait(60)
+            assert go.wait(300)
             check()
             runs.append(1)
 

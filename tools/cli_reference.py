@@ -1,7 +1,7 @@
-"""Write docs/cli.md from the help texts, so that the two cannot differ; a test holds it.
+"""Write docs/cli.md and docs/cli-build.md from the help texts, so that they cannot differ.
 
-python tools/cli_reference.py          # writes docs/cli.md
-python tools/cli_reference.py --check  # exit 1 if it is out of date
+python tools/cli_reference.py          # writes them
+python tools/cli_reference.py --check  # exit 1 if one is out of date; a test holds it
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import argparse
 import importlib
 import sys
 from pathlib import Path
+from unittest import mock
 
 import click
 
 from pnyx.cli import COMMANDS, app
 
-TARGET = Path(__file__).parents[1] / "docs" / "cli.md"
+DOCS = Path(__file__).parents[1] / "docs"
 INTRO = """# The command line
 
 This page is made from the help texts by `python tools/cli_reference.py`; do not edit it.
@@ -28,14 +29,30 @@ quietly with 0.
 """
 
 
-def reference() -> str:
-    parts = [INTRO, _section("pnyx", app)]
+BUILD = """# pnyx build
+
+The commands of the plugin `pnyx-build` (`pip install pnyx-build`), made from their help texts by
+`python tools/cli_reference.py`; do not edit this page.
+"""
+
+
+def pages() -> dict[str, str]:
+    """Return each page by its name."""
+    with mock.patch("pnyx.cli.plugins", return_value={}):  # whatever is installed here
+        parts = [INTRO, _section("pnyx", app)]
     for verb in COMMANDS:
-        command = importlib.import_module(f"pnyx.cli.{verb}").command
-        parts.append(_section(f"pnyx {verb}", command))
-        below = command.commands if isinstance(command, click.Group) else command.words
-        parts += [_section(f"pnyx {verb} {n}", c, "###") for n, c in below.items()]
-    return "\n".join(parts)
+        parts += _verb(verb, f"pnyx.cli.{verb}")
+    return {
+        "cli.md": "\n".join(parts),
+        "cli-build.md": "\n".join([BUILD, *_verb("build", "pnyx_build.cli")]),
+    }
+
+
+def _verb(verb: str, module: str) -> list[str]:
+    command = importlib.import_module(module).command
+    below = command.commands if isinstance(command, click.Group) else command.words
+    parts = [_section(f"pnyx {verb} {name}", one, "###") for name, one in below.items()]
+    return [_section(f"pnyx {verb}", command), *parts]
 
 
 def _section(name: str, command: click.Command, level: str = "##") -> str:
@@ -49,10 +66,12 @@ def _section(name: str, command: click.Command, level: str = "##") -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
-    text = reference()
-    if parser.parse_args().check:
-        sys.exit(TARGET.read_text(encoding="utf-8") != text)
-    TARGET.write_text(text, encoding="utf-8")
+    check = parser.parse_args().check
+    for name, text in pages().items():
+        if not check:
+            (DOCS / name).write_text(text, encoding="utf-8")
+        elif (DOCS / name).read_text(encoding="utf-8") != text:
+            sys.exit(f"docs/{name} is out of date")
 
 
 if __name__ == "__main__":

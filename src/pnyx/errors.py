@@ -12,6 +12,7 @@ __all__ = [
     "MissingExtra",
     "ModelError",
     "OptionError",
+    "PluginError",
     "PnyxError",
     "escaped",
     "shorten",
@@ -84,6 +85,10 @@ class MissingExtra(PnyxError):  # noqa: N818 - reads as what it tells the user
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f"{what} needs an extra: pip install 'pnyx[{extra}]'")
+
+
+class PluginError(PnyxError):
+    """What another distribution adds cannot be used, or is not installed."""
 
 
 class ModelError(PnyxError):

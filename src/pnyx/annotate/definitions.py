@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.errors import shorten
 from pnyx.files import clean_text
+from pnyx.judge.llm.each import each
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.store.completions import StoredModel
-from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.records import Question
 
 _MAX_EXAMPLES = 5
@@ -51,21 +51,10 @@ def draft_definitions(
     Raises:
         ModelError: the model cannot be asked at all.
     """
-    results: dict[int, DraftedDefinition] = {}
     shown = examples or {}
-
-    async def work(item: tuple[int, Question]) -> None:
-        position, question = item
-        passages = shown.get(question.id, ())
-        results[position] = await _draft(question, passages, model)
-
-    async def all_() -> None:
-        async with model.running():
-            open_ones = [(i, q) for i, q in enumerate(questions) if not q.definition.strip()]
-            await run_all(open_ones, work, workers=model.concurrency)
-
-    run_blocking(all_)
-    return [results.get(i) or DraftedDefinition(q) for i, q in enumerate(questions)]
+    open_ones = [one for one in questions if not one.definition.strip()]
+    drafted = iter(each(open_ones, lambda one: _draft(one, shown.get(one.id, ()), model), model))
+    return [DraftedDefinition(q) if q.definition.strip() else next(drafted) for q in questions]
 
 
 async def _draft(

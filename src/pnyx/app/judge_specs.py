@@ -51,11 +51,14 @@ class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout"
         return bool(self.models)
 
 
-class CombiningSpec(Spec, heading="Judge", rare="combine calibration cascade cheap"):
+class CombiningSpec(Spec, heading="Judge", rare="judge combine calibration cascade cheap"):
     """Who answers in place of a language model, or beside it."""
 
     labels: str | None = file_opt(None, "Answer from people's labels (JSONL).")
     lookup: str | None = file_opt(None, "Answer from a former run's answers.", metavar="RESULTS")
+    judge: str | None = file_opt(
+        None, "Answer with a judge of a plugin (pnyx doctor lists them).", metavar="NAME"
+    )
     student: str | None = file_opt(
         None,
         "relevance: answer with a student of pnyx annotate distil; with --cascade after --cheap "
@@ -291,7 +294,7 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec):
     @property
     def answered_by(self) -> str:
         """The field that names who answers in place of a language model; empty for none."""
-        for name in ("labels", "lookup"):
+        for name in ("labels", "lookup", "judge"):
             if getattr(self, name) is not None:
                 return name
         return "student" if self.student_decides else ""
@@ -310,7 +313,8 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec):
     def check(self) -> None:
         """Refuse choices that exclude each other or would change nothing."""
         sources = ["llm"] if self.llm else []
-        sources += [n for n in ("labels", "lookup", "student") if getattr(self, n) is not None]
+        others = ("labels", "lookup", "judge", "student")
+        sources += [n for n in others if getattr(self, n) is not None]
         if self.student is not None and not self.student_decides and "llm" in sources:
             sources.remove("llm")
         if len(sources) > 1:

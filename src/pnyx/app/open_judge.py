@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pnyx.app.open_models import Say, open_models
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, PluginError, shorten
+from pnyx.plugins import plugins
 
 if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec
@@ -243,6 +244,8 @@ class _Maker:
 
     def _local(self) -> Judge:
         """Return the judge that asks no language model: the named student, or the packaged one."""
+        if self.spec.judge is not None:
+            return self._of_plugin(self.spec.judge)
         if self.spec.student is not None:
             return self._student("student", self.spec.student)
         from pnyx.students.judge import PackagedJudge
@@ -256,6 +259,24 @@ class _Maker:
             )
         tasks = self.several or (self.task.name,)
         return PackagedJudge(*tasks, as_perspectives=self.as_perspectives)
+
+    def _of_plugin(self, name: str) -> Judge:
+        """Return the judge that a plugin makes for the tasks."""
+        from pnyx.judge.base import Judge
+        from pnyx.judge.tasks import TASKS
+
+        known = plugins("judges")
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise OptionError(f"--judge {shorten(name, 40)}: the judges of plugins are {there}")
+        tasks = tuple(self.several) or (self.task.name,)
+        judge = known[name].load(Callable)(*tasks)
+        if not isinstance(judge, Judge):
+            raise PluginError(f"{known[name]} makes {type(judge).__name__}, expected a Judge")
+        for task in tasks:
+            if TASKS[task].kind not in judge.kinds:
+                raise OptionError(f"--judge {name} does not answer {task}")
+        return judge
 
     def _student(self, option: str, folder: str) -> StudentJudge:
         from pnyx.students.judge import open_student

@@ -122,7 +122,7 @@ class PnyxJudge:
         """
         chosen = _chosen(settings)
         with phase(chosen):
-            from pnyx.drafts.nuggets.extracting import restored_claims
+            from pnyx.drafts.extracting import restored_claims
             from pnyx.measure.reports.exports import leaderboard_cells
 
             material = material_of(rag_responses, rag_topics, corpus)

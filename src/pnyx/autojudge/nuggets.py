@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pnyx.autojudge.asking import Answerer
     from pnyx.autojudge.material import Material
     from pnyx.autojudge.settings import Settings
-    from pnyx.drafts.nuggets.creating import DraftedBank, NuggetSource
+    from pnyx.drafts.creating import DraftedBank, NuggetSource
     from pnyx.records import NuggetBank
 
 
@@ -37,7 +37,7 @@ def created(material: Material, answerer: Answerer, chosen: Settings) -> list[Nu
 
 
 def _sources(material: Material, answerer: Answerer) -> list[NuggetSource]:
-    from pnyx.drafts.nuggets.creating import NuggetSource
+    from pnyx.drafts.creating import NuggetSource
 
     relevant = {(one.topic_id, one.doc_id) for one in graded(material, answerer, ()) if one.grade}
     return [
@@ -58,8 +58,8 @@ def _drafted(
 ) -> list[DraftedBank]:
     from pnyx.app.judge_specs import JudgeSpec
     from pnyx.app.open_models import open_model
-    from pnyx.drafts.nuggets.creating import create_banks
-    from pnyx.drafts.nuggets.extracting import extract_banks, hidden_claims, without_quotations
+    from pnyx.drafts.creating import create_banks
+    from pnyx.drafts.extracting import extract_banks, hidden_claims, without_quotations
 
     hides, most = chosen.no_text and not chosen.allow_text_in_banks, chosen.most_nuggets
     spec = answerer.spec(JudgeSpec)

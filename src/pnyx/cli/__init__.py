@@ -17,7 +17,8 @@ import click
 
 from pnyx._version import __version__
 from pnyx.cli.common.params import Group
-from pnyx.errors import InputError, PnyxError
+from pnyx.errors import InputError, PluginError, PnyxError
+from pnyx.plugins import APART, plugins
 
 COMMANDS: dict[str, str] = {
     "demo": "The main task on the bundled example: search, argue both sides, judge, report.",
@@ -32,7 +33,6 @@ COMMANDS: dict[str, str] = {
     "mcp": "Offer search, perspectives, argue and judge to a language model (MCP).",
     "report": "Write reports to requests, with citations, under a limit.",
     "annotate": "Annotate relevance at scale: definitions, samples, labels, students.",
-    "build": "Build a benchmark: questions with perspectives, or debates with evidence.",
     "judge": "Ask a judge about each item of a file.",
     "label": "Let people answer what judges are asked, in a browser.",
     "nuggets": "Draft nugget banks, merge them, and hold reports against them.",
@@ -49,7 +49,9 @@ COMMANDS: dict[str, str] = {
     "validate": "Check a file against its format.",
     "convert": "Convert between equivalent formats, without loss.",
 }
-"""Verb -> what `pnyx --help` says of it; `pnyx.cli.VERB:command` is loaded when it is called."""
+"""Verb -> what `pnyx --help` says of it; `pnyx.cli.VERB:command` is loaded when it is called.
+
+Others are plugins of the group `pnyx.commands`."""
 
 EXIT_BAD_INPUT = 2
 EXIT_UNSCORED = 3
@@ -75,21 +77,27 @@ class LazyGroup(Group):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order of the main job."""
-        return list(COMMANDS)
+        """Return the verbs in the order of the main job, then those of plugins."""
+        return [*COMMANDS, *plugins("commands", COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one verb's command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"pnyx.cli.{cmd_name}")
-        command: click.Command = module.command
+        command: click.Command | None = None
+        if cmd_name in COMMANDS:
+            command = importlib.import_module(f"pnyx.cli.{cmd_name}").command
+        elif plugin := plugins("commands", COMMANDS).get(cmd_name):
+            command = plugin.load(click.Command)
+        elif cmd_name in APART:
+            raise PluginError(f"`pnyx {cmd_name}` is a plugin: pip install {APART[cmd_name]}")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+        if found := plugins("commands", COMMANDS):
+            with formatter.section("Plugins"):
+                formatter.write_dl([(name, one.summary) for name, one in found.items()])
 
 
 @contextlib.contextmanager

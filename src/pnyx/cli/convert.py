@@ -82,8 +82,9 @@ def _records(found: Format, source: str, spec: ConvertSpec) -> Iterator[Any]:
 def _view(source: str, found: Format, to: str) -> Format:
     """Return how `source` is read where its format has a view of the kind that is written."""
     from pnyx.corpora import FORMATS, find_format
+    from pnyx.corpora.reading import format_named
 
-    target = FORMATS.get(to)
+    target = format_named(to)
     if target is None or target.kind == found.kind:
         return found
     if not any(f.view_of == found.name and f.kind == target.kind for f in FORMATS.values()):
@@ -93,11 +94,12 @@ def _view(source: str, found: Format, to: str) -> Format:
 
 def _writer(source: Format, to: str, style: CitationStyle | None) -> Writer:
     """Return the writer of the target."""
-    from pnyx.corpora import FORMATS, response_writer
+    from pnyx.corpora import response_writer
+    from pnyx.corpora.reading import all_formats, format_named
 
-    target = FORMATS.get(to)
+    target = format_named(to)
     if target is None or target.writer is None or target.kind != source.kind:
-        fitting = [f.name for f in FORMATS.values() if f.writer and f.kind == source.kind]
+        fitting = [f.name for f in all_formats().values() if f.writer and f.kind == source.kind]
         known = f"expected one of {', '.join(fitting)}" if fitting else "it is only read"
         raise InputError(f"{source.name} cannot be converted to {shorten(to, 40)!r}: {known}")
     if style is None:

@@ -173,12 +173,12 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
 
 def _questions(path: str) -> list[Question]:
     """Read questions, or those that a file of perspectives is about."""
-    from pnyx.corpora import FORMATS, read_questions, sniff
+    from pnyx.corpora import find_format, read_questions
     from pnyx.corpora.benchmarks.perspectives import read_perspectives
     from pnyx.records import Question
 
     try:
-        about_perspectives = FORMATS[sniff(path)].kind == "perspectives"
+        about_perspectives = find_format(path).kind == "perspectives"
     except InputError:
         about_perspectives = False  # the reader of questions says what is wrong
     if not about_perspectives:

@@ -15,7 +15,7 @@ from pnyx.app.judge_specs import ModelSpec
 from pnyx.app.spec import file_opt, opt
 from pnyx.cli.common.options import print_result
 from pnyx.cli.common.params import verb
-from pnyx.cli.installed import VARIABLES, installed, packaged, stored
+from pnyx.cli.installed import VARIABLES, installed, packaged, plugged, stored
 from pnyx.cli.store import in_units
 from pnyx.errors import ModelError, PnyxError, shorten
 
@@ -59,7 +59,8 @@ def command(spec: DoctorSpec, as_json: bool) -> None:
       pnyx doctor --llm local --json
     """
     by = "--llm" if spec.llm or not spec.models else "$PNYX_LLM"
-    report: dict[str, Any] = {**installed(), "packaged": packaged(), "store": stored(spec.store)}
+    report: dict[str, Any] = {**installed(), "plugins": plugged(), "packaged": packaged()}
+    report["store"] = stored(spec.store)
     report["endpoints"] = _endpoints(tuple(dict.fromkeys(spec.models)), spec.timeout)
     report["will_use"] = _will_use(report, by)
     report["problems"] = _problems(report)
@@ -215,6 +216,9 @@ def _line(label: str, text: str, width: int) -> list[str]:
 def _sections(report: dict[str, Any]) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
     yield "Dependencies", [(name, _version(p)) for name, p in report["dependencies"].items()]
     yield "Extras", [(name, _extra(extra)) for name, extra in report["extras"].items()]
+    if report["plugins"]:
+        facts = [(f"{one['kind']} {one['name']}", _plugin(one)) for one in report["plugins"]]
+        yield "Plugins", facts
     yield "Packaged", list(_packaged(report["packaged"]))
     yield "Judgement store", list(_store(report["store"]))
     environment = report["environment"]
@@ -249,6 +253,10 @@ def _extra(extra: dict[str, Any]) -> str:
         return "installed: " + ", ".join(f"{name} {p['version']}" for name, p in names.items())
     lacking = ", ".join(name for name, p in names.items() if not p["enough"])
     return f"not installed ({lacking}): {extra['install']}"
+
+
+def _plugin(row: dict[str, str]) -> str:
+    return f"CANNOT BE USED: {row['problem']}" if row["problem"] else row["package"]
 
 
 def _packaged(row: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -6,12 +6,18 @@ import contextlib
 import os
 import platform
 import re
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import click
+
 from pnyx._version import __version__
-from pnyx.errors import PnyxError
+from pnyx.errors import PluginError, PnyxError
+from pnyx.plugins import KINDS, LEFT_OUT, loaded, plugins
+from pnyx.plugins import installed as installed_plugins
 
 VARIABLES = {
     "PNYX_LLM": "the language model where --llm is not given",
@@ -61,6 +67,38 @@ def installed() -> dict[str, Any]:
         },
         "environment": {name: bool(_variable(name)) for name in VARIABLES},
     }
+
+
+def plugged() -> list[dict[str, str]]:
+    """Return each plugin that is installed, and why it cannot be used, if so."""
+    from pnyx.cli import COMMANDS
+    from pnyx.corpora import Format
+    from pnyx.corpora.reading import all_formats
+    from pnyx.judge.llm.prompting import prompt_names
+    from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, PerspectiveMeasure
+    from pnyx.measure.reports.registry import REPORT_MEASURES, ReportMeasure
+
+    types = (ReportMeasure, PerspectiveMeasure)
+    # Reading each registry finds out what is left out.
+    plugins("commands", COMMANDS), plugins("judges"), all_formats(), prompt_names()
+    list(loaded("measures", {**REPORT_MEASURES, **PERSPECTIVE_MEASURES}, types))
+    expected: dict[str, Any] = {
+        "commands": click.Command,
+        "judges": Callable,
+        "formats": Format,
+        "measures": types,
+        "prompts": ModuleType,
+    }
+    rows = []
+    for one in (one for kind in KINDS for one in installed_plugins(kind)):
+        problem = LEFT_OUT.get(one, "")
+        try:
+            one.load(expected[one.kind])
+        except PluginError as error:
+            problem = str(error)
+        row = {"kind": one.kind, "name": one.name, "package": one.package, "problem": problem}
+        rows.append(row)
+    return rows
 
 
 def packaged() -> dict[str, Any]:

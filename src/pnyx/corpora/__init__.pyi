@@ -2,20 +2,11 @@
 
 from .base import Format, Options
 from .benchmarks.conqret import ConqretTopic, read_conqret
-from .benchmarks.debate_html import read_debate_page
 from .benchmarks.debates import debate_arguments, read_debates, write_debates
-from .benchmarks.draft_sources import (
-    ArgumentPair,
-    DebateClaim,
-    SurveyQuestion,
-    read_argument_pairs,
-    read_claims,
-    read_survey,
-)
-from .benchmarks.drafts import read_drafts, write_drafts
-from .benchmarks.leaderboard_writing import averaged, settled
+from .benchmarks.leaderboard_layouts import averaged, settled
 from .benchmarks.leaderboards import Leaderboard, read_leaderboard, write_leaderboard
-from .benchmarks.nuggets import nugget_bank_row, parse_nugget_bank, read_nugget_banks
+from .benchmarks.nugget_layouts import nugget_bank_row, parse_nugget_bank
+from .benchmarks.nuggets import read_nugget_banks
 from .benchmarks.perspectives import read_perspectives, write_perspectives
 from .benchmarks.rated import RatedText, read_rated
 from .benchmarks.responses import response_row, response_writer, write_responses
@@ -38,15 +29,12 @@ from .reading import (
 )
 from .text.segment import split_evidence
 from .tracks.checking import check_requests, check_run
-from .tracks.finding import Finding
 from .tracks.requests import ReportRequest, read_requests
-from .tracks.rules import TrackRules, track_rules
+from .tracks.rules import Finding, TrackRules, track_rules
 
 __all__ = [
     "FORMATS",
-    "ArgumentPair",
     "ConqretTopic",
-    "DebateClaim",
     "Finding",
     "Format",
     "Leaderboard",
@@ -55,7 +43,6 @@ __all__ = [
     "RatedText",
     "ReportRequest",
     "SearchResult",
-    "SurveyQuestion",
     "TrackRules",
     "averaged",
     "check",
@@ -67,12 +54,8 @@ __all__ = [
     "load_example",
     "nugget_bank_row",
     "parse_nugget_bank",
-    "read_argument_pairs",
-    "read_claims",
     "read_conqret",
-    "read_debate_page",
     "read_debates",
-    "read_drafts",
     "read_evidence",
     "read_items",
     "read_leaderboard",
@@ -85,7 +68,6 @@ __all__ = [
     "read_responses",
     "read_run",
     "read_search_results",
-    "read_survey",
     "response_row",
     "response_writer",
     "settled",
@@ -93,7 +75,6 @@ __all__ = [
     "split_evidence",
     "track_rules",
     "write_debates",
-    "write_drafts",
     "write_jsonl",
     "write_leaderboard",
     "write_perspectives",

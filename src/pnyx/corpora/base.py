@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
@@ -53,6 +53,19 @@ class Options:
     columns: Mapping[str, str] = field(default_factory=dict)
     on_warning: Callable[[str], None] | None = None
 
+    def refuse_columns(self, source: str, what: str = "this format") -> None:
+        """Refuse a column mapping, which would be ignored."""
+        if self.columns:
+            raise InputError(f"{what} has no columns to map", path=source)
+
+    def warn_of(self, names: Sequence[str], one: str, many: str) -> None:
+        """Warn of what is left out, of which the first three are named."""
+        if names and self.on_warning is not None:
+            shown = ", ".join(shorten(name, 60) for name in names[:3])
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            what = f"{one} and was" if len(names) == 1 else f"{many} and were"
+            self.on_warning(f"{len(names)} {what} left out: {shown}{more}")
+
 
 Scan: TypeAlias = Callable[[str, Options], Iterator[Row[Any]]]
 
@@ -63,7 +76,8 @@ class Format:
 
     `example` is a small valid file, `writer` None where the format is only read, and `plural` what
     an empty file "holds no" of. `view_of` names the format whose files this one reads as another
-    kind of thing.
+    kind of thing. `recognises` is a plugin's: whether the beginning of a file that fits no format
+    of Pnyx is of this one.
     """
 
     name: str
@@ -74,6 +88,7 @@ class Format:
     writer: Writer | None = None
     plural: str = ""
     view_of: str = ""
+    recognises: Callable[[bytes], bool] | None = None
 
     def __post_init__(self) -> None:
         plural = self.plural or _PLURALS.get(self.kind, self.kind)
@@ -289,8 +304,7 @@ def with_options(scan: Callable[[str], Iterator[Row[T]]]) -> Scan:
     """Adapt a scan that takes no options; a column mapping is refused, not ignored."""
 
     def wrapped(source: str, options: Options) -> Iterator[Row[T]]:
-        if options.columns:
-            raise InputError("this format has no columns to map", path=source)
+        options.refuse_columns(source)
         return scan(source)
 
     return wrapped

@@ -29,8 +29,9 @@ from pnyx.corpora.benchmarks.trec import BEIR_HEADER
 from pnyx.corpora.documents import dumps, evidence, folder, tables
 from pnyx.corpora.documents.folder import PREFIX, SUFFIXES
 from pnyx.corpora.jsonstream import top_level_keys
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, PluginError, shorten
 from pnyx.files import read_head
+from pnyx.plugins import APART, loaded, plugins
 from pnyx.records import Evidence, Qrel, Question, Response, RunEntry
 
 FORMATS: dict[str, Format] = {
@@ -48,14 +49,31 @@ FORMATS: dict[str, Format] = {
         *responses.FORMATS,
         *search_results.FORMATS,
         *items.FORMATS,
-        markdown.DRAFTS,
         *conqret.FORMATS,
         *debates.FORMATS,
         *leaderboards.FORMATS,
         *nuggets.FORMATS,
     )
 }
-"""Name -> format. A further one is in its own module, here, and where `sniff` recognises it."""
+"""Name -> format. A further one is in its own module, here, and where `sniff` recognises it; or it
+is a plugin of the group `pnyx.formats`, and recognises its files itself."""
+
+
+def format_named(name: str) -> Format | None:
+    """Return a format, also a plugin's; PluginError where that is broken or not installed."""
+    if name in FORMATS:
+        return FORMATS[name]
+    if plugin := plugins("formats", FORMATS).get(name):
+        found: Format = plugin.load(Format)
+        return found
+    if name in APART:
+        raise PluginError(f"the format {name} is a plugin: pip install {APART[name]}")
+    return None
+
+
+def all_formats() -> dict[str, Format]:
+    """Return all formats by name, those of plugins last."""
+    return {**FORMATS, **dict(loaded("formats", FORMATS, Format))}
 
 
 _HEAD_BYTES = 1 << 18
@@ -192,12 +210,12 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
     elif found := _HEADING.match(head.lstrip()):
         name = "guidelines" if found["view"] is None else "drafts-markdown"
     elif opening == b"<":
-        name = "touche-topics" if b"<topic" in head else None
+        name = "touche-topics" if b"<topic" in head else _of_plugin(head, kind)
     else:
         name = _plain(head, source, columns, kind)
         if name is None and Path(source.removesuffix(".gz")).suffix in (".csv", ".tsv"):
             name = Path(source.removesuffix(".gz")).suffix[1:]
-        name = name or _PLAIN_FALLBACK.get(kind)
+        name = name or _of_plugin(head, kind) or _PLAIN_FALLBACK.get(kind)
     if name is None:
         if head.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError("found UTF-16, expected UTF-8 (convert it with iconv)", path=source)
@@ -245,7 +263,15 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
         json.loads(first)
     except (ValueError, RecursionError):
         return _FALLBACK.get(kind, "jsonl")
-    return None if kind is None else _FALLBACK.get(kind, "jsonl")
+    return _of_plugin(head, kind) or (None if kind is None else _FALLBACK.get(kind, "jsonl"))
+
+
+def _of_plugin(head: bytes, kind: Kind | None) -> str | None:
+    """Return the format of a plugin that recognises a file which no other fits."""
+    for name, found in loaded("formats", FORMATS, Format):
+        if kind in (None, found.kind) and found.recognises is not None and found.recognises(head):
+            return name
+    return None
 
 
 def _plain(head: bytes, source: str, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
@@ -297,9 +323,9 @@ def find_format(
     """Return the format `name`, or recognise that of `source`; InputError if none fits."""
     if name is None:
         name = sniff(source, kind, tuple((columns or {}).values()))
-    found = FORMATS.get(name)
+    found = format_named(name)
     if found is None or kind not in (None, found.kind):
-        known = ", ".join(f.name for f in FORMATS.values() if kind in (None, f.kind))
+        known = ", ".join(f.name for f in all_formats().values() if kind in (None, f.kind))
         raise InputError(f"no format {name!r} here, expected one of {known}", path=source)
     return found
 

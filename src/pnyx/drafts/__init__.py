@@ -1,4 +1,4 @@
-"""Benchmarks in the making: questions with opposing perspectives (BERDS), debates (ConQRet)."""
+"""Nugget banks in the making: drafted from relevant documents, merged."""
 
 import lazy_loader
 

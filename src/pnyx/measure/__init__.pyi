@@ -27,9 +27,10 @@ from .perspectives.coverage import by_question, measure_perspectives, perspectiv
 from .perspectives.leaning import Leaning, measure_leaning, side_questions
 from .perspectives.mrecall import MRecall
 from .perspectives.results import PerspectiveCoverage
+from .perspectives.table import PerspectiveMeasure
 from .perspectives.verdicts import Verdicts, read_verdicts
 from .reports.measuring import MeasuredReports, Reports, measure_reports
-from .reports.registry import measure_report
+from .reports.registry import ReportMeasure, measure_report
 from .reports.responses import citation_precision, sentence_precision
 from .runs.correlation import RetrieverCorrelation, measure_correlation
 from .runs.ranked import ndcg, ranking_average_precision
@@ -49,9 +50,11 @@ __all__ = [
     "Measured",
     "MeasuredReports",
     "PerspectiveCoverage",
+    "PerspectiveMeasure",
     "PredictionPowered",
     "RaterAgreement",
     "ReliabilityBin",
+    "ReportMeasure",
     "Reports",
     "Retrieval",
     "RetrieverCorrelation",

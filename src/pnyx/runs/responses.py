@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pnyx.corpora import read_responses, sniff
-from pnyx.corpora.reading import FORMATS
-from pnyx.errors import InputError, shorten
+from pnyx.corpora import find_format, read_responses
+from pnyx.errors import InputError, PluginError, shorten
 from pnyx.judge.questions import Rating
 from pnyx.judge.rag import dimensions_for
 from pnyx.records import SIDES, Response, judged_text
@@ -20,8 +19,8 @@ def holds_responses(path: str) -> bool:
     if path == "-" or not Path(path).is_file():
         return False
     try:
-        return FORMATS[sniff(path)].kind == "responses"
-    except (InputError, KeyError):
+        return find_format(path).kind == "responses"
+    except (InputError, PluginError):
         return False
 
 

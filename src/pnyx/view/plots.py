@@ -197,22 +197,6 @@ def amount_plot(
     return document("amount of relevant information", wide, high, parts, notes)
 
 
-def lengths_plot(bins: Sequence[tuple[int, int, int]], what: str) -> str:
-    """Return a histogram as an SVG document: (least words, words of the next bin, count)."""
-    most = max(count for _, _, count in bins)
-    marks = ticks(0, most)
-    axes = Axes(MARGIN + 56, MARGIN + 44, 44 * len(bins), 220)
-    parts = [drawn_text(f"{what} by length in words", MARGIN, MARGIN + 10, "head")]
-    parts += axes.up([(mark / marks[-1], f"{mark:,.0f}") for mark in marks])
-    for number, (low, high, count) in enumerate(bins):
-        x, y = axes.x(number / len(bins)), axes.y(count / marks[-1])
-        parts.append(bar(x + 2, y, 40, axes.y(0) - y, f"{low:,} to {high - 1:,}: {count:,}"))
-        parts.append(drawn_text(f"{low:,}", x + 2, axes.y(0) + 16, "tick"))
-    wide, high = int(axes.x(1) + 2 * MARGIN), int(axes.y(0) + 34)
-    notes = ["A bar begins at the number of words below it; three bars make a factor of ten."]
-    return document(f"lengths of {what}", wide, high, parts, notes)
-
-
 # A measure over the values of each parameter that was tuned --------------------------------------
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from pnyx.audit.stress.declining import contradictable
 from pnyx.audit.stress.posing import documents_of, label_of
 from pnyx.corpora.text.segment import split_sentences, trim, word_weight
+from pnyx.judge.llm.each import each
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking
-from pnyx.models.http.flow import run_all, run_blocking
 
 if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
@@ -57,11 +57,7 @@ def edit_by_model(prompt: str, items: Sequence[JudgeQuestion], model: StoredMode
         else:
             made[text] = found
 
-    async def all_() -> None:
-        async with model.running():
-            await run_all(list(wanted), work, workers=model.concurrency)
-
-    run_blocking(all_)
+    each(list(wanted), work, model)
     return Edited(made, len(wanted), problems)
 
 

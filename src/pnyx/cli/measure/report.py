@@ -174,12 +174,12 @@ def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
 
 def _check(folders: Sequence[str], spec: ReportSpec, as_json: bool) -> None:
     """Refuse choices that do not go together."""
-    from pnyx.measure.reports.registry import REPORT_MEASURES
+    from pnyx.measure.reports.registry import report_measures
 
     spec.check_needs()
     for name in spec.measures:
-        if name not in REPORT_MEASURES:
-            known = ", ".join(REPORT_MEASURES)
+        if name not in report_measures():
+            known = ", ".join(report_measures())
             raise OptionError(f"--measure {shorten(name, 40)}: expected one of {known}")
     if spec.unscored != "error" and not spec.files():
         raise OptionError("--unscored is of no use without " + ", ".join(_FILES.values()))
@@ -377,16 +377,16 @@ def _other_importances(found: Reports, runs: Mapping[str, Sequence[JudgedReport]
 
 def _report(found: Reports, spec: ReportSpec) -> list[Part]:
     """Return the tables for people."""
-    from pnyx.measure.reports.registry import REPORT_MEASURES
+    from pnyx.measure.reports.registry import report_measures
 
-    names = spec.measures or tuple(REPORT_MEASURES)
+    names = spec.measures or tuple(report_measures())
     shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in found.runs]
     several = len(shown) > 1
     runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name, 40)}"
     topics = f"{len(found.topics)} topic{'s' if len(found.topics) > 1 else ''}"
 
     def items(run: MeasuredReports, name: str) -> list[str]:
-        kind = REPORT_MEASURES[name].items
+        kind = report_measures()[name].items
         return [f"{counts.shown(run.items[name])} {'items' if ', ' in kind else kind}"]
 
     counts = Column("", "counts")

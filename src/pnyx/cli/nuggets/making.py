@@ -29,8 +29,8 @@ from pnyx.judge.tasks import TASKS
 from pnyx.restricted import hides_text
 
 if TYPE_CHECKING:
-    from pnyx.drafts.nuggets.creating import DraftedBank, NuggetSource
-    from pnyx.drafts.nuggets.merging import MergedBanks
+    from pnyx.drafts.creating import DraftedBank, NuggetSource
+    from pnyx.drafts.merging import MergedBanks
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import NuggetBank, Question
 
@@ -104,8 +104,8 @@ def _summary(
 def _drafted(
     own: CreateSpec, bank: BankSpec, llm: StoredModel | None, show: Any
 ) -> list[DraftedBank]:
-    from pnyx.drafts.nuggets.creating import DraftedBank, create_banks, rate_banks
-    from pnyx.drafts.nuggets.extracting import extract_banks, without_quotations
+    from pnyx.drafts.creating import DraftedBank, create_banks, rate_banks
+    from pnyx.drafts.extracting import extract_banks, without_quotations
 
     hides = hides_text() and not own.allow_text_in_banks
     if own.edited is not None:
@@ -155,7 +155,7 @@ def _edited(own: CreateSpec) -> list[tuple[NuggetBank, Question]]:
 
 
 def _sources(own: CreateSpec) -> list[NuggetSource]:
-    from pnyx.drafts.nuggets.sources import sources_of
+    from pnyx.drafts.sources import sources_of
 
     return sources_of(
         str(own.index),
@@ -209,7 +209,7 @@ def merge(
       pnyx nuggets merge a.jsonl b.jsonl --report merged.jsonl --out banks.jsonl
     """
     from pnyx.corpora import read_nugget_banks
-    from pnyx.drafts.nuggets.merging import CANDIDATES_FROM, CLOSE_FROM, merge_banks
+    from pnyx.drafts.merging import CANDIDATES_FROM, CLOSE_FROM, merge_banks
     from pnyx.files import atomic_text, json_line
 
     spec.check()

@@ -58,8 +58,7 @@ def _qrel(cells: Mapping[str, str]) -> Qrel:
 
 def _scan_qrels(source: str, options: Options) -> Iterator[Row[Qrel]]:
     """Yield each judged pair once: irrelevant ones were drawn with replacement, some twice."""
-    if options.columns:
-        raise InputError("this format has no columns to map", path=source)
+    options.refuse_columns(source)
     seen: set[Qrel] = set()
     repeated = 0
 
@@ -235,7 +234,8 @@ def _pages(
     debates = list(read_debates(str(path)))
     by_id = {one.id: one for one in debates}
     addresses = _addresses(base / "titles2.json")
-    by_address = {addresses[one.url.rstrip("/")]: one for one in debates if _known(one, addresses)}
+    known = (one for one in debates if one.url and one.url.rstrip("/") in addresses)
+    by_address = {addresses[one.url.rstrip("/")]: one for one in known}
     citing = {s.doc_id: one for one in debates for s in one.sources if s.doc_id}
     found: dict[str, Debate] = {}
     for identifier in questions:
@@ -246,10 +246,6 @@ def _pages(
         if page is not None:
             found[identifier] = page
     return found
-
-
-def _known(debate: Debate, addresses: Mapping[str, str]) -> bool:
-    return bool(debate.url) and debate.url.rstrip("/") in addresses
 
 
 def _addresses(path: Path) -> dict[str, str]:

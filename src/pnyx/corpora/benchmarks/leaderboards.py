@@ -18,15 +18,13 @@ from pnyx.corpora.base import (
     scanned,
     with_options,
 )
-from pnyx.corpora.benchmarks.leaderboard_signs import (
+from pnyx.corpora.benchmarks.leaderboard_layouts import (
     LAYOUTS,
+    UnscoredCells,
     columns_of,
     header_of,
-    told_apart,
-)
-from pnyx.corpora.benchmarks.leaderboard_writing import (
-    UnscoredCells,
     settled,
+    told_apart,
     write_columns,
     write_json,
     write_ranking,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,90 +10,17 @@ from typing import Any
 from pnyx.corpora.base import (
     Format,
     Row,
-    check_depth,
     json_documents,
     located,
     row_writer,
     with_options,
 )
-from pnyx.corpora.benchmarks.nugget_lists import (
-    check_run_id,
-    parse_nuggetizer,
-    parse_ragtime26,
-    row_nuggetizer,
-    row_ragtime26,
-)
-from pnyx.corpora.benchmarks.nugget_parts import shown
-from pnyx.corpora.benchmarks.nugget_v3 import parse_v3, row_v3
-from pnyx.corpora.fields import an_object, within
+from pnyx.corpora.fields import an_object
 from pnyx.errors import InputError, shorten
 from pnyx.records import NuggetBank
 
 _WRAPPER = "autojudge-banks"
 _SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
-
-
-@dataclass(frozen=True, slots=True)
-class _Dialect:
-    """How a bank is read out of an object of JSON, and how it is written as one."""
-
-    parse: Callable[[Mapping[str, Any]], NuggetBank]
-    row: Callable[[NuggetBank], dict[str, Any]]
-    check: Callable[[NuggetBank], None] | None = None
-
-
-_DIALECTS: dict[str, _Dialect] = {
-    "nuggetbank-v3": _Dialect(parse_v3, row_v3),
-    "ragtime26-nuggets": _Dialect(parse_ragtime26, row_ragtime26, check_run_id),
-    "nuggetizer": _Dialect(parse_nuggetizer, row_nuggetizer),
-    "rag25-nuggets": _Dialect(parse_nuggetizer, partial(row_nuggetizer, query=False)),
-}
-
-
-def dialect_of(row: Mapping[str, Any]) -> str:
-    """Return the name of the dialect of a bank; InputError where it is none."""
-    if "nuggets" in row:
-        return "nuggetizer" if "query" in row else "rag25-nuggets"
-    if "nugget_bank" in row or "claim_bank" in row:
-        listed = isinstance(row.get("nugget_bank"), list)
-        named = not {"query_id", "title_query", "claim_bank"}.isdisjoint(row)
-        return "ragtime26-nuggets" if listed and not named else "nuggetbank-v3"
-    found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
-    raise InputError(f'expected "nugget_bank", "claim_bank" or "nuggets" (fields found: {found})')
-
-
-def parse_nugget_bank(row: Mapping[str, Any], name: str | None = None) -> NuggetBank:
-    """Read one bank out of an object of JSON.
-
-    Args:
-        row: the object.
-        name: the dialect, a format of kind `nuggets`; told by its fields where None.
-
-    Raises:
-        InputError: it is no bank of the dialect, or holds no nuggets.
-    """
-    found = dialect_of(row) if name is None else name
-    bank = _DIALECTS[found].parse(row)
-    if not bank.nuggets:
-        raise InputError(f"the bank of topic {shown(bank.topic_id)} holds no nuggets")
-    check = _DIALECTS[found].check
-    if name is not None and check is not None:
-        check(bank)
-    return bank
-
-
-def nugget_bank_row(bank: NuggetBank, name: str) -> dict[str, Any]:
-    """Return a bank as an object of JSON in a dialect; reading it gives the same bank.
-
-    Raises:
-        InputError: the dialect cannot hold it without misleading its readers.
-    """
-    with within(f"bank of topic {shown(bank.topic_id)}"):
-        row = _DIALECTS[name].row(bank)
-        check_depth(row)
-        if parse_nugget_bank(row, name) != bank:
-            raise InputError(f"{name} cannot hold it without loss")
-    return row
 
 
 # Files and folders --------------------------------------------------------------------------------
@@ -119,7 +45,7 @@ def _scan(source: str, name: str | None = None) -> Iterator[Row[NuggetBank]]:
             number, bank = row
             key = bank.run_id, bank.topic_id
             if key in first:
-                topic = " ".join(shown(part) for part in key if part)
+                topic = " ".join(repr(shorten(part, 60)) for part in key if part)
                 problem = f"duplicate topic {topic}, first in {first[key]}"
                 yield InputError(problem, path=path, line=number)
             else:
@@ -128,6 +54,8 @@ def _scan(source: str, name: str | None = None) -> Iterator[Row[NuggetBank]]:
 
 
 def _banks(path: str, name: str | None) -> Iterator[Row[NuggetBank]]:
+    from pnyx.corpora.benchmarks.nugget_layouts import parse_nugget_bank
+
     for row in json_documents(path, "bank"):
         if isinstance(row, InputError):
             yield row
@@ -151,7 +79,7 @@ def _unwrapped(value: dict[str, Any], name: str | None) -> list[tuple[str, dict[
         return [("", value)]
     found = []
     for key, one in an_object(value.get("banks"), "banks").items():
-        where = f"banks[{shown(key)}]"
+        where = f"banks[{shorten(key, 60)!r}]"
         found.append((f"{where}: ", an_object(one, where)))
     return found
 
@@ -171,7 +99,12 @@ def read_nugget_banks(path: str) -> Iterator[NuggetBank]:
 
 
 def _format(name: str, description: str, example: str, *, writes: bool = True) -> Format:
-    writer = row_writer(partial(nugget_bank_row, name=name), lambda bank: bank.topic_id)
+    def row(bank: NuggetBank) -> dict[str, Any]:
+        from pnyx.corpora.benchmarks.nugget_layouts import nugget_bank_row
+
+        return nugget_bank_row(bank, name)
+
+    writer = row_writer(row, lambda bank: bank.topic_id)
     scan = with_options(partial(_scan, name=name))
     return Format(name, "nuggets", description, scan, example, writer if writes else None)
 

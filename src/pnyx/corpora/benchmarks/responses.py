@@ -9,7 +9,7 @@ from typing import IO, Any, Literal, TypeAlias
 from pnyx.corpora.base import Format, Writer, json_lines, row_writer
 from pnyx.corpora.documents.evidence import document
 from pnyx.corpora.fields import Fields, a_list, an_object, merged, number, string, unlike, within
-from pnyx.corpora.text.lengths import count_length
+from pnyx.corpora.text.segment import count_length
 from pnyx.errors import InputError, shorten
 from pnyx.records import CITATION_STYLES, Citation, CitationStyle, Document, Response, Sentence
 
@@ -64,7 +64,9 @@ def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Resp
     meta = fields if found == "rag24" else Fields(an_object(fields.take("metadata"), "metadata"))
     topic_id = _mirrored_id(meta, _TOPIC_IDS[found])
     references = fields.strings("references")  # tracks only warn of one that is given twice
-    sentences = _sentences(fields, "responses" if found == "ragtime" else "answer", references)
+    key = "responses" if found == "ragtime" else "answer"
+    values = a_list(fields.take(key), key, "a list of sentences")
+    sentences = tuple(_sentence(v, f"{key}[{i}]", references) for i, v in enumerate(values))
     if found != "ragtime":
         _check_cited(sentences, references, "references" in row)
     length = fields.take("response_length") if found == "rag24" else None
@@ -93,11 +95,6 @@ def _mirrored_id(fields: Fields, names: tuple[str, ...]) -> str:
             shown, other = shorten(first, 40), shorten(str(again), 40)
             raise InputError(f"{name} is {other!r}, but {names[0]} or its like is {shown!r}")
     return first
-
-
-def _sentences(fields: Fields, name: str, references: tuple[str, ...]) -> tuple[Sentence, ...]:
-    values = enumerate(a_list(fields.take(name), name, "a list of sentences"))
-    return tuple(_sentence(value, f"{name}[{i}]", references) for i, value in values)
 
 
 def _sentence(value: Any, where: str, references: tuple[str, ...]) -> Sentence:

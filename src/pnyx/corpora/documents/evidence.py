@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pnyx.corpora.base import Format, Options, Row, json_lines, row_writer, scanned
-from pnyx.corpora.fields import Fields, a_list, an_object, merged, string, within
+from pnyx.corpora.fields import Fields, an_object, merged, string, within
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES, Argument, Document, Evidence, Premise, Side, Stance
 
@@ -38,8 +38,7 @@ def parse_argument(row: Mapping[str, Any]) -> Argument:
     """Read an argument; premises are texts or objects, what is not known is `extra`."""
     fields = Fields(row)
     identifier = fields.identifier(*ID_NAMES)
-    given = fields.take("premises")
-    premises = [] if given is None else a_list(given, "premises")
+    premises = fields.listed("premises")
     argument = Argument(
         id=identifier,
         conclusion=fields.text("conclusion"),
@@ -158,8 +157,7 @@ def parse_beir(row: Mapping[str, Any]) -> Evidence:
 
 
 def _scan_beir(source: str, options: Options) -> Iterator[Row[Evidence]]:
-    if options.columns:
-        raise InputError("BEIR has no columns to map", path=source)
+    options.refuse_columns(source, "BEIR")
     return scanned(beir_file(source), parse_beir)
 
 

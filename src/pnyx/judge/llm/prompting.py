@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
+from types import ModuleType
 from typing import Any
 
 from pnyx.errors import InputError, shorten
 from pnyx.files import guarded, open_binary
 from pnyx.judge.llm.templates import TemplateFault, check_template, listed_inputs, rendered
 from pnyx.models.chat.types import ChatRequest, Message
+from pnyx.plugins import loaded
 
 MAX_TOKENS = 1_000_000
 """The longest reply that may be asked for."""
@@ -203,9 +206,10 @@ def load_prompt(name: str) -> Prompt:
 def prompt_bytes(name: str) -> bytes:
     """Return the file of a prompt; see `load_prompt`."""
     if not _is_path(name):
-        if name not in prompt_names():
+        file = _packaged_files().get(name) or _plugin_files().get(name)
+        if file is None:
             raise InputError(f"no prompt {shorten(name)!r}; there are {', '.join(prompt_names())}")
-        return resources.files("pnyx.judge").joinpath(_FOLDER, f"{name}.toml").read_bytes()
+        return file.read_bytes()
     with open_binary(name) as stream:
         content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), name)
     if len(content) > _MAX_BYTES:
@@ -222,9 +226,22 @@ def _packaged(name: str) -> Prompt:
     return parse_prompt(prompt_bytes(name), path=f"{name}.toml")
 
 
-@cache
 def prompt_names() -> tuple[str, ...]:
-    """Return the names of the packaged prompts."""
-    folder = resources.files("pnyx.judge").joinpath(_FOLDER)
-    names = (entry.name for entry in folder.iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+    """Return the names of the packaged prompts and of those of plugins."""
+    return tuple(sorted({**_packaged_files(), **_plugin_files()}))
+
+
+@cache
+def _packaged_files() -> dict[str, Traversable]:
+    return _files_of(resources.files("pnyx.judge").joinpath(_FOLDER))
+
+
+def _files_of(folder: Traversable) -> dict[str, Traversable]:
+    files = (file for file in folder.iterdir() if file.name.endswith(".toml"))
+    return {file.name.removesuffix(".toml"): file for file in files}
+
+
+def _plugin_files() -> dict[str, Traversable]:
+    """Return the prompts of plugins: an entry point `NAME = "PACKAGE"` for the NAME.toml in it."""
+    modules = loaded("prompts", _packaged_files(), ModuleType)
+    return {name: resources.files(one).joinpath(f"{name}.toml") for name, one in modules}

@@ -21,6 +21,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.weighted import Floats
 from pnyx.measure.perspectives.verdicts import Verdicts
+from pnyx.plugins import loaded
 from pnyx.records import Perspective, Stance
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -253,12 +254,16 @@ SIDED = tuple(m.name for m in _SIDED)
 
 
 def parse_perspective_measure(notation: str) -> PerspectiveMeasureAt | None:
-    """Read the notation of a measure; None where the name is not one of these."""
+    """Read the notation of a measure, also a plugin's; None where no such one has the name."""
     name = re.split(r"[@(]", notation, maxsplit=1)[0]
-    if name not in PERSPECTIVE_MEASURES:
+    measure = PERSPECTIVE_MEASURES.get(name)
+    if measure is None:
+        others = loaded("measures", PERSPECTIVE_MEASURES, PerspectiveMeasure)
+        measure = dict(others).get(name)
+    if measure is None:
         return None
     read = _NOTATION.fullmatch(notation)
     if read is None or not 1 <= int(read[2]) <= MAX_DEPTH:
         problem = f"expected {name}@ and a depth from 1 to {MAX_DEPTH}, as in {name}@5"
         raise InputError(f"--measure {shorten(notation, 40)}: {problem}")
-    return PERSPECTIVE_MEASURES[name] @ int(read[2])
+    return measure @ int(read[2])

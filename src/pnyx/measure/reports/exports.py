@@ -11,7 +11,7 @@ from pnyx.judge.reports.plan import MIN_SCORED
 from pnyx.judge.reports.records import JudgedReport
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.measuring import Reports
-from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES
+from pnyx.measure.reports.registry import MAIN, report_measures
 from pnyx.records import LeaderboardCell, NuggetBank, Qrel
 
 NUGGETIZER: Final = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
@@ -27,7 +27,7 @@ def leaderboard_cells(
 
     Args:
         found: the runs, measured.
-        measures: names in `REPORT_MEASURES`.
+        measures: names in `report_measures()`.
         min_scored: a value that rests on less than this share of its items, in [0, 1], is left out.
     """
     for run in found.runs:
@@ -45,7 +45,7 @@ def rests_on(values: Mapping[str, Measured], name: str) -> float:
 
     Of a measure that is made of others, the least of theirs.
     """
-    parts = (values[part] for part in REPORT_MEASURES[name].parts or (name,))
+    parts = (values[part] for part in report_measures()[name].parts or (name,))
     return min(one.scored / one.asked if one.asked else 1.0 for one in parts)
 
 

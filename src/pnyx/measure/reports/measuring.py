@@ -15,7 +15,7 @@ from pnyx.measure.core.intervals import column_means
 from pnyx.measure.core.significance import Compared, Comparison, Test
 from pnyx.measure.core.weighted import Floats, numbers
 from pnyx.measure.reports.nuggets import WEIGHTS, checked_weights
-from pnyx.measure.reports.registry import MAIN, RANGES, REPORT_MEASURES, measure_report
+from pnyx.measure.reports.registry import MAIN, measure_report, report_measures
 from pnyx.measure.reports.sentences import citation_recall
 from pnyx.measure.runs.retrieval import compare_runs
 
@@ -47,10 +47,10 @@ class MeasuredReports:
     @property
     def unscored(self) -> dict[str, tuple[int, int]]:
         """Kind of items -> how many are unscored, of how many, by the main measure of most."""
-        main = {REPORT_MEASURES[name].items for name in MAIN}
+        main = {report_measures()[name].items for name in MAIN}
         found: dict[str, tuple[int, int]] = {}
         for name, (scored, asked) in self.items.items():
-            kind = REPORT_MEASURES[name].items
+            kind = report_measures()[name].items
             counts = "," not in kind and (name in MAIN or kind not in main)
             if counts and asked - scored > found.get(kind, (0, 0))[0]:
                 found[kind] = (asked - scored, asked)
@@ -64,7 +64,7 @@ class MeasuredReports:
             "measures": plain(self.measures),
             "items": {
                 name: {
-                    "of": REPORT_MEASURES[name].items,
+                    "of": report_measures()[name].items,
                     **({"pooled": self.pooled[name]} if name in self.pooled else {}),
                     "scored": scored,
                     "asked": asked,
@@ -189,9 +189,9 @@ def _by_run(
 
 
 def _check_names(compared: Sequence[str], runs: Iterable[str], baseline: str | None) -> None:
-    unknown = [name for name in compared if name not in REPORT_MEASURES]
+    unknown = [name for name in compared if name not in report_measures()]
     if unknown:
-        raise ValueError(f"found the measure {unknown[0]!r}, expected one of REPORT_MEASURES")
+        raise ValueError(f"found the measure {unknown[0]!r}, expected one of report_measures()")
     if baseline is not None and baseline not in runs:
         raise ValueError(f"found the baseline {baseline!r}, expected one of {', '.join(runs)}")
 
@@ -204,10 +204,25 @@ def _measured(
     for topic in topics:
         report = own.get(topic)
         if report is None or report.missing:
-            found[topic] = dict.fromkeys(REPORT_MEASURES, absent)
+            found[topic] = dict.fromkeys(report_measures(), absent)
         else:
             found[topic] = measure_report(report, weights)
     return found
+
+
+def means_over_topics(
+    per_topic: Mapping[str, Mapping[str, Measured]],
+    names: Sequence[str],
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> dict[str, Measured]:
+    """Return the mean of each named measure over topics, with its interval.
+
+    Topics are drawn in the order they have here: sorted ones give what `measure_reports` gives.
+    """
+    known = report_measures()
+    bounds = [known[name].range for name in names]
+    means = column_means(_table(per_topic, names), bootstrap, bounds)
+    return dict(zip(names, means, strict=True))
 
 
 def _table(values: Mapping[str, Mapping[str, Measured]], names: Iterable[str]) -> Floats:
@@ -224,17 +239,17 @@ def _run(
     bootstrap: Bootstrap,
 ) -> MeasuredReports:
     """Return the means over topics, and what they rest on."""
-    means = column_means(_table(found, REPORT_MEASURES), bootstrap, RANGES)
+    measures = report_measures()
     items = {
         measure: (
             sum(one[measure].scored for one in found.values()),
             sum(one[measure].asked for one in found.values()),
         )
-        for measure in REPORT_MEASURES
+        for measure in measures
     }
     return MeasuredReports(
         name,
-        dict(zip(REPORT_MEASURES, means, strict=True)),
+        means_over_topics(found, tuple(measures), bootstrap),
         items,
         _pooled([own[topic] for topic in found if topic in own], weights),
         found,
@@ -257,6 +272,6 @@ def _pooled(
     asked = sum(one.asked for one in of_topics)
     cited = sum((one.value or 0.0) * one.scored for one in of_topics)
     return {
-        **{name: pooled[name].value for name, one in REPORT_MEASURES.items() if one.is_share},
+        **{name: pooled[name].value for name, one in report_measures().items() if one.is_share},
         "citation_recall": cited / asked if asked else None,
     }

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from pnyx.judge.reports.records import JudgedReport
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import UNIT, Range
 from pnyx.measure.reports import nuggets, sentences
+from pnyx.plugins import loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class ReportMeasure:
     main: bool = False
     parts: tuple[str, ...] = ()
     said: bool = False
+
+    @property
+    def range(self) -> Range | None:
+        """Its least and greatest value; None where it lacks one of them."""
+        return UNIT if (self.low, self.high) == UNIT else None
 
     @property
     def is_share(self) -> bool:
@@ -94,26 +101,29 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
     "cited_documents": ReportMeasure(sentences.cited_documents, "reports", high=_ANY),
 }
 
-RANGES: list[Range | None] = [
-    UNIT if (one.low, one.high) == UNIT else None for one in REPORT_MEASURES.values()
-]
-"""The range of each, in order: None where it has no greatest or least value."""
-
 MAIN: tuple[str, ...] = tuple(name for name, one in REPORT_MEASURES.items() if one.main)
+
+
+@cache
+def report_measures() -> dict[str, ReportMeasure]:
+    """Return all measures by name, those of plugins last."""
+    return {**REPORT_MEASURES, **dict(loaded("measures", REPORT_MEASURES, ReportMeasure))}
 
 
 def measure_report(
     report: JudgedReport,
     weights: Mapping[str, float] = nuggets.WEIGHTS,
-    names: Sequence[str] = tuple(REPORT_MEASURES),
+    names: Sequence[str] | None = None,
 ) -> dict[str, Measured]:
     """Return measures of one report, without intervals; nothing of a missing one.
 
     An empty report is 0 by precision, too: whoever says nothing shall not gain by it in a mean.
     """
+    measures = report_measures()
+    if names is not None:
+        measures = {name: measures[name] for name in names}
     if report.missing:
-        return {name: Measured(None, 0, 0) for name in names}
-    measures = {name: REPORT_MEASURES[name] for name in names}
+        return {name: Measured(None, 0, 0) for name in measures}
     found = {
         name: one.of(report, weights) if one.weighted else one.of(report)
         for name, one in measures.items()

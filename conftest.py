@@ -1,0 +1,166 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from filelock import FileLock
+from hypothesis import HealthCheck, settings
+
+from pnyx.models.embed.encoder import open_session as _open_session
+
+# No test depends on how busy the machine is.
+settings.register_profile("pnyx", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pnyx")
+
+
+@pytest.fixture
+def own_place(monkeypatch, tmp_path):
+    """A folder and a store of the test's own, and no language model but those it names."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
+    monkeypatch.delenv("PNYX_LLM", raising=False)
+
+
+@pytest.fixture
+def call(capsys):
+    """Run `pnyx ARGUMENTS`: exit status, stdout, stderr."""
+
+    def call(*argv: object) -> tuple[int, str, str]:
+        from pnyx.cli import main
+
+        with pytest.raises(SystemExit) as caught:
+            main([str(a) for a in argv])
+        printed = capsys.readouterr()
+        return int(caught.value.code or 0), printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def names_of_ir_measures():
+    """ir-measures, whose reader of names needs what Python 3.12 warns of and 3.14 lacks."""
+    library = pytest.importorskip("ir_measures")
+    if sys.version_info >= (3, 14):
+        pytest.skip("ir-measures 0.4 reads no name in Python 3.14")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield library
+
+
+class _Remembering:
+    """A session of a packaged network that, while it is `on`, runs once for each input.
+
+    What it said is kept in files of this test run, so that the workers share it.
+    """
+
+    on = False
+
+    def __init__(self, folder: Path, model: bytes, *tensors: dict[str, np.ndarray]):
+        self._session = _open_session(model, *tensors)
+        self._model = hashlib.sha256(model)
+        for tensor in tensors[0].values() if tensors else ():
+            self._model.update(tensor)
+        self._folder = folder
+
+    def run(self, names, feeds):
+        if not self.on:
+            return self._session.run(names, feeds)
+        asked = self._model.copy()
+        for name in sorted(feeds):
+            asked.update(f"{names} {name} {feeds[name].shape} {feeds[name].dtype}".encode())
+            asked.update(feeds[name].tobytes())
+        path = self._folder / f"{asked.hexdigest()}.npz"
+        if path.is_file():
+            with np.load(path) as kept:
+                return [kept[name] for name in kept.files]
+        said = self._session.run(names, feeds)
+        if sum(array.nbytes for array in said) <= 1 << 16:
+            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as stream:
+                np.savez(stream, *said)
+            Path(stream.name).replace(path)
+        return said
+
+    def __getattr__(self, name):
+        return getattr(self._session, name)
+
+
+@pytest.fixture(scope="session")
+def of_all_workers(tmp_path_factory) -> Path:
+    """A folder of this test run, the same for each worker."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def made_once(of_all_workers):
+    """`made_once(NAME, MAKE)`: a folder that MAKE filled, once for all workers; only read it."""
+
+    def made_once(name: str, make: Callable[[Path], object]) -> Path:
+        folder = of_all_workers / name
+        with FileLock(f"{folder}.lock"):
+            done = Path(f"{folder}.done")
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed at it
+                folder.mkdir()
+                make(folder)
+                done.touch()
+        return folder
+
+    return made_once
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _sessions_that_remember(of_all_workers):
+    """From the first test on: what is packaged is opened once a process, whoever asks first."""
+    folder = of_all_workers / "networks"
+    folder.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        opener = "pnyx.models.embed.encoder.open_session"
+        patch.setattr(opener, partial(_Remembering, folder))
+        yield
+
+
+@pytest.fixture(scope="module")
+def run_once():
+    """Run each packaged network once for each text, whichever test of whichever worker asks.
+
+    For tests of what is done with scores. Tests of the networks' own bits go without it.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Remembering, "on", True)
+        yield
+
+
+def heed_interrupts() -> None:
+    """For `preexec_fn`: a child of a background job inherits that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.fixture
+def scripts(monkeypatch):
+    """Import from a folder of benchmarks as its scripts do, and forget it afterwards."""
+    before, path = set(sys.modules), list(sys.path)
+    benchmarks = str(Path(__file__).parent / "benchmarks")
+
+    def importing(folder):
+        monkeypatch.syspath_prepend(folder)
+        return importlib.import_module
+
+    yield importing
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        if benchmarks in str(getattr(sys.modules[name], "__file__", "") or ""):
+            del sys.modules[name]

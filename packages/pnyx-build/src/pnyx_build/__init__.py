@@ -1,0 +1,7 @@
+"""Benchmarks in the making: questions with opposing perspectives (BERDS), debates (ConQRet)."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+del lazy_loader

@@ -1,0 +1,34 @@
+"""The public names, each with its home."""
+
+from .debates.building import BuiltDebates, DebatesPlan, build_debates
+from .debates.page import read_debate_page
+from .drafts.drafting import Drafted, draft_questions
+from .drafts.files import read_drafts, write_drafts
+from .drafts.filtering import Filtered, filter_drafts
+from .drafts.sources import (
+    ArgumentPair,
+    DebateClaim,
+    SurveyQuestion,
+    read_argument_pairs,
+    read_claims,
+    read_survey,
+)
+
+__all__ = [
+    "ArgumentPair",
+    "BuiltDebates",
+    "DebateClaim",
+    "DebatesPlan",
+    "Drafted",
+    "Filtered",
+    "SurveyQuestion",
+    "build_debates",
+    "draft_questions",
+    "filter_drafts",
+    "read_argument_pairs",
+    "read_claims",
+    "read_debate_page",
+    "read_drafts",
+    "read_survey",
+    "write_drafts",
+]

@@ -1,0 +1,183 @@
+"""`pnyx build debates`, `pairs` and `stats`: a benchmark of debate pages (ConQRet)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, SearchSpec
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.common.options import print_result, say
+from pnyx.cli.common.params import verb
+from pnyx.cli.common.progress import reporting
+from pnyx.errors import InputError, escaped
+
+if TYPE_CHECKING:
+    from pnyx.records import Debate
+    from pnyx_build.debates.building import BuiltDebates, DebatesPlan
+    from pnyx_build.debates.pairing import GatheredSource
+
+_HTML = (".html", ".htm", ".xhtml")
+
+
+class SourceSearchSpec(SearchSpec, rare="search_url results"):
+    """What searches for sources."""
+
+    search: str | None = file_opt(
+        None, f"{SEARCH_HELP} For sources without a link, or with a dead one.", needs="fetch"
+    )
+    results: int = opt(
+        1, "Results of a search to try until one has text.", within="[1, 100]", needs="search"
+    )
+
+
+class BenchmarkSpec(Spec, heading="Benchmark"):
+    """What is written."""
+
+    out: str = out_opt(..., "Folder to write.", metavar="FOLDER", writes="files")
+    train: float = opt(0.7, "Share of the topics in the train split.", within="(0, 1]")
+    seed: int = opt(0, "Random seed of the split and of irrelevant documents.")
+    plan: bool = opt(False, "Only count pages, sources and searches.")
+    fetch: bool = opt(False, "Fetch the text of the sources.")
+
+
+class DebatesSpec(FetchSpec, SourceSearchSpec, BenchmarkSpec):
+    """How a benchmark is made of debate pages."""
+
+    def debates_plan(self) -> DebatesPlan:
+        """Return what is done with the pages."""
+        from pnyx.web.corpus import WebPlan
+        from pnyx_build.debates.building import DebatesPlan
+
+        self.check_needs()
+        if not self.fetch:
+            return DebatesPlan(self.train, self.seed)
+        if not self.plan:
+            self.check_contact()
+        web = WebPlan(
+            contact=self.contact,
+            results=self.results,
+            limits=self.limits,
+            private=self.private,
+            retry=self.retry,
+        )
+        return DebatesPlan(self.train, self.seed, web)
+
+
+@verb("debates", resumes=True, short_help="Build a benchmark of evidence from debate pages.")
+@click.argument("pages", nargs=-1, required=True, metavar="PAGES...")
+def debates(pages: tuple[str, ...], spec: DebatesSpec, as_json: bool) -> int:
+    """Build a benchmark of arguments and their evidence from debate PAGES (ConQRet, section 4).
+
+    PAGES are saved web pages (.html), folders of them, or files of debates (docs/formats.md).
+    Sources on a page of their own are read from NAME.footnotes.html beside NAME.html. What a side's
+    arguments cite, by footnotes or links, is relevant to that side; as many documents of other
+    topics are not. Topics are split, and none share a document.
+
+    Without --fetch a document is a source's title. With it, each source is fetched, web pages
+    and PDF files, with the limits of pnyx corpus web; with --search, one without a link, or with a
+    dead one, is searched for by its title. Each such search is one query.
+
+    \b
+    OUT/{train,test}_queries.csv, _qrels.csv, _pages.jsonl
+                           topics, judged pairs by stance, and debates, in the
+                           formats of ConQRet
+    OUT/documents.jsonl    the documents, for pnyx index
+    OUT/sources.jsonl      what became of each source
+    OUT/manifest.json      counts and settings
+    OUT/archive.sqlite     all that was searched and fetched
+
+    Running the command again resumes, even after a crash, and searches and fetches nothing twice.
+    Exit status 3: a source has no text.
+
+    \b
+    Example:
+      pnyx build debates saved/*.html --out bench --plan
+      pnyx build debates saved/*.html --out bench --fetch --search serper \\
+        --contact me@example.org
+      pnyx build stats bench
+    """
+    from pnyx_build.debates.building import build_debates
+    from pnyx_build.debates.pairing import gather_sources
+
+    plan = spec.debates_plan()
+    read = list(_read(pages))
+    if spec.plan:
+        return _print_plan(*gather_sources(read), spec, as_json=as_json)
+    search = spec.open_search()
+    with reporting() as report:
+        built = build_debates(read, spec.out, plan, search, report)
+    _report(built, as_json=as_json)
+    return 0 if built.complete or not spec.fetch else EXIT_UNSCORED
+
+
+def _read(pages: Iterable[str]) -> Iterator[Debate]:
+    """Yield the debates of saved pages, folders of them, and files of debates."""
+    from pnyx.corpora import read_debates
+    from pnyx_build.debates.page import FOOTNOTES, read_debate_page
+
+    for page in pages:
+        path = Path(page)
+        if page != "-" and path.is_dir():
+            files = sorted(
+                file
+                for file in path.iterdir()
+                if file.suffix.lower() in _HTML and not file.name.endswith(FOOTNOTES)
+            )
+            if not files:
+                raise InputError(f"holds no file that ends in {', '.join(_HTML)}", path=page)
+            yield from map(read_debate_page, files)
+        elif page.endswith(FOOTNOTES):
+            continue  # as in pages/*.html: it is read with the page that it belongs to
+        elif path.suffix.lower() in _HTML:
+            yield read_debate_page(path)
+        else:
+            yield from read_debates(page)
+
+
+def _print_plan(
+    pages: list[Debate], sources: list[GatheredSource], spec: DebatesSpec, *, as_json: bool
+) -> int:
+    linked = sum(bool(source.url) for source in sources)
+    searched = 0 if spec.search is None else len(sources) - linked
+    row = {
+        "debates": len(pages),
+        "pro": sum(len(page.pros) for page in pages),
+        "con": sum(len(page.cons) for page in pages),
+        "sources": len(sources),
+        "linked": linked,
+        "fetched": linked if spec.fetch else 0,
+        "searches": searched,
+    }
+    line = (
+        f"{len(pages)} debates with {row['pro']} pro and {row['con']} con arguments, "
+        f"{len(sources)} sources, {linked} of them with a link"
+    )
+    if spec.fetch:
+        line += f"; {linked} to fetch, at least {searched} to search for"
+    print_result(row, line, as_json=as_json, err=False)
+    return 0
+
+
+def _report(built: BuiltDebates, *, as_json: bool) -> None:
+    counts: dict[str, Any] = dict(built.manifest["counts"])
+    splits = counts["splits"]
+    pairs = ", ".join(f"{of['pairs']:,} of {of['topics']} {name}" for name, of in splits.items())
+    line = (
+        f"{counts['documents']:,} documents of {counts['sources']:,} sources; judged pairs: "
+        f"{pairs} topics; see {escaped(str(built.path))}"
+    )
+    print_result(built.manifest, line, as_json=as_json, err=False, ensure_ascii=False)
+    if as_json:
+        return
+    if counts["outcomes"] is not None and not built.complete:
+        why = {name: count for name, count in counts["outcomes"].items() if name != "text"}
+        say("without text: " + ", ".join(f"{count} {name}" for name, count in why.items()))
+    for name, of in splits.items():
+        lacking = of["pro"] + of["con"] - of["irrelevant"]
+        if lacking > 0:
+            say(f"{name}: {lacking} irrelevant pairs too few, as there are too few documents")

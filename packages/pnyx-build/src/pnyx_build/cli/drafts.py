@@ -1,0 +1,321 @@
+"""`pnyx build draft` and `filter`: questions with opposing perspectives (BERDS)."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from pnyx.app.judge_specs import AskedSpec
+from pnyx.app.open_models import open_model
+from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.common.answering import plan_asked
+from pnyx.cli.common.options import (
+    ColumnSpec,
+    print_result,
+    refuse_same_file,
+    say,
+    warn,
+    warn_first,
+)
+from pnyx.cli.common.params import verb
+from pnyx.cli.common.progress import reporting
+from pnyx.errors import InputError, OptionError, escaped, shorten
+
+if TYPE_CHECKING:
+    from pnyx.judge.store.completions import StoredModel
+    from pnyx_build.drafts.drafting import Drafted
+    from pnyx_build.drafts.filtering import Filtered
+
+_SHOWN = 5
+"""Undecided questions that are named; the file has all of them."""
+_KINDS = {"pairs": "pairs of arguments", "claims": "claims", "survey": "survey questions"}
+
+
+class DraftsSpec(Spec, heading="Output"):
+    """Where drafts are written."""
+
+    out: str | None = out_opt(None, "Drafts to write; - is stdout.", metavar="DRAFTS")
+    dropped: str | None = out_opt(None, "Where to write what is left out, with the reasons.")
+    force: bool = opt(False, "Overwrite --out, including edits.")
+
+    def check(self, *, as_json: bool, needed: Iterable[str] = ("out",), **inputs: str) -> None:
+        """Refuse to write over `inputs`, or over drafts that somebody may have edited."""
+        for name in needed:
+            if getattr(self, name) is None:
+                raise OptionError(f"Missing option '--{name}'.")
+        out = str(self.out)
+        written = {"--out": out, "--dropped": self.dropped, "--json": "-" if as_json else None}
+        printed = [flag for flag, path in written.items() if path == "-"]
+        if len(printed) > 1:
+            raise OptionError(f"{printed[0]} and {printed[1]} both write to standard output")
+        refuse_same_file("--out", out, **inputs)
+        if self.dropped is not None:
+            refuse_same_file("--dropped", self.dropped, **inputs)
+        if not self.force and out != "-" and Path(out).is_file():
+            raise InputError("exists, and may have been edited; --force replaces it", path=out)
+
+
+def _check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse drafts that a Markdown file cannot hold, before anything is spent on them."""
+    from pnyx_build.drafts.files import is_markdown
+    from pnyx_build.drafts.markdown import write_drafts_markdown
+
+    if path is not None and is_markdown(path):
+        write_drafts_markdown(io.StringIO(), rows)
+
+
+def _print_plan(
+    model: StoredModel | None, asked: AskedSpec, count: int, what: str, *, as_json: bool
+) -> None:
+    """Print what a model that was asked offline would have been asked about `count` of `what`."""
+    assert model is not None  # noqa: S101 - without --llm there is no plan
+    line = f"{count} {what} for {shorten(model.name)}"
+    plan_asked(model, asked, line, {"sources": count}, as_json=as_json)
+
+
+class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
+    """What is drafted, and how."""
+
+    kind: Literal["pairs", "claims", "survey"] = opt(
+        ...,
+        "What SOURCE holds: pairs of contradicting arguments, claims with views on them, or "
+        "survey questions with answers to choose from.",
+        "--from",
+    )
+    sample: int | None = opt(None, "Sample this many sources, keeping their order.", low=1)
+    seed: int = opt(0, "Random seed of --sample.", needs="sample")
+    rules: bool = opt(
+        True,
+        "claims: use rules where that is safe; ask the model only about the others.",
+        needs="kind=claims",
+    )
+    pool: str | None = file_opt(
+        None, "claims: Perspectrum's file of texts.", shown="beside SOURCE", needs="kind=claims"
+    )
+
+    def check(self, asked: AskedSpec) -> None:
+        """Refuse choices that would change nothing, and to ask nobody."""
+        self.check_needs()
+        if self.columns and self.kind == "claims":
+            raise OptionError("--column goes with --from pairs or survey")
+        if not asked.asks_models and self.kind != "claims":
+            raise OptionError(f"a language model drafts from {_KINDS[self.kind]}: it needs --llm")
+        if not asked.asks_models and not self.rules:
+            raise OptionError("--no-rules goes with --llm")
+        asked.check()
+
+    def read(self, source: str) -> list[Any]:
+        """Return the sources that are drafted from."""
+        from pnyx_build.drafts.sources import (
+            read_argument_pairs,
+            read_claims,
+            read_survey,
+        )
+
+        sources: list[Any]
+        if self.kind == "pairs":
+            sources = [*read_argument_pairs(source, columns=self.mapping, on_warning=warn)]
+        elif self.kind == "survey":
+            sources = [*read_survey(source, columns=self.mapping)]
+        else:
+            sources = [*read_claims(source, pool=self.pool, on_warning=warn)]
+        if self.sample is None or self.sample >= len(sources):
+            return sources
+        drawn = random.Random(self.seed).sample(range(len(sources)), self.sample)
+        return [sources[number] for number in sorted(drawn)]
+
+
+@verb("draft", short_help="Draft questions with opposing perspectives.")
+@click.argument("source")
+def draft(source: str, spec: DraftSpec, output: DraftsSpec, asked: AskedSpec, as_json: bool) -> int:
+    """Draft questions with opposing perspectives from SOURCE.
+
+    \b
+    --from pairs    JSONL with a, b (id), or the ArguAna counterargs corpus: the
+                    model writes the question and both answers to it.
+    --from claims   JSONL with claim, perspectives (text, stance), Perspectrum, or
+                    any arguments with topic, conclusion and stance (Debatewise,
+                    ProCon, idebate): the claim becomes a question, the views stay
+                    as they are. Needs no model where rules are sure.
+    --from survey   JSONL with question, options, or a table like OpinionQA's
+                    info.csv: a question with a perspective for each end of the
+                    scale, or for each choice.
+
+    --out is needed without --plan. If stopped, run the same command again; nothing is asked twice.
+    Exit status 3: for some sources there is no usable reply; they are in --dropped, and never
+    become a perspective.
+
+    \b
+    Example:
+      pnyx build draft arguments.jsonl.gz --from pairs --llm openai:gpt-4o --plan
+      pnyx build draft perspectrum.json --from claims --out drafts.md
+      pnyx build draft info.csv --from survey --llm local --out drafts.jsonl
+    """
+    from pnyx_build.drafts.drafting import draft_questions
+
+    spec.check(asked)
+    if not asked.plan:
+        output.check(as_json=as_json, SOURCE=source)
+    sources = spec.read(source)
+    _check_markdown(
+        output.out, [{"id": each.id, "question": "?", "perspectives": []} for each in sources]
+    )
+    with open_model(asked, say, asked) as model:
+        with reporting() as report:
+            drafted = draft_questions(sources, model, rules=spec.rules, on_done=report)
+        if asked.plan:
+            _print_plan(model, asked, len(sources), _KINDS[spec.kind], as_json=as_json)
+            return 0
+    lack = "without a usable reply" if asked.asks_models else "for a language model (--llm)"
+    return _write_drafts(drafted, _KINDS[spec.kind], output, lack, as_json=as_json)
+
+
+def _write_drafts(
+    drafted: Sequence[Drafted], what: str, output: DraftsSpec, lack: str, *, as_json: bool
+) -> int:
+    from pnyx.corpora.base import encode
+    from pnyx.files import atomic_text
+    from pnyx_build.drafts.files import write_drafts
+
+    out = str(output.out)
+    kept = [outcome.draft for outcome in drafted if outcome.draft is not None]
+    without = [outcome for outcome in drafted if outcome.draft is None]
+    write_drafts(out, kept)
+    if output.dropped is not None:
+        with atomic_text(output.dropped) as stream:
+            for lost in without:
+                status = "failed" if lost.failed else "unfit"
+                row = {"id": lost.source_id, "status": status, "reason": lost.reason}
+                stream.write(encode(row, lost.source_id))
+    failures = [lost for lost in without if lost.failed]
+    lines = [f"{shorten(o.source_id, 40)}: no draft: {shorten(o.reason, 300)}" for o in failures]
+    where = f"see {shorten(output.dropped, 200)}" if output.dropped else "--dropped FILE lists them"
+    warn_first(lines, f"have none; {where}")
+    if repaired := sum(bool(outcome.problems) for outcome in drafted):
+        warn(f"{repaired} replies were read after a repair turn")
+    failed = len(failures)
+    by = Counter(str(row["drafted_by"]) for row in kept)
+    summary = {
+        "sources": len(drafted),
+        "drafts": len(kept),
+        "unfit": len(without) - failed,
+        "failed": failed,
+        "by": dict(by),
+    }
+    made = ", ".join(f"{count} {shorten(name, 60)}" for name, count in by.most_common())
+    line = f"{len(kept)} drafts of {len(drafted)} {what}" + (f" ({made})" if made else "")
+    line += f"; {len(without) - failed} unfit" if len(without) > failed else ""
+    line += f"; {failed} {lack}" if failed else ""
+    print_result(summary, f"{line}; see {escaped(out)}", as_json=as_json, ensure_ascii=False)
+    return EXIT_UNSCORED if failed else 0
+
+
+class FilterSpec(Spec, heading="Filter"):
+    """What is dropped."""
+
+    personal: bool = opt(
+        True,
+        "Ask the model if a question is about the respondent's own life.",
+    )
+    similar: float = opt(
+        0.9, "Report questions whose cosine with an earlier one is at least this.", within="(0, 1]"
+    )
+    drop_similar: bool = opt(False, "Drop them, too.")
+
+    def check(self, asked: AskedSpec) -> None:
+        """Refuse choices that would change nothing, and to ask nobody."""
+        if self.personal and not asked.asks_models:
+            raise OptionError("--personal goes with --llm; without one, give --no-personal")
+        for name in () if self.personal else asked.row():
+            raise OptionError(f"{asked.flag(name)} and --no-personal exclude each other")
+        asked.check()
+
+
+@verb("filter", short_help="Drop unsuitable drafts, with the reason.")
+@click.argument("drafts")
+def filter_(
+    drafts: str, output: DraftsSpec, spec: FilterSpec, asked: AskedSpec, as_json: bool
+) -> int:
+    """Keep the DRAFTS suitable for a benchmark; write the others to --dropped.
+
+    \b
+    A question is dropped if it
+      sides       has fewer than two perspectives, two in the same words, or one
+                  side only;
+      personal    is about the respondent's own life, as the model says (BERDS,
+                  Table 12);
+      repeated    asks in the same words as an earlier question;
+      similar     is too similar to an earlier one (with --drop-similar;
+                  otherwise only reported);
+      undecided   got no usable reply from the model. Exit status 3.
+
+    DRAFTS may also be survey questions that are still to be drafted, so that nothing is spent on
+    personal ones. To take a draft back, move its line from --dropped to the kept ones. --out and
+    --dropped are needed without --plan. If stopped, run the same command again; nothing is asked
+    twice.
+
+    \b
+    Example:
+      pnyx build filter drafts.md --llm openai:gpt-4o \\
+        --out kept.md --dropped dropped.jsonl
+    """
+    from pnyx_build.drafts.files import read_drafts, write_drafts
+    from pnyx_build.drafts.filtering import filter_drafts
+
+    spec.check(asked)
+    if not asked.plan:
+        output.check(as_json=as_json, needed=("dropped", "out"), DRAFTS=drafts)
+    rows = read_drafts(drafts, also=("survey-questions",))
+    for path in (output.out, output.dropped):
+        _check_markdown(path, rows)
+    with open_model(asked if spec.personal else None, say, asked) as model:
+        with reporting() as report:
+            filtered = filter_drafts(
+                rows, model, similar=spec.similar, drop_similar=spec.drop_similar, on_done=report
+            )
+        if asked.plan:
+            _print_plan(model, asked, len(rows), "questions", as_json=as_json)
+            return 0
+    _say_similar(filtered, spec.similar)
+    out, counts, nearest = str(output.out), filtered.counts, filtered.nearest
+    write_drafts(str(output.dropped), filtered.dropped)
+    write_drafts(out, filtered.kept)
+    similar = [{"id": s.id, "of": s.of, "cosine": round(s.cosine, 3)} for s in filtered.similar]
+    summary = {
+        "questions": len(rows),
+        "kept": len(filtered.kept),
+        "dropped": counts,
+        "similar": similar,
+        "nearest": None if nearest is None else round(nearest.cosine, 3),
+    }
+    line = f"{len(filtered.kept)} of {len(rows)} kept"
+    if counts:
+        line += "; dropped: " + ", ".join(f"{count} {reason}" for reason, count in counts.items())
+    print_result(summary, f"{line}; see {escaped(out)}", as_json=as_json, ensure_ascii=False)
+    return EXIT_UNSCORED if counts.get("undecided") else 0
+
+
+def _say_similar(filtered: Filtered, threshold: float) -> None:
+    """Say which questions are alike, and how near the nearest others come."""
+    kept = {row["id"] for row in filtered.kept}
+    alike = [
+        f"{shorten(pair.id, 40)} and {shorten(pair.of, 40)} are alike (cosine {pair.cosine:.3f}), "
+        "and both are kept"
+        for pair in filtered.similar
+        if pair.id in kept
+    ]
+    warn_first(alike, "are like an earlier one; `similar` in each says which")
+    if (nearest := filtered.nearest) is not None:
+        ids = f"{shorten(nearest.of, 40)} and {shorten(nearest.id, 40)}"
+        say(f"below {threshold:g}, the most alike are {ids} (cosine {nearest.cosine:.3f})")
+    undecided = [row for row in filtered.dropped if row["dropped"]["reason"] == "undecided"]
+    for row in undecided[:_SHOWN]:
+        why = shorten(row["dropped"]["detail"], 300)
+        warn(f"{shorten(str(row['id']), 40)}: undecided: {why}")

@@ -1,0 +1,1 @@
+"""Debate pages to documents and judged pairs by side (ConQRet, section 4)."""

@@ -1,0 +1,1 @@
+"""Drafts: questions with opposing perspectives on their way to a benchmark (BERDS, section 4.1)."""

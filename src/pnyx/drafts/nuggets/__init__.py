@@ -1,1 +1,0 @@
-"""Nugget banks in the making: drafted from relevant documents, and merged."""

@@ -1,0 +1,259 @@
+"""Plugins: docs/plugins.md word for word, installed into a folder, through the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from argue_report import write_files, write_labels
+from pnyx.cli import COMMANDS
+from pnyx.plugins import APART
+
+PAGE = Path(__file__).parents[1] / "docs" / "plugins.md"
+BLOCK = re.compile(r"^```(python|toml|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PYTHON = os.pathsep.join(path for path in sys.path if path)
+
+
+def install(folder: Path, name: str, entries: dict[str, dict[str, str]], **modules: str) -> Path:
+    """Write a distribution as pip would: its package and what its metadata says of it."""
+    package = folder / name.replace("-", "_")
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "__init__.py").touch()
+    for module, source in modules.items():
+        (package / f"{module}.py").write_text(source, encoding="utf-8")
+    about = folder / f"{package.name}-1.0.dist-info"
+    about.mkdir()
+    told = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nSummary: Of {name}.\n"
+    (about / "METADATA").write_text(told)
+    lines = []
+    for group, points in entries.items():
+        lines += [f"[{group}]", *(f"{key} = {value}" for key, value in points.items())]
+    (about / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture
+def pnyx(tmp_path):
+    """Run `pnyx ARGUMENTS` in a process that finds the distributions of a folder first."""
+
+    def pnyx(folder: Path | None, *arguments: object) -> tuple[int, str, str]:
+        path = PYTHON if folder is None else os.pathsep.join([str(folder), PYTHON])
+        environment = {k: v for k, v in os.environ.items() if k != "PNYX_LLM"}
+        done = subprocess.run(
+            [sys.executable, "-m", "pnyx", *map(str, arguments)],
+            cwd=tmp_path,
+            env={**environment, "PYTHONPATH": path, "PNYX_STORE": str(tmp_path / "s.sqlite")},
+            capture_output=True,
+            text=True,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    return pnyx
+
+
+@pytest.fixture(scope="module")
+def tea(tmp_path_factory) -> Path:
+    """The plugin of the page."""
+    blocks = BLOCK.findall(PAGE.read_text("utf-8"))
+    sources = [source for kind, source in blocks if kind == "python"]
+    (project,) = [tomllib.loads(source)["project"] for kind, source in blocks if kind == "toml"]
+    modules = dict(zip(("command", "judge", "format", "measure"), sources, strict=True))
+    return install(
+        tmp_path_factory.mktemp("tea"), project["name"], project["entry-points"], **modules
+    )
+
+
+def test_the_page_names_every_group():
+    from pnyx.plugins import KINDS
+
+    assert all(f"`pnyx.{kind}`" in PAGE.read_text("utf-8") for kind in KINDS)
+
+
+def test_a_command_is_listed_and_runs(tea, pnyx, tmp_path):
+    (tmp_path / "corpus.jsonl").write_text('{"id": "1", "text": "Tea calms people."}\n')
+    assert pnyx(tea, "words", "corpus.jsonl") == (0, "3 words in 1 documents\n", "")
+    code, out, err = pnyx(tea, "--help")
+    assert (code, err) == (0, "")
+    assert re.search(r"Plugins:\n(  .*\n)*  words +Of pnyx-tea\.", out)
+    assert pnyx(tea, "words", "none.jsonl")[0] == 2
+
+
+def test_a_judge_answers(tea, pnyx, tmp_path):
+    row = {"id": "1", "text": "Tea calms people.", "statement": "tea calms"}
+    (tmp_path / "items.jsonl").write_text(json.dumps(row) + "\n")
+    command = ("judge", "support", "items.jsonl", "--out", "judged", "--judge")
+    assert pnyx(tea, *command, "overlap")[0] == 0
+    (answer,) = (tmp_path / "judged" / "answers.jsonl").read_text().splitlines()
+    told = json.loads(answer)
+    assert (told["value"], told["probability"], told["judge"]) == (True, 1.0, "overlap")
+    code, _, err = pnyx(tea, *command, "nobody")
+    assert code == 2
+    assert err.startswith("pnyx: --judge nobody: the judges of plugins are "), err
+    assert "overlap" in err
+    items = '{"id": "1", "text": "Tea calms people.", "topic": "tea"}\n'
+    (tmp_path / "texts.jsonl").write_text(items)
+    code, _, err = pnyx(
+        tea, "judge", "quality", "texts.jsonl", "--out", "q", *command[-1:], "overlap"
+    )
+    assert (code, err) == (
+        2,
+        "pnyx: --judge overlap does not answer quality (see pnyx judge --help)\n",
+    )
+    code, _, err = pnyx(tea, *command, "overlap", "--labels", "gold.jsonl")
+    assert (code, err) == (
+        2,
+        "pnyx: --labels and --judge exclude each other (see pnyx judge --help)\n",
+    )
+
+
+def test_a_format_is_recognised_read_and_validated(tea, pnyx, tmp_path):
+    (tmp_path / "corpus.bars").write_text("d1 | Tea calms people.\nd2 | Coffee does not.\n")
+    assert pnyx(tea, "validate", "corpus.bars") == (0, "corpus.bars: ok (bars, 2 records)\n", "")
+    code, _, err = pnyx(tea, "convert", "corpus.bars", "--to", "jsonl", "-o", "d.jsonl")
+    assert code == 0, err
+    assert len((tmp_path / "d.jsonl").read_text().splitlines()) == 2
+    (tmp_path / "broken").write_text("d1 | Tea.\nCoffee\n")
+    code, out, _ = pnyx(tea, "validate", "broken", "--format", "bars")
+    assert (code, out) == (2, "broken:2: expected ID | TEXT\n")
+    code, out, _ = pnyx(None, "validate", "corpus.bars", "--format", "bars")
+    assert code == 2
+    assert "no format 'bars' here" in out
+
+
+def test_a_measure_is_measured(tea, pnyx, tmp_path):
+    run, bank = write_files(tmp_path, "ids")
+    gold = write_labels(tmp_path / "labels.jsonl")
+    judge = ("judge", "report", run, "--nuggets", bank, "--labels", gold, "--out", "judged")
+    assert pnyx(None, *judge)[0] in (0, 3)
+    code, out, err = pnyx(tea, "measure", "report", "judged", "--json")
+    assert code in (0, 3), err
+    (run_,) = json.loads(out)["runs"]
+    assert run_["measures"]["cited_share"]["value"] > 0
+    assert "cited_share" in pnyx(tea, "measure", "report", "judged")[1]
+    assert pnyx(None, "measure", "report", "judged", "--measure", "cited_share")[0] == 2
+
+
+BROKEN = {
+    "pnyx.commands": {"broken": "pnyx_broken.thing:nothing", "search": "pnyx_broken.thing:search"},
+    "pnyx.judges": {"broken": "pnyx_broken.thing:judge"},
+    "pnyx.formats": {"broken": "pnyx_broken.gone:FORMAT", "run": "pnyx_broken.thing:run"},
+    "pnyx.measures": {"broken": "pnyx_broken.gone:MEASURE", "First": "pnyx_broken.first:FIRST"},
+    "pnyx.prompts": {"support": "pnyx_broken", "broken": "pnyx_broken.gone"},
+}
+FIRST = """
+from pnyx.measure import PerspectiveMeasure
+from pnyx.measure.perspectives.table import precision
+FIRST = PerspectiveMeasure("First", precision)
+"""
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory) -> Path:
+    modules = {"thing": "judge = 7\nrun = 8\nsearch = 9\n", "first": FIRST}
+    return install(tmp_path_factory.mktemp("broken"), "pnyx-broken", BROKEN, **modules)
+
+
+def test_what_cannot_be_loaded_is_one_line_and_breaks_nothing_else(broken, pnyx, tmp_path):
+    code, out, err = pnyx(broken, "broken")
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1] == (
+        "pnyx: pnyx-broken 1.0: pnyx_broken.thing:nothing (pnyx.commands: broken) cannot be "
+        "loaded: AttributeError: module 'pnyx_broken.thing' has no attribute 'nothing'"
+    )
+    (tmp_path / "q.jsonl").write_text('{"id": "1", "text": "Is tea healthy?"}\n')
+    assert pnyx(broken, "validate", "q.jsonl") == pnyx(None, "validate", "q.jsonl")
+    (tmp_path / "what").write_text("?\n")
+    code, out, err = pnyx(broken, "validate", "what")
+    assert (code, len(out.splitlines())) == (2, 1)
+    assert re.fullmatch(r"pnyx: left out: pnyx-broken .*ModuleNotFoundError.*\n", err)
+    row = {"id": "1", "text": "Tea calms people.", "statement": "tea calms"}
+    (tmp_path / "items.jsonl").write_text(json.dumps(row) + "\n")
+    command = ("judge", "support", "items.jsonl", "--out", "judged", "--judge")
+    code, _, err = pnyx(broken, *command, "broken")
+    assert (code, err.endswith("is of the type int, expected Callable\n")) == (2, True), err
+    code, out, err = pnyx(broken, "prompt", "list", "--json")
+    assert code == 0
+    assert len(err.splitlines()) == 2
+    assert {"support", "relevance"} <= {row["name"] for row in json.loads(out)}
+
+
+def test_nothing_takes_the_place_of_what_is_built_in(broken, pnyx):
+    code, out, err = pnyx(broken, "--help")
+    assert code == 0
+    assert err == (
+        "pnyx: left out: pnyx-broken 1.0: pnyx_broken.thing:search (pnyx.commands: search): "
+        "Pnyx has that name already\n"
+    )
+    assert len(re.findall(r"^  search ", out, re.MULTILINE)) == 1
+    assert pnyx(broken, "search", "--help")[1].startswith("Usage: pnyx search [OPTIONS] INDEX")
+
+
+def test_doctor_lists_all(broken, pnyx):
+    code, out, _ = pnyx(broken, "doctor", "--json")
+    assert code in (0, 2)  # as the judgement store or a package may lack here
+    told = {(p["kind"], p["name"]): p for p in json.loads(out)["plugins"]}
+    ours = {kind.removeprefix("pnyx."): names for kind, names in BROKEN.items()}
+    assert {(kind, name) for kind, names in ours.items() for name in names} <= set(told)
+    assert all(p["problem"] for p in told.values() if p["name"] in ("broken", "search", "run"))
+    assert told["prompts", "support"]["problem"] == "Pnyx has that name already"
+    first = told["measures", "First"]
+    assert (first["package"], first["problem"]) == ("pnyx-broken 1.0", "")
+    page = pnyx(broken, "doctor")[1]
+    assert re.search(r"^Plugins\n(  .*\n)*  measures First +pnyx-broken 1.0$", page, re.MULTILINE)
+
+
+def test_two_plugins_of_one_name(tea, pnyx, tmp_path):
+    module = "import click\nwords = click.command('words')(lambda: click.echo('other'))\n"
+    entries = {"pnyx.commands": {"words": "pnyx_also.words:words"}}
+    also = install(tmp_path / "also", "pnyx-also", entries, words=module)
+    code, out, err = pnyx(f"{tea}{os.pathsep}{also}", "words")
+    assert (code, out) == (0, "other\n")  # the first in the alphabet
+    assert "pnyx-also 1.0 has that name already" in err
+
+
+def test_a_measure_of_rankings(broken):
+    program = (
+        "from pnyx.measure.perspectives.table import parse_perspective_measure as parse\n"
+        "print(parse('First@3'))"
+    )
+    path = os.pathsep.join([str(broken), PYTHON])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "First@3\n", done.stderr
+
+
+def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
+    """As where no plugin is installed."""
+    (tmp_path / "d.md").write_text("## 1: Is tea healthy?\n\n- pro: Tea is healthy.\n")
+    program = (
+        "import sys, pnyx.plugins\n"
+        "pnyx.plugins.installed = lambda kind: []\n"
+        "from pnyx.cli import main; main(sys.argv[1:])"
+    )
+    said = {}
+    for arguments in (["build", "draft"], ["validate", str(tmp_path / "d.md")]):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            env={**os.environ, "PYTHONPATH": PYTHON},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 2
+        said[arguments[0]] = done.stderr
+    assert said == {
+        "build": "pnyx: `pnyx build` is a plugin: pip install pnyx-build\n",
+        "validate": "pnyx: the format drafts-markdown is a plugin: pip install pnyx-build\n",
+    }
+    assert set(APART) == {"build", "drafts-markdown"}
+    assert not set(APART) & set(COMMANDS)
