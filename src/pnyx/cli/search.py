@@ -78,9 +78,10 @@ def command(
 
     A label of the corpus, e.g. [pro], is shown where its topic is about the question.
 
-    With --json, a list of hits: `stance` is the label, `label` says whether its topic is about
-    the question, and its side on that; with `cluster` if the index has topic clusters, `side` with
-    --stance, `probability` (of relevance) if documents are judged one by one. Exit status 3: a
+    With --json, a list of hits as `pnyx serve` answers them: `stance` is the label, `label` says
+    whether its topic is about the question, and its side on that; `why` the parts of the score.
+    Null where it is not known: `cluster` and `quality` without these features, `side` without
+    --stance, `probability` (of relevance) unless documents are judged one by one. Exit status 3: a
     judge or a language model left something unanswered.
 
     \b
