@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -38,10 +39,15 @@ def answers(tmp_path_factory):
 
     async def session():
         log = tmp_path_factory.mktemp("mcp") / "log"
+        tested = os.environ.get("PYTHONPATH", "")  # which the client does not pass on by itself
         server = StdioServerParameters(
             command=sys.executable,
             args=["-m", "pnyx", "mcp", str(example_index())],
-            env={"PNYX_STORE": str(log.with_name("store")), "OMP_NUM_THREADS": "1"},
+            env={
+                "PNYX_STORE": str(log.with_name("store")),
+                "OMP_NUM_THREADS": "1",
+                "PYTHONPATH": tested,
+            },  # fmt: skip
         )
         async with Client(server) as client:
             found["instructions"] = client.server_info.name, client.instructions
