@@ -100,7 +100,7 @@ def test_the_report_worked_by_hand_from_labels_in_every_style(tmp_path, call):
     assert relevant.by.startswith("labels:")
     assert sum(name.startswith(f"{relevant.id}/") for name in by_id) == 5
     assert "d7" in report.notes[0]
-    assert "1 reports: cited documents: no text" in said
+    assert "1 report: cited documents: no text" in said
 
 
 def judge_llm(call, server, run, bank, out, *more):
