@@ -47,7 +47,7 @@ def answers(tmp_path_factory):
                 "PNYX_STORE": str(log.with_name("store")),
                 "OMP_NUM_THREADS": "1",
                 "PYTHONPATH": tested,
-            },  # fmt: skip
+            },
         )
         async with Client(server) as client:
             found["instructions"] = client.server_info.name, client.instructions
