@@ -30,8 +30,7 @@ from pnyx.measure.answers.raters import measure_raters
 from pnyx.serve.labelling.book import Act, Book, disputed
 from pnyx.serve.labelling.forms import MOST_PLACES, form_of
 from pnyx.serve.labelling.journal import Journal, journal_of
-from pnyx.serve.labelling.people import People
-from pnyx.serve.labelling.sharing import is_turned, order_of, shared_out, token_of
+from pnyx.serve.labelling.people import People, is_turned, order_of, shared_out, token_of
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 every_task = pytest.mark.parametrize("task", TASKS)

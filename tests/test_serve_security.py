@@ -28,7 +28,7 @@ from starlette.routing import Route
 from asking_fixture import service_of
 from label_fixture import item_rows, labelling
 from pnyx.serve.asking.application import build_asking
-from pnyx.serve.labelling.pages import build_labelling
+from pnyx.serve.labelling.application import build_labelling
 from pnyx.serve.view.application import view_app
 from pnyx.serve.view.opening import CurrentCatalogue
 

@@ -1,10 +1,17 @@
-"""What the API answers of searches, as types; see `rows`."""
+"""A hit as JSON: what `pnyx search --json` prints, `/v1/search` and the tools of MCP answer.
+
+Each field is described: the description of the HTTP API is made of these types.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+
+if TYPE_CHECKING:
+    from pnyx.records import Question
+    from pnyx.search.listing import RetrievedDocument
 
 Stance = Literal["pro", "con", "neutral"]
 
@@ -12,7 +19,13 @@ Stance = Literal["pro", "con", "neutral"]
 class Row(BaseModel):
     """An object of which every field is described."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, from_attributes=True)
+
+    @model_serializer(mode="wrap")
+    # Without a type of what it returns, the schema stays that of the fields.
+    def _known(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202
+        """Return its fields; one that may be left out stands there only where it is known."""
+        return {k: v for k, v in handler(self).items() if k in self.model_fields_set}
 
 
 class QuestionRow(Row):
@@ -31,15 +44,6 @@ class ClusterRow(Row):
     """Its number, which `facet` takes."""
     label: str
     """Its most typical conclusion."""
-
-
-class FacetRow(ClusterRow):
-    """A topic among the best documents."""
-
-    terms: list[str]
-    """Words that tell it from other topics."""
-    count: int
-    """How many of the best 100 documents are on it."""
 
 
 class TopicRow(Row):
@@ -64,13 +68,6 @@ class LabelRow(TopicRow):
 
     stance: Stance | None
     """Its side on the question; null where the label does not count."""
-
-
-class CountedTopicRow(TopicRow):
-    """A topic of labels of the retrieved documents."""
-
-    passages: int
-    """How many documents have a label on it."""
 
 
 class ViewRow(Row):
@@ -112,14 +109,14 @@ class HitRow(Row):
     """Of the document, unique within the index."""
     title: str
     """Its title, or an argument's conclusion."""
+    stance: Stance | None
+    """The corpus's own label, whatever that is about."""
     text: str
     """Its whole text."""
     url: str
     """Where it is from; may be empty."""
     source: str
     """Its source in words; may be empty."""
-    stance: Stance | None
-    """The corpus's own label, whatever that is about."""
     label: LabelRow | None
     """What that label is about; null without one."""
     probability: float | None
@@ -140,73 +137,33 @@ class HitRow(Row):
     """The parts of which the ranking model made its score, before anything done after ranking."""
 
 
-class SearchRow(Row):
-    """What was found for a question."""
-
-    question: QuestionRow
-    """The question."""
-    search: str
-    """How was searched, in words."""
-    hits: list[HitRow]
-    """Documents, best first."""
-    facets: list[FacetRow]
-    """Topics of the best 100 documents, the most frequent first; empty without topic clusters."""
-    facet: int | None
-    """The topic whose documents alone are listed."""
-    candidates: int
-    """How many documents the ranking model found."""
-    problems: list[str]
-    """What a reader must know, one line each."""
-    unscored: int
-    """How many questions to a judge or a language model have no answer."""
+def question_row(question: Question) -> QuestionRow:
+    """Return a question as JSON has it."""
+    return QuestionRow(id=question.id, text=question.text)
 
 
-class SupportRow(Row):
-    """A document that supports a perspective."""
-
-    id: str
-    """Of the document."""
-    probability: float | None
-    """That it supports the perspective."""
-
-
-class CoveredRow(Row):
-    """A perspective, and the documents found that support it."""
-
-    id: str
-    """Of the perspective."""
-    text: str
-    """A claim."""
-    stance: Stance | None
-    """Its side; null where it is not known."""
-    state: Literal["covered", "missing", "unscored"]
-    """`missing` only where every verdict is there, and none is a yes."""
-    documents: list[SupportRow]
-    """Documents found that support it, best first."""
-    scored: int
-    """Of how many documents there is a verdict."""
-    asked: int
-    """Of how many documents one was asked for."""
-    taken_from: list[str]
-    """Ids of the documents it was taken from."""
-
-
-class CoverageRow(Row):
-    """Perspectives on a question, and which of the best documents cover each."""
-
-    question: QuestionRow
-    """The question."""
-    source: str
-    """Where the perspectives are from: the language model, the index, or a file of the server's."""
-    perspectives: list[CoveredRow]
-    """The perspectives."""
-    documents: list[str]
-    """Ids of the documents that were held against them, best first."""
-    judge: str
-    """Who told; empty where nobody was asked."""
-    card: str
-    """How far that judge can be trusted."""
-    problems: list[str]
-    """What a reader must know, one line each."""
-    unscored: int
-    """How many questions to a judge or a language model have no answer."""
+def hit_row(found: RetrievedDocument) -> HitRow:
+    """Return a document that was found as JSON has it."""
+    document, sided = found.document, found.sided
+    label = found.match and {**found.match.row(), "stance": found.side_of_label}
+    return HitRow.model_validate(
+        {
+            "rank": found.hit.rank,
+            "score": found.hit.score,
+            "id": found.hit.doc_id,
+            "title": document.title,
+            "stance": found.stance,
+            "text": document.text,
+            "url": document.url,
+            "source": document.source,
+            "label": label,
+            "probability": found.probability,
+            "side": sided and sided.side,
+            "side_by": (sided and sided.by) or None,
+            "perspective": found.perspective,
+            "quality": found.quality,
+            "quality_share": found.quality_share,
+            "cluster": found.topic,
+            "why": found.why,
+        }
+    )
