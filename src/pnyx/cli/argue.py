@@ -68,7 +68,7 @@ def command(
     from pnyx.records import Question, question_id
     from pnyx.search.index import Index
     from pnyx.write.arguing import argue
-    from pnyx.write.rows import case_row, with_settings
+    from pnyx.write.case import case_row, with_settings
 
     check_question(question)
     model.check()

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from pnyx._version import __version__
+from pnyx.corpora import response_row
 from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
 from pnyx.measure.core.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
@@ -141,6 +143,45 @@ def _row(
         **verdict_fields(answer),
         "side": side.side,
         "doc_id": doc_id,
+    }
+
+
+def with_settings(case: Case, **more: str) -> Case:
+    """Add what only the caller knows (which index), and the version."""
+    return replace(case, settings={**more, **case.settings, "version": f"pnyx {__version__}"})
+
+
+def case_row(case: Case) -> dict[str, Any]:
+    """Return responses, verdicts, measures, judges and settings as JSON values."""
+    verdicts = list(verdict_rows(case))
+    return {
+        "question": {"id": case.question.id, "text": case.question.text},
+        "sides": [
+            {
+                "stance": side.side,
+                "response": response_row(side.response),
+                "verdicts": [row for row in verdicts if row["side"] == side.side],
+                "measures": {name: m.row() for name, m in side.measures.items()},
+                "considered": side.considered,
+                "problems": list(side.problems),
+            }
+            for side in case.sides
+        ],
+        "judges": dict(case.judges),
+        "settings": dict(case.settings),
+        "undecided": [
+            {
+                "doc_id": one.doc_id,
+                "relevance": verdict_fields(one.relevance),
+                **{side: verdict_fields(answer) for side, answer in one.stance.items()},
+            }
+            for one in case.undecided
+        ],
+        "passed_over": case.passed_over,
+        "unscored": case.unscored + case.search_unscored,
+        "search_problems": list(case.search_problems),
+        "weighed": None if case.weighed is None else case.weighed.row(),
+        "topics": [{**match.row(), "passages": count} for match, count in case.topics],
     }
 
 

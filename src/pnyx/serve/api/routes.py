@@ -64,7 +64,7 @@ class _Api:
         return _json((await while_there(request, found)).row())
 
     async def argue(self, request: Request) -> Response:
-        from pnyx.write.rows import case_row
+        from pnyx.write.case import case_row
 
         asked = await _body(request)
         question = _question(asked.pop("question", None), "question")
@@ -186,7 +186,7 @@ async def _stream(
     first = await while_there(request, anext(steps))
 
     async def events() -> AsyncIterator[str]:
-        from pnyx.write.rows import case_row
+        from pnyx.write.case import case_row
 
         async with contextlib.aclosing(steps):
             try:

@@ -133,7 +133,7 @@ class ArgumentPages:
 
     def _keep(self, case: Case, started: float) -> str:
         """Keep a finished argument; return its address."""
-        from pnyx.write.rows import case_row
+        from pnyx.write.case import case_row
 
         content = json.dumps(case_row(case), sort_keys=True, ensure_ascii=True)
         key = hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
