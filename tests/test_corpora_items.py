@@ -125,7 +125,7 @@ def test_a_format_is_recognised_whatever_optional_fields_its_first_line_has(name
     nuggets, which have the fields of support."""
     found = ITEM_FORMATS[name]
     path = tmp_path / "f"
-    path.write_text(json.dumps(json.loads(found.example) | dict.fromkeys(found.optional)))
+    path.write_text(json.dumps(json.loads(FORMATS[name].example) | dict.fromkeys(found.optional)))
     assert sniff(str(path)) == name
     assert sniff(str(path), "items") == name
 
@@ -136,7 +136,7 @@ def test_a_format_is_recognised_whatever_optional_fields_its_first_line_has(name
 def test_a_spoilt_field_is_refused_in_words_or_carried_along(name, data):
     """Whatever stands in a field: the row as it was (its id as text), or one line that names it."""
     found = ITEM_FORMATS[name]
-    row = json.loads(found.example)
+    row = json.loads(FORMATS[name].example)
     field = data.draw(st.sampled_from([*found.required, *found.optional]))
     row[field] = data.draw(JSON)
     problem = ""

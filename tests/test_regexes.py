@@ -30,7 +30,7 @@ def test_every_regular_expression_is_linear():
     assert int(count) > 100
     # Tried as they are compiled, or made of a text that is searched for as it is.
     assert sorted(made.split(", ")) == [
-        "audit/stress/rewording.py",
+        "audit/stress/patterns.py",
         *["corpora/text/folded.py"] * 3,
         "corpora/text/segment.py",
         *["corpora/text/word_breaks.py"] * 2,

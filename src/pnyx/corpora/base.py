@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
 from operator import attrgetter
+from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, TypeVar
 
 from pnyx.corpora.fields import rename
@@ -100,6 +103,28 @@ class Format:
             yield record
 
 
+@cache
+def table() -> Mapping[str, Mapping[str, str]]:
+    """Return what `formats.toml` says of each format: kind, description, example."""
+    return tomllib.loads(Path(__file__).with_name("formats.toml").read_text("utf-8"))
+
+
+def format_of(name: str, scan: Scan, writer: Writer | None = None, view_of: str = "") -> Format:
+    """Return the format that `formats.toml` describes."""
+    row: Mapping[str, Any] = table()[name]
+    plural = row.get("plural", "")
+    return Format(
+        name,
+        row["kind"],
+        row["description"],
+        scan,
+        f"{row['example'].rstrip()}\n",
+        writer,
+        plural,
+        view_of,
+    )
+
+
 def strict(rows: Iterable[Row[T]], path: str, plural: str) -> Iterator[tuple[int, T]]:
     """Raise the first fault; a file without any record is one."""
     empty = True
@@ -180,16 +205,12 @@ def scanned(
 
 def json_lines(
     name: str,
-    kind: Kind,
-    description: str,
-    example: str,
     parse: Callable[[Any], Any],
     writer: Writer | None = None,
     *,
     key: Callable[[Any], Hashable] = _by_id,
     what: str = "id",
     columns: bool = False,
-    plural: str = "",
 ) -> Format:
     """Return a format of JSON Lines rows; `columns` says whether fields may be renamed."""
 
@@ -197,7 +218,7 @@ def json_lines(
         return scanned(source, parse, key, columns=options.columns, what=what)
 
     whole = scan if columns else with_options(lambda source: scan(source, Options()))
-    return Format(name, kind, description, whole, example, writer, plural)
+    return format_of(name, whole, writer)
 
 
 def row_writer(

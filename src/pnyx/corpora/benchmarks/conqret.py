@@ -14,7 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, get_args
 
-from pnyx.corpora.base import Format, Options, Row, parse_rows, scanned, unique, with_options
+from pnyx.corpora.base import Options, Row, format_of, parse_rows, scanned, unique, with_options
 from pnyx.corpora.benchmarks.debates import read_debates
 from pnyx.corpora.documents.tables import scan_cells, write_cells
 from pnyx.errors import InputError, shorten
@@ -121,25 +121,13 @@ def _check_filled(what: str, *values: str) -> None:
         raise InputError(f"{what}: the format cannot hold an empty value or a NUL character")
 
 
+def _scan_queries(source: str) -> Iterator[Row[Question]]:
+    return scanned(source, _query, rows=_cells(source, QUERIES_HEADER), what="qid")
+
+
 FORMATS = (
-    Format(
-        "conqret-qrels",
-        "qrels",
-        "ConQRet's judged pairs: a table of qid, docno, label (0, 1), stance (pro, con or nothing)",
-        _scan_qrels,
-        f"{QRELS_HEADER}\n94,7721,1,pro\n",
-        write_qrels,
-    ),
-    Format(
-        "conqret-queries",
-        "questions",
-        "ConQRet's queries: a table of qid, query",
-        with_options(
-            lambda source: scanned(source, _query, rows=_cells(source, QUERIES_HEADER), what="qid")
-        ),
-        f"{QUERIES_HEADER}\n94,Should We Drink Tea\n",
-        write_queries,
-    ),
+    format_of("conqret-qrels", _scan_qrels, write_qrels),
+    format_of("conqret-queries", with_options(_scan_queries), write_queries),
 )
 
 

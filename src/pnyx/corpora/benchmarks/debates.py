@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from pnyx.corpora.base import (
     Format,
-    Kind,
     Options,
     Row,
+    format_of,
     json_documents,
     row_writer,
     scanned,
@@ -204,9 +204,7 @@ def _documents(debate: Debate, left_out: list[str]) -> Iterator[Document]:
         yield Document(identifier, title, url=source.url, extra={"debate": debate.id})
 
 
-def _view(
-    name: str, kind: Kind, description: str, example: str, each: _Each, plural: str = ""
-) -> Format:
+def _view(name: str, each: _Each) -> Format:
     """Return a format that reads other records out of a file of debates."""
 
     def scan(source: str, options: Options) -> Iterator[Row[Any]]:
@@ -223,50 +221,12 @@ def _view(
         yield from unique(rows(), lambda record: record.id, source)
         options.warn_of(left_out, "source has no title", "sources have no title")
 
-    return Format(name, kind, description, scan, example, plural=plural, view_of="debates")
+    return format_of(name, scan, view_of="debates")
 
-
-_PAGE = (
-    '{"title": "Should We Drink Tea?", "introduction": ["Tea is old."], "pros": [{"title": '
-    '"Tea is healthy", "paragraphs": ["It holds antioxidants. [1]"], "citations": [["1"]]}], '
-    '"cons": [], "sources": [{"id": "1", "title": "A. Leaf, Tea, tea.example", "url": null, '
-    '"docid": 7}], "url": "https://tea.example/"}\n'
-)
-_UNARGUED = (
-    '{"title": "Should We Drink Tea?", "introduction": [], "pros": [], "cons": [], "sources": '
-    '[{"id": "1", "title": "A. Leaf, Tea, tea.example", "url": null, "docid": 7}], '
-    '"url": "https://tea.example/"}\n'
-)
 
 FORMATS = (
-    Format(
-        "debates",
-        "debates",
-        "debate pages as in ConQRet: title, introduction, pros, cons, sources, url",
-        with_options(_scan),
-        _PAGE,
-        write_debates,
-    ),
-    _view(
-        "debate-arguments",
-        "evidence",
-        "the arguments of debate pages",
-        _PAGE,
-        lambda debate, _: debate_arguments(debate),
-        "arguments",
-    ),
-    _view(
-        "debate-sources",
-        "evidence",
-        "what debate pages cite, each source by its title",
-        _UNARGUED,
-        _documents,
-    ),
-    _view(
-        "debate-questions",
-        "questions",
-        "the questions of debate pages",
-        _PAGE,
-        lambda debate, _: iter((Question(debate.id, debate.topic),)),
-    ),
+    format_of("debates", with_options(_scan), write_debates),
+    _view("debate-arguments", lambda debate, _: debate_arguments(debate)),
+    _view("debate-sources", _documents),
+    _view("debate-questions", lambda debate, _: iter((Question(debate.id, debate.topic),))),
 )

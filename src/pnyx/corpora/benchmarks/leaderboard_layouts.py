@@ -57,7 +57,7 @@ _MEASURES: Final = re.compile(
 _NUMBER: Final = re.compile(r"(?i)[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|nan|none|null")
 _SPACE: Final = re.compile("[ \t]+")  # other white space of Unicode is part of a name
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+(\.0+)?")
-_THREE: Final = ("tot", "ir_measures", "rag4reports")
+THREE: Final = ("tot", "ir_measures", "rag4reports")
 
 
 def columns_of(line: str, wide: Collection[int]) -> list[str]:
@@ -133,7 +133,7 @@ def _of_four(
     whole = all(_WHOLE.fullmatch(row[3]) for row in rows)
     if not sure and whole and (places in ([], [0]) or all(_WHOLE.fullmatch(r[1]) for r in rows)):
         return None  # qrels, or so it seems
-    fitting = [n for n in _THREE if len(places) != 1 or LAYOUTS[n].index("topic") == places[0]]
+    fitting = [n for n in THREE if len(places) != 1 or LAYOUTS[n].index("topic") == places[0]]
     if len(fitting) > 1:
         fitting = [name for name in fitting if _knows(LAYOUTS[name], columns, known)]
     if len(fitting) > 1 or not fitting:

@@ -10,6 +10,7 @@ from typing import Any
 from pnyx.corpora.base import (
     Format,
     Row,
+    format_of,
     json_documents,
     located,
     row_writer,
@@ -98,56 +99,19 @@ def read_nugget_banks(path: str) -> Iterator[NuggetBank]:
     return _ANY.reader(path)
 
 
-def _format(name: str, description: str, example: str, *, writes: bool = True) -> Format:
+def _format(name: str) -> Format:
     def row(bank: NuggetBank) -> dict[str, Any]:
         from pnyx.corpora.benchmarks.nugget_layouts import nugget_bank_row
 
         return nugget_bank_row(bank, name)
 
-    writer = row_writer(row, lambda bank: bank.topic_id)
-    scan = with_options(partial(_scan, name=name))
-    return Format(name, "nuggets", description, scan, example, writer if writes else None)
+    writer = None if name == _WRAPPER else row_writer(row, lambda bank: bank.topic_id)
+    return format_of(name, with_options(partial(_scan, name=name)), writer)
 
 
 _ANY = Format("nuggets", "nuggets", "nugget banks of any dialect", with_options(_scan), "")
 
-FORMATS = (
-    _format(
-        "nuggetbank-v3",
-        "nugget banks of Auto-ARGUE and autojudge: questions and claims, keyed by their text",
-        '{"query_id": "101", "title_query": "tea", "format_version": "v3", "nugget_bank": '
-        '{"Where does tea come from?": {"question": "Where does tea come from?", '
-        '"question_id": "fd01d2e58dfb390311ad9e00782638de", "query_id": "101", '
-        '"aggregator_type": "OR", "importance": "vital", "answers": {"China": {"answer": "China", '
-        '"references": [{"doc_id": "d1", "collection": "leaves"}]}}}}, "claim_bank": '
-        '{"Tea calms.": {"claim": "Tea calms.", "claim_id": "3fc5e6c9f7c5247b2ede5e0c87605b2f", '
-        '"query_id": "101", "references": [{"doc_id": "d2"}]}}}\n',
-    ),
-    _format(
-        "ragtime26-nuggets",
-        "nugget banks as submitted to RAGTIME 2026: metadata, and a list of questions",
-        '{"metadata": {"team_id": "t", "topic_id": "101", "run_id": "r1"}, "nugget_bank": '
-        '[{"question": "Where does tea come from?", "aggregator_type": "OR", '
-        '"importance": "vital", "answers": [{"answer": "China", '
-        '"references": ["d1", {"doc_id": "d2", "collection": "leaves"}]}]}]}\n',
-    ),
-    _format(
-        "nuggetizer",
-        "nuggetizer's banks, created or assigned: query, qid, nuggets",
-        '{"query": "Is tea healthy?", "qid": "101", "nuggets": '
-        '[{"text": "Tea holds antioxidants.", "importance": "vital", "assignment": "support"}]}\n',
-    ),
-    _format(
-        "rag25-nuggets",
-        "the nuggets of TREC RAG 2025: like nuggetizer's, without the query",
-        '{"qid": "101", "nuggets": [{"text": "Tea holds antioxidants.", "importance": "vital"}]}\n',
-    ),
-    _format(
-        _WRAPPER,
-        "one object with the banks of all topics, as autojudge holds them",
-        '{"format_version": "v4", "banks": {"101": {"query": "Is tea healthy?", "qid": "101", '
-        '"nuggets": [{"text": "Tea holds antioxidants.", "importance": "vital"}]}}}\n',
-        writes=False,
-    ),
+FORMATS = tuple(
+    map(_format, ("nuggetbank-v3", "ragtime26-nuggets", "nuggetizer", "rag25-nuggets", _WRAPPER))
 )
 """All dialects of one bank an object, and the object that autojudge makes of them."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import IO, Any, Literal, TypeAlias
 
-from pnyx.corpora.base import Format, Writer, json_lines, row_writer
+from pnyx.corpora.base import Format, Writer, json_lines, row_writer, scanned, with_options
 from pnyx.corpora.documents.evidence import document
 from pnyx.corpora.fields import Fields, a_list, an_object, merged, number, string, unlike, within
 from pnyx.corpora.text.segment import count_length
@@ -261,46 +261,18 @@ def _document_row(key: str, document: Document) -> dict[str, Any]:
     return dict(merged(row, document.extra, ("title", "url", "source")))
 
 
-def _format(
-    layout: Layout | None, name: str, description: str, example: str, style: CitationStyle = "ids"
-) -> Format:
-    writer = None if layout is None else response_writer(layout, style)
-    return json_lines(
-        name,
-        "responses",
-        description,
-        example,
-        lambda row: parse_response(row, layout),
-        writer,
-        key=_key,
-        what="run and topic",
-    )
+def _format(layout: Layout, style: CitationStyle = "ids") -> Format:
+    parse = partial(parse_response, layout=layout)
+    return json_lines(layout, parse, response_writer(layout, style), key=_key, what=_WHAT)
 
 
-FORMATS = (
-    _format(
-        "rag24",
-        "rag24",
-        "TREC RAG 2024: one flat object a line, with answer and references",
-        '{"run_id": "r1", "topic_id": "q1", "topic": "Is tea healthy?", "references": ["d1"], '
-        '"response_length": 3, "answer": [{"text": "Tea is healthy.", "citations": [0]}]}\n',
-        "indices",
-    ),
-    _format(
-        "rag25",
-        "rag25",
-        "TREC RAG 2025/26: metadata, references, answer; what `pnyx argue` writes",
-        '{"metadata": {"team_id": "t", "run_id": "r1", "narrative_id": "q1"}, '
-        '"references": ["d1"], "answer": [{"text": "Tea is healthy.", "citations": ["d1"]}]}\n',
-    ),
-    _format(
-        "ragtime",
-        "ragtime",
-        "RAGTIME, NeuCLIR and DRAGUN reports: metadata, responses, references",
-        '{"metadata": {"team_id": "t", "run_id": "r1", "topic_id": "q1"}, "references": ["d1"], '
-        '"responses": [{"text": "Tea is healthy.", "citations": {"d1": 0.9}}]}\n',
-    ),
+_WHAT = "run and topic"
+FORMATS = _format("rag24", "indices"), _format("rag25"), _format("ragtime")
+ANY_RESPONSES = Format(
+    "responses",
+    "responses",
+    "responses in any layout, also mixed",
+    with_options(lambda source: scanned(source, parse_response, _key, what=_WHAT)),
+    "",
 )
-
-ANY_RESPONSES = _format(None, "responses", "responses in any layout, also mixed", "")
 """All three, line by line; what `read_responses` reads."""

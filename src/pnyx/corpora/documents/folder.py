@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.base import Format, Options, Row, scanned
+from pnyx.corpora.base import Options, Row, format_of, scanned
 from pnyx.corpora.text.pages import extract_page, extract_pdf
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_value, guarded, open_binary, read_lines
@@ -159,19 +159,4 @@ def _argument(doc: Any) -> Argument:
     )
 
 
-FORMATS = (
-    Format(
-        "folder",
-        "evidence",
-        "a folder of .txt, .html, .htm and .pdf files, or one such file; the id is the path",
-        scan_folder,
-        "corpus/tea.txt\ncorpus/pages/coffee.html\n",
-    ),
-    Format(
-        "ir_datasets",
-        "evidence",
-        "the documents of an ir_datasets id, named as ir_datasets:ID",
-        _scan,
-        "ir_datasets:argsme/2020-04-01\n",
-    ),
-)
+FORMATS = format_of("folder", scan_folder), format_of("ir_datasets", _scan)

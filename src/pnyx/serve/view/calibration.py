@@ -13,8 +13,7 @@ from pnyx.measure.answers.binary import ReliabilityBin
 from pnyx.measure.answers.thresholds import Choice, Curve, Thresholds
 from pnyx.measure.core.base import BOOTSTRAP
 from pnyx.serve.view.figure import Figure, FigureSection, file_name
-from pnyx.view.calibrations import recalibration_plot
-from pnyx.view.plots import reliability_plot, thresholds_plot
+from pnyx.view.plots import recalibration_plot, reliability_plot, thresholds_plot
 from pnyx.view.tables import Column, Table
 from pnyx.view.trials import figure, rater_table, rater_title
 
