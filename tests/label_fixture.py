@@ -14,9 +14,9 @@ import httpx2
 from page_fixture import served
 from pnyx.cli.label import about
 from pnyx.judge.tasks import TASKS
+from pnyx.serve.labelling.application import build_labelling
 from pnyx.serve.labelling.desk import Desk, Share
 from pnyx.serve.labelling.journal import Journal
-from pnyx.serve.labelling.pages import build_labelling
 from pnyx.serve.labelling.people import People
 
 OPEN: list[httpx2.Client] = []

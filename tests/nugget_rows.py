@@ -159,46 +159,55 @@ def v3_rows(draw) -> dict:
     return found
 
 
+PARTS = "question_id claim_id aggregator_type answers references sub_nuggets"  # of any dialect
 ragtime_answers = st.lists(
     row({"answer": short, "references": plain_references}, "", metadata=objects), max_size=3
 )
 ragtime_nuggets = row(
     {"question": short, "answers": ragtime_answers},
-    "",
+    PARTS,
     importance=grades,
     aggregator_type=st.sampled_from(["AND", "OR"]),
     metadata=objects,
 )
-RESERVED = "query_id title_query claim_bank nuggets banks"  # by which other dialects are told
+RESERVED = "format_version query_id title_query claim_bank nuggets banks"
+"""By these other dialects are told."""
+submitted_by = row(
+    {"topic_id": filled}, "title_query", team_id=filled, run_id=filled, run_desc=texts
+)
 ragtime26_rows = row(
     {
-        "metadata": row({"topic_id": filled}, "", team_id=filled, run_id=filled, run_desc=texts),
+        "metadata": row(
+            {"topic_id": filled}, "title_query", team_id=filled, run_id=filled, run_desc=texts
+        ),
         "nugget_bank": st.lists(ragtime_nuggets, min_size=1, max_size=3),
     },
     RESERVED,
-    format_version=st.just("RAGTIME26"),
 )
 
 assigned = row(
     {"text": short},
-    "",
+    PARTS,
     importance=st.sampled_from(["vital", "okay", "failed"]),
     assignment=st.sampled_from(["support", "partial_support", "not_support", "failed"]),
     reasoning=texts,
 )
 _assigned_bank = {
     "run_id": filled,
+    "team_id": filled,
     "answer_text": texts,
     "response_length": st.integers(0, 9),
 }
 _listed = st.lists(assigned, min_size=1, max_size=3)
 nuggetizer_rows = row(
     {"query": texts, "qid": filled, "nuggets": _listed},
-    "nugget_bank claim_bank banks",
+    "nugget_bank claim_bank banks metadata",
     **_assigned_bank,
 )
 rag25_rows = row(
-    {"qid": filled, "nuggets": _listed}, "query nugget_bank claim_bank banks", **_assigned_bank
+    {"qid": filled, "nuggets": _listed},
+    "query title_query nugget_bank claim_bank banks metadata",
+    **_assigned_bank,
 )
 
 ROWS = {

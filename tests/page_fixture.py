@@ -95,7 +95,7 @@ def served(app: Any) -> Iterator[str]:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join(30)
+            thread.join(120)
 
 
 @contextlib.contextmanager
@@ -121,4 +121,4 @@ def served_by_command(
                 raise AssertionError(f"it never said its address: {''.join(said)}")
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(120)

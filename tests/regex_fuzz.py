@@ -1,6 +1,6 @@
-"""Times every regular expression of the package on texts made to be bad for it.
+"""Counts the steps of every regular expression of the package on texts made to be bad for it.
 
-`python tests/regex_fuzz.py [SIZE]` prints each expression whose time grows faster than its text.
+`python tests/regex_fuzz.py [SIZE]` prints each expression whose steps grow faster than its text.
 The texts are made from the expression itself: what it repeats, repeated, behind what it begins
 with and before what ends no match.
 """
@@ -8,14 +8,12 @@ with and before what ends no match.
 from __future__ import annotations
 
 import ast
-import functools
 import importlib
 import os
 import re
 import re._constants as op
 import re._parser as parser
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ import pnyx
 from pnyx.corpora.text import folded, word_breaks
 from pnyx.judge.reports import rules
 from pnyx.models.http import addresses
+from regex_steps import Steps, TooManyStepsError
 
 SOURCE = Path(pnyx.__file__).parent
 PLUGINS = sorted(Path(__file__).parents[1].glob("packages/*/src/*"))
@@ -32,12 +31,12 @@ METHODS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "subn",
 CALLS = re.compile(rf"\.\s*(?:{'|'.join(sorted(METHODS))}|compile)\b")
 REGEX = re.compile(r"\bre\s*\.")
 """What a file holds that calls an expression, or makes one: no other is read as a tree."""
-SIZE = 3000
-SUSPICIOUS = 8.0
-"""How many times as long as a plain linear expression on as long a text; whoever needs less is
-not measured on a longer one."""
-GROWTH = 9.0
-"""For four times as long a text: a linear expression needs 4 times as long, a quadratic one 16."""
+SIZE = 160
+SUSPICIOUS = 8
+"""Steps a character: whoever needs fewer is not counted on a longer text."""
+HOPELESS = 2000
+GROWTH = 9
+"""For a text four times as long: linear is 4 times the steps, quadratic 16."""
 
 
 @dataclass(frozen=True)
@@ -225,46 +224,27 @@ def _member(items: Any) -> str:
     return next(letter for letter in "a1 .-\n_" if letter not in taken)
 
 
-def seconds(found: Found, method: str, text: str, times: int = 1) -> float:
-    """Return the processor time that a method needs, the least of several."""
-    pattern = found.pattern
-    said: Any = text.encode("utf-8", "replace") if isinstance(pattern.pattern, bytes) else text
-    call = getattr(pattern, method)
-    best = float("inf")
-    for _ in range(times):
-        start = time.process_time()
-        if method in ("sub", "subn"):
-            call(b"" if isinstance(said, bytes) else "", said)
-        elif method == "finditer":
-            for _ in call(said):
-                pass
-        else:
-            call(said)
-        best = min(best, time.process_time() - start)
-    return best
-
-
-@functools.cache
-def usual(size: int) -> float:
-    """Return what a linear expression that stops at every character needs on this machine."""
-    plain = Found("", re.compile(r"(?:a|b)c?"), frozenset())
-    return seconds(plain, "finditer", "ab" * (size // 2), 20)
-
-
 def slow(found: Found, size: int = SIZE) -> str | None:
     """Return the beginning of a text on which an expression is slower than linear, or None."""
-    for method in sorted(found.methods):
+    steps = Steps(found.pattern)
+    binary = isinstance(found.pattern.pattern, bytes)
+
+    def count(method: str, text: str, most: float = float("inf")) -> int:
+        said: Any = text.encode("utf-8", "replace") if binary else text
+        return steps.count(method, said, most)
+
+    alone = {"match", "fullmatch", "search"}
+    for method in sorted({method if method in alone else "finditer" for method in found.methods}):
         for number, text in enumerate(texts_for(found.pattern, size)):
-            if seconds(found, method, text) < SUSPICIOUS * usual(size):
-                continue
-            longer = list(texts_for(found.pattern, 4 * size))[number]
-            # In turns: whatever else the machine does slows both down.
-            pairs = [
-                (seconds(found, method, text), seconds(found, method, longer)) for _ in "1234567"
-            ]
-            least, most = (min(column) for column in zip(*pairs, strict=True))
-            if most > GROWTH * least:
-                return f"{method} {text[:24]!r}: {least:.4f} s, four times as long {most:.4f} s"
+            try:
+                if count(method, text, HOPELESS * size) < SUSPICIOUS * size:
+                    continue
+                short, long = (
+                    list(texts_for(found.pattern, times * size))[number] for times in (2, 8)
+                )
+                count(method, long, GROWTH * count(method, short, HOPELESS * len(short)))
+            except TooManyStepsError:
+                return f"{method} {text[:24]!r}"
     return None
 
 

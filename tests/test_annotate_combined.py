@@ -171,7 +171,7 @@ def made(base, tmp_path_factory):
     return out, found, said
 
 
-@pytest.mark.slow
+@pytest.mark.train
 def test_a_student_of_three_parts_is_trained_and_asked(made):
     out, found, said = made
     files = {path.name for path in out.iterdir()}
@@ -199,7 +199,7 @@ def test_a_student_of_three_parts_is_trained_and_asked(made):
     assert backwards[::-1] == answers
 
 
-@pytest.mark.slow
+@pytest.mark.train
 def test_means_and_deviations_are_those_of_the_held_out_pairs(made):
     """Over all documents of all questions; recomputed from what the parts say alone."""
     out, found, _ = made
@@ -218,7 +218,7 @@ def test_means_and_deviations_are_those_of_the_held_out_pairs(made):
     assert load(out, found.student.settings).score(held) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.train
 def test_labels_of_held_out_questions_change_nothing_but_the_curve(made, base, tmp_path):
     _, found, _ = made
     held = set(found.counts["held_out_questions"])
@@ -234,7 +234,7 @@ def test_labels_of_held_out_questions_change_nothing_but_the_curve(made, base, t
     assert again.student.curve != found.student.curve
 
 
-@pytest.mark.slow
+@pytest.mark.train
 @pytest.mark.parametrize("when", ["late-interaction: loss", "lexical: fitting", "scale: "])
 def test_interrupted_it_ends_with_the_same_student(when, made, base, tmp_path, monkeypatch):
     monkeypatch.setattr("pnyx.students.torch_trainer._SECONDS", 0.0)  # a checkpoint each step
@@ -262,7 +262,7 @@ def test_interrupted_it_ends_with_the_same_student(when, made, base, tmp_path, m
         assert (tmp_path / "three" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-@pytest.mark.slow
+@pytest.mark.train
 @pytest.mark.parametrize(
     ("name", "changed", "said"),
     [
@@ -282,7 +282,7 @@ def test_a_part_that_cannot_be_loaded_is_named(made, name, changed, said):
     assert said in str(refused.value)
 
 
-@pytest.mark.slow
+@pytest.mark.train
 def test_a_part_that_says_the_same_of_all_pairs_adds_nothing(base, tmp_path):
     """No word of question or definition stands in a passage, and all passages are of one length."""
     pairs = [
@@ -299,7 +299,7 @@ def test_a_part_that_says_the_same_of_all_pairs_adds_nothing(base, tmp_path):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.train
 def test_pairs_of_other_questions_are_needed(base, tmp_path):
     from pnyx.annotate.distillation import example_of
     from pnyx.students.trainer import quiet
@@ -329,7 +329,7 @@ def test_without_torch_the_default_says_what_to_do(capsys, tmp_path, monkeypatch
     assert [path.name for path in tmp_path.iterdir()] == ["labelled.jsonl"]
 
 
-@pytest.mark.slow
+@pytest.mark.train
 def test_the_default_kind_passes_its_options_to_the_network(capsys, base, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_rows(Path("labelled.jsonl"), labelled_rows())

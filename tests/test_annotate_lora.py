@@ -27,10 +27,13 @@ from pnyx.students.lora_training import LoraTrainer, _lessons
 from pnyx.students.student import open_student
 from pnyx.students.trainer import quiet
 
-pytestmark = pytest.mark.skipif(
-    any(find_spec(name) is None for name in ("torch", "transformers", "peft")),
-    reason="needs pnyx[distil]",
-)
+pytestmark = [
+    pytest.mark.train,
+    pytest.mark.skipif(
+        any(find_spec(name) is None for name in ("torch", "transformers", "peft")),
+        reason="needs pnyx[distil]",
+    ),
+]
 
 FILLER = (
     "the firm reports its water use and staff in all plants of this year with some detail".split()

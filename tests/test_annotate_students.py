@@ -26,7 +26,7 @@ pytest.importorskip("onnx", reason="the extra distil is not installed")
 
 from pnyx.students.late_net import PACKAGED, LateNet, load_bert, tokenizer_of  # noqa: E402
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.train
 
 
 @pytest.fixture(scope="module")

@@ -60,6 +60,7 @@ def four_bits(names, inner, columns, seed):
     return nodes, tensors, matrices
 
 
+@pytest.mark.train
 def test_products_in_eight_bits_are_those_of_the_weights_of_four(bench, tmp_path):
     pytest.importorskip("onnx")
     from onnx import TensorProto, helper
@@ -92,6 +93,7 @@ def test_products_in_eight_bits_are_those_of_the_weights_of_four(bench, tmp_path
         assert not found[0, 4].any()
 
 
+@pytest.mark.train
 def test_four_bits_of_a_block_reach_from_its_least_to_its_greatest_weight(bench):
     torch = pytest.importorskip("torch")
     rounded = bench("rounding").rounded
@@ -108,6 +110,7 @@ def test_four_bits_of_a_block_reach_from_its_least_to_its_greatest_weight(bench)
     assert all(len(set(block.tolist())) <= 16 for block in once.view(12, BLOCK))
 
 
+@pytest.mark.train
 def test_to_each_statement_it_is_as_if_it_stood_alone_behind_the_passage(bench):
     torch = pytest.importorskip("torch")
     reader, mpnet = bench("reader"), bench("mpnet")
@@ -132,6 +135,7 @@ def test_of_two_statements_the_right_one_must_score_higher(bench):
     assert detection.right_sides(pairs, np.array([0.9, 0.1, 0.5, 0.5, 0.3, 0.2])) == (1, 2)
 
 
+@pytest.mark.train
 def test_spread_weights_round_back_and_keep_a_small_step_on_average(bench):
     torch = pytest.importorskip("torch")
     rounding, mpnet = bench("rounding"), bench("mpnet")
@@ -153,7 +157,7 @@ def test_spread_weights_round_back_and_keep_a_small_step_on_average(bench):
     assert float(kept) == pytest.approx(small, rel=0.1)
 
 
-@pytest.mark.slow
+@pytest.mark.train
 def test_the_packaged_network_is_read_back_as_it_answers(bench):
     pytest.importorskip("torch")
     pytest.importorskip("onnx")
@@ -174,6 +178,7 @@ def test_the_packaged_network_is_read_back_as_it_answers(bench):
     assert np.allclose(rounding.rounded(matrix).numpy(), matrix.numpy(), atol=1e-6)
 
 
+@pytest.mark.train
 def test_of_two_statements_about_a_passage_of_a_side_the_first_is_the_right_one(bench):
     torch = pytest.importorskip("torch")
     debates, siding = bench("debates"), bench("siding")
@@ -213,6 +218,7 @@ def test_of_two_statements_about_a_passage_of_a_side_the_first_is_the_right_one(
     assert wordings == {0, 1}  # "We should" and "This House would"
 
 
+@pytest.mark.train
 def test_the_margin_is_by_how_much_the_first_of_two_is_supported_more(bench):
     torch = pytest.importorskip("torch")
     learning = bench("learning")

@@ -52,7 +52,7 @@ def table(tmp_path, script, *options):
     return rows[1:], done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_overhead(tmp_path):
     rows, _ = table(
         tmp_path, "overhead.py", "--questions", "20", "--repeats", "1", "--peers", "pnyx", "httpx2"
@@ -64,7 +64,7 @@ def test_overhead(tmp_path):
         assert float(row[3]) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.parametrize(("case", "refuses"), [("2", False), ("6", True)])
 def test_saturation(tmp_path, case, refuses):
     rows, _ = table(
@@ -80,7 +80,7 @@ def test_saturation(tmp_path, case, refuses):
     assert lost == "0"
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_resume(tmp_path):
     rows, printed = table(tmp_path, "resume.py", "--questions", "200")
     calls = {row[0]: int(row[1]) for row in rows}

@@ -130,10 +130,10 @@ def stored_keys(path: Path) -> set[str]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_a_thousand_questions_end_complete_and_are_never_paid_for_twice(tmp_path):
     write_items(tmp_path / "items.jsonl", 1000, TROUBLES, seed=1)
-    more = ("--concurrency", "48", "--timeout", "2.5", "--json")
+    more = ("--concurrency", "48", "--timeout", "30", "--json")
     with served(tmp_path / "server") as server:
         line = command(tmp_path, server.spec, "out", "store.sqlite", *more)
         first = subprocess.run(line, capture_output=True, text=True, check=False)
@@ -214,7 +214,7 @@ KILLED = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_killed_six_times_it_ends_with_the_same_answers_and_asks_nothing_twice(tmp_path):
     write_items(tmp_path / "items.jsonl", 400, KILLED, seed=2)
     with served(tmp_path / "undisturbed") as server:
@@ -271,7 +271,7 @@ def test_ctrl_c_says_how_to_resume_and_leaves_only_the_store(tmp_path):
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=10)
+        _, error = process.communicate(timeout=120)
         assert process.returncode == 130
         assert error == "pnyx: interrupted; the same command resumes where it stopped\n"
         files = {path.name for path in tmp_path.iterdir()}

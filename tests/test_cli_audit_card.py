@@ -15,7 +15,7 @@ from sklearn import metrics
 
 import planted_judges as planted
 from chat_server import ChatServer
-from pnyx.audit.costs import cost_of
+from pnyx.audit.card import cost_of
 from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.measure import krippendorff_alpha, measure_raters

@@ -233,7 +233,6 @@ def test_a_plan_judges_nothing(capsys, index, views, tmp_path):
         (("--expand", "llm"), "--expand llm needs --llm"),
         (("--expand", "none.jsonl"), "none.jsonl"),
         (("--gold", "labels.jsonl"), "--gold goes with --labelled"),
-        (("--shift", "1"), "--shift goes with --labelled"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(capsys, index, views, tmp_path, more, line):

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from build_server import BuildServer
 from chat_server import ChatServer
 from pnyx.cli import app, main
 from pnyx.cli.common.params import Command, SpecOption
@@ -40,7 +39,7 @@ OUTPUTS = [
 ]
 WRITES_NOTHING = {
     "mcp", "serve", "audit agreement", "doctor", "measure quality", "measure correlation",
-    "measure review", "prompt list", "prompt show", "store gc", "store merge", "store stats",
+    "prompt list", "prompt show", "store gc", "store merge", "store stats",
     "validate",
 }  # fmt: skip
 """Commands that name no output: they print, serve, or change the store that --store names."""
@@ -124,8 +123,6 @@ def place(tmp_path, monkeypatch):
         for n in range(4)
     ]  # fmt: skip
     (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items))
-    pairs = [{"id": f"p{n}", "a": f"Tea is good {n}.", "b": f"Tea is bad {n}."} for n in range(3)]
-    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in pairs))
     bank = {"query": "Tea", "qid": "q1", "nuggets": [{"text": "A plant.", "importance": "vital"}]}
     (tmp_path / "bank.jsonl").write_text(json.dumps(bank) + "\n")
     (tmp_path / "folder.md").mkdir()
@@ -142,8 +139,6 @@ def place(tmp_path, monkeypatch):
         ("annotate label items.jsonl --out items.jsonl/x", "items.jsonl/x: cannot be written"),
         ("annotate apply items.jsonl --out a.jsonl --qrels folder.md", "folder.md: cannot be"),
         ("annotate apply items.jsonl --out a.jsonl --qrels q.txt", "question_id 'q 1' is empty or"),
-        ("build draft pairs.jsonl --from pairs --out folder.md", "folder.md: cannot be written"),
-        ("build draft pairs.jsonl --from pairs --out d.md --dropped folder.md", "folder.md: canno"),
         ("judge relevance items.jsonl --out items.jsonl/x", "items.jsonl/x: cannot be written"),
         ("perspectives tea? --out folder.md", "folder.md: cannot be written"),
         ("argue x.index tea? --html folder.md", "folder.md: cannot be written"),
@@ -156,7 +151,7 @@ def place(tmp_path, monkeypatch):
 def test_nobody_is_asked_for_what_cannot_be_written(capsys, place, command, said):
     if " x.index" in command:
         build_index(load_example().arguments[:3], place / "x.index")
-    with BuildServer() if command.startswith("build") else ChatServer() as server:
+    with ChatServer() as server:
         with pytest.raises(SystemExit) as stopped:
             main([*command.split(), "--llm", server.spec])
         error = capsys.readouterr().err

@@ -50,7 +50,7 @@ def pnyx(
         capture_output=True,
         env={**environment, **(env or {})},
         cwd=cwd,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 
@@ -59,7 +59,7 @@ def shell(script: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     """Run bash with `pnyx` as a function."""
     head = f'pnyx() {{ "{sys.executable}" -m pnyx "$@"; }}\n'
     return subprocess.run(
-        ["bash", "-c", head + script], capture_output=True, cwd=cwd, timeout=60, check=False
+        ["bash", "-c", head + script], capture_output=True, cwd=cwd, timeout=300, check=False
     )
 
 
@@ -140,7 +140,10 @@ def test_a_pipe_is_written_to_and_not_replaced(folder: Path, tmp_path: Path, nam
         (("judge", "support", "items.jsonl", "--out", "-"), "expected the name of a folder"),
         (("demo", "--out", "-"), "expected the name of a folder"),
         (("index", "", "--out", "new"), "empty name"),
-        (("convert", "docs.jsonl", "--to", "beir", "-o", ""), "found an empty name"),
+        (
+            ("convert", "docs.jsonl", "--to", "beir", "-o", ""),
+            "expected the name of a file to write",
+        ),
         (("index", "no\n\x1b[31m", "--out", "new"), r"no\n\x1b[31m: cannot be read"),
         (("argue", "i", "vo\udcffting"), "not UTF-8"),
     ],
@@ -233,11 +236,11 @@ def test_interrupted_while_indexing(tmp_path: Path) -> None:
         assert process.stderr is not None
         process.stdin.write("".join(row % i for i in range(10_000)).encode())
         process.stdin.flush()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        assert process.wait(120) == 130
         assert process.stderr.read().split() == [b"pnyx:", b"interrupted"]
     assert list(tmp_path.iterdir()) == []
 

@@ -100,7 +100,7 @@ def test_the_report_worked_by_hand_from_labels_in_every_style(tmp_path, call):
     assert relevant.by.startswith("labels:")
     assert sum(name.startswith(f"{relevant.id}/") for name in by_id) == 5
     assert "d7" in report.notes[0]
-    assert "1 reports: cited documents: no text" in said
+    assert "1 report: cited documents: no text" in said
 
 
 def judge_llm(call, server, run, bank, out, *more):
@@ -224,7 +224,7 @@ def test_kill_9_and_again_asks_no_model_twice(tmp_path):
     with ChatServer(reply=scripted, delay=0.05) as server:
         command += ["--llm", server.spec, "--batch", "1", "--concurrency", "2", "--out", "out"]
         process = subprocess.Popen(command)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while len(server.answered()) < 12 and time.monotonic() < deadline:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
@@ -262,7 +262,7 @@ def test_kill_9_and_again_repeats_little_of_what_no_model_answers(tmp_path):
     command += ["--labels", labels, "--out", "out"]
     process = subprocess.Popen(command)
     log = tmp_path / "log"
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not (log.exists() and len(log.read_text()) > 600):
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)

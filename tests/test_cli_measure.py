@@ -20,7 +20,7 @@ from pnyx.measure.answers.registry import DERIVED_MEASURES, MEASURES, RANKING_ME
 from pnyx.measure.core.base import Bootstrap
 
 NAMES = (name for name, m in MEASURES.items() if "relevance" in m.inputs)
-OTHERS = ("retrieval", "perspectives", "correlation", "thresholds", "amount", "review")
+OTHERS = ("retrieval", "perspectives", "correlation", "thresholds", "amount")
 RELEVANCE = [*NAMES, *RANKING_MEASURES, *DERIVED_MEASURES]
 
 
@@ -55,6 +55,10 @@ def label_rows(count: int = 24) -> list[dict[str, Any]]:
 @pytest.fixture
 def files(tmp_path):
     return write(tmp_path / "a.jsonl", answer_rows()), write(tmp_path / "l.jsonl", label_rows())
+
+
+def test_the_command_that_was_cut_says_what_to_use(capsys):
+    assert "pnyx label relevance" in refused(capsys, "review", "review.csv")
 
 
 def test_the_defaults_and_tasks_are_those_of_python():

@@ -264,64 +264,46 @@ def answered(world):
             "--cutoff", 2, "--labelled", "people.jsonl")  # fmt: skip
 
 
-def others(count):
-    return {f"l{n}": ["x0", "x1", "x2"] for n in range(count)}
+def first_two(count):
+    """Return the first documents of some measured questions."""
+    found = {}
+    for line in Path("good.run").read_text().splitlines():
+        question, _, doc, *_ = line.split()
+        found.setdefault(question, []).append(doc)
+    return {question: documents[:2] for question, documents in list(found.items())[:count]}
 
 
-def test_the_judges_errors_are_taken_into_account(answered, capsys):
-    people(others(40), lambda n, yes: yes if n % 4 else not yes)
+def test_labels_of_measured_questions_power_the_judges_verdicts(answered, capsys):
+    people(first_two(9), lambda n, yes: n % 2 == 0)
     row = measured(capsys, *answered)
-    effects = {name: row["correction"].pop(name) for name in
-               ("question_spread", "perspective_spread")}  # fmt: skip
-    assert all(value >= 0 for value in effects.values())
     assert row["correction"] == {
-        "judge": "j", "signal": "verdict", "pairs": 240, "unscored": 0, "yes": 100,
-        "questions": 40, "fewest_questions": 8, "few_questions": 30, "documents": 120, "shift": 0.0,
+        "judge": "j", "pairs": 36, "unscored": 0, "yes": 20, "questions": 9,
+        "fewest_questions": 8, "few_questions": 30,
     }  # fmt: skip
-    widths = {}
     for name in ("MRecall@2", "Precision@2"):
-        corrected = row["runs"][0]["corrected"][name]
-        assert 0 <= corrected["low"] < corrected["value"] < corrected["high"] <= 1
-        assert (corrected["scored"], corrected["asked"]) == (12, 12)
-        assert (corrected["method"], corrected["labelled"]) == ("calibrated", 40)
-        widths[name] = corrected["high"] - corrected["low"]
-    shifted = measured(capsys, *answered, "--shift", 1)["runs"][0]["corrected"]
-    assert all(shifted[n]["high"] - shifted[n]["low"] > width for n, width in widths.items())
+        one = row["runs"][0]["corrected"][name]
+        assert (one["scored"], one["asked"], one["labelled"]) == (12, 12, 9)
+        assert 0 <= one["low"] <= one["value"] <= one["high"] <= 1
     assert run("measure perspectives", *answered) == 0
     printed = capsys.readouterr()
-    assert "with the judge's errors on 240 labelled pairs of 40" in printed.out
-    assert "calibrated on labels of other questions" in printed.out
-    assert "warning: corrected by labels of other questions: holds only where" in printed.err
-    others_ = ("good.run", *USUAL, "--labelled", "people.jsonl")
-    assert "expected the same judge" in refused(capsys, *others_)
+    assert "by their labels of 9 or more, which must be picked at random" in printed.out
+    assert "labels of 9 measured questions: the estimate depends on single" in printed.err
+    others = ("good.run", *USUAL, "--labelled", "people.jsonl")
+    assert "expected the same judge" in refused(capsys, *others)
 
 
-def test_labels_of_few_questions_are_warned_of_and_of_fewer_refused(answered, capsys):
-    people(others(8), lambda n, yes: yes)
-    assert run("measure perspectives", *answered) == 0
-    printed = capsys.readouterr()
-    assert "warning: corrected by labels of 8 questions: the estimate depends" in printed.err
-    people(others(7), lambda n, yes: yes)
+@pytest.mark.parametrize(("questions", "count"), [("measured", 7), ("other", 0)])
+def test_labels_of_fewer_questions_or_of_others_correct_nothing(answered, capsys, questions, count):
+    documents = first_two(7)
+    people(
+        documents if questions == "measured" else {f"l{n}": ["x0", "x1"] for n in range(40)},
+        lambda n, yes: yes,
+    )
     row = measured(capsys, *answered)
     assert all(one["value"] is None for one in row["runs"][0]["corrected"].values())
     assert run("measure perspectives", *answered) == 0
-    assert "not corrected: labels of 7 questions, expected at least 8" in capsys.readouterr().err
-
-
-def test_labels_of_the_measured_questions_power_the_judges_verdicts(answered, capsys):
-    first = {}
-    for line in Path("good.run").read_text().splitlines():
-        question, _, doc, *_ = line.split()
-        first.setdefault(question, []).append(doc)
-    people({q: docs[:2] for q, docs in list(first.items())[:9]}, lambda n, yes: n % 2 == 0)
-    row = measured(capsys, *answered)
-    for one in row["runs"][0]["corrected"].values():
-        assert (one["method"], one["labelled"]) == ("prediction-powered", 9)
-        assert one["low"] <= one["value"] <= one["high"]
-    assert run("measure perspectives", *answered) == 0
-    printed = capsys.readouterr()
-    assert "prediction-powered, 9 or more of the measured questions labelled" in printed.out
-    assert "of other questions" not in printed.err
+    said = f"not corrected: labels of {count} measured questions, expected at least 8"
+    assert said in capsys.readouterr().err
 
 
 def test_leaning(world, capsys):
@@ -377,9 +359,6 @@ def test_bad_input_is_one_line(world, capsys):
         (("--measure", "Nothing@5"), "is not a measure"),
         (("--baseline", "none.run"), "is neither a file nor one of"),
         (("--gold", "labels.jsonl"), "--gold goes with --labelled"),
-        (("--shift", "1"), "--shift goes with --labelled"),
-        (("--labelled", "labels.jsonl", "--shift", "nan"), "--shift"),
-        (("--labelled", "labels.jsonl", "--shift", "-1"), "--shift"),
         (("--qrels-out", "views.jsonl"), "names the same file as"),
         (("--qrels-out", "-", "--json"), "both write to standard output"),
     ):

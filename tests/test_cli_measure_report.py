@@ -211,7 +211,7 @@ def test_bad_choices_are_refused(judged, tmp_path, capsys):
         (("--format", "tot"), "--leaderboard"),
         (("--nuggets", "x"), "--diversity-qrels"),
         (("--leaderboard", "-", "--json"), "standard output"),
-        (("--leaderboard", "-", "--nuggetizer", "-"), "one standard output"),
+        (("--leaderboard", "-", "--nuggetizer", "-"), "both write to standard output"),
         (("--leaderboard", judged / "reports.jsonl"), "would be lost"),
         ((judged,), "given twice"),
     ):

@@ -77,7 +77,7 @@ def test_what_a_template_may_not_do_is_one_line_with_its_place(template, capsys)
     )  # the lexer tells no line
     assert f"{place}user: " in said
     assert TEMPLATES[template] in said
-    assert time.process_time() - began < 20  # in truth some milliseconds
+    assert time.process_time() - began < 120  # in truth some milliseconds
 
 
 DEEP = {

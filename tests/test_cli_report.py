@@ -19,7 +19,7 @@ from chat_server import ChatServer
 from pnyx.corpora import ReportRequest, read_responses, track_rules
 from pnyx.corpora.bundled import load_example
 from pnyx.corpora.text.citations import without_notes
-from pnyx.corpora.text.lengths import count_length
+from pnyx.corpora.text.segment import count_length
 from pnyx.errors import InputError
 from pnyx.judge.base import ask
 from pnyx.judge.questions import Support

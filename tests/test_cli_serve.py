@@ -66,7 +66,7 @@ def test_it_answers_gets_ready_and_ends(own_place):
         found = httpx2.get(f"{address}/v1/search", params={"q": VOTING}, headers=headers).json()
         assert found["search"].startswith("bm25")
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) in (0, 130)
+        assert process.wait(120) in (0, 130)
 
 
 @pytest.mark.slow

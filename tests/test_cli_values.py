@@ -57,7 +57,7 @@ def refused(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_all_numbers_are_of_the_kinds_that_refuse_what_is_none():
-    assert {words.split()[0] for words in ALL} == set(COMMANDS)
+    assert {words.split()[0] for words in ALL} >= set(COMMANDS)  # a plugin adds its own
     floats = parameters((click.types.FloatParamType,))
     assert len(floats) > 50
     for words, parameter in floats:
@@ -71,7 +71,6 @@ def test_no_number_is_nan_or_infinite(own_place, capfd):
             assert parameter.opts[-1] in said, (words, value, said)
     for words, option in (
         ("annotate apply --all --out o", "--thresholds"),
-        ("annotate review x --labels l --out o", "--edges"),
         ("measure thresholds x --labels l", "--at"),
     ):
         for value in ("nan", "0.3,nan", "inf", "1e400"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import time
 
 import pytest
 
+from growth import grows_linearly
 from pnyx.corpora import faults
 from pnyx.corpora.base import Options
 from pnyx.corpora.documents.folder import scan_folder
@@ -68,15 +68,11 @@ def spaces(n):
 def test_time_grows_with_the_size_and_not_with_its_square(name, make, size, tmp_path):
     path = tmp_path / "f"
 
-    def seconds(n):
+    def read(n):
         path.write_text(make(n))
-        started = time.process_time()
         assert list(faults(str(path), name)) == []
-        return time.process_time() - started
 
-    small = min(seconds(size) for _ in range(2))
-    # Eight times as much; of its square it would be 64 times.
-    assert seconds(8 * size) < 30 * max(small, 0.01)
+    assert grows_linearly(read, size)
 
 
 # --- folders

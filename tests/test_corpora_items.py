@@ -78,16 +78,20 @@ def test_what_may_be_there(name, row, problems, tmp_path):
         ("ranking-items", RANKING | {"documents": "d"}, "expected a list"),
         ("ranking-items", RANKING | {"documents": {"text": "d"}}, "expected a list"),
         ("ranking-items", RANKING | {"documents": ["d", 5]}, "documents[1]: found 5"),
-        ("ranking-items", RANKING | {"documents": [{"id": "1"}]}, "documents[0]: found None"),
+        (
+            "ranking-items",
+            RANKING | {"documents": [{"id": "1"}]},
+            "documents[0]: no text (fields found: id)",
+        ),
         (
             "ranking-items",
             RANKING | {"documents": [{"text": "d", "id": 1.5}]},
-            "documents[0].id: found 1.5, expected text",
+            "documents[0]: id: found 1.5, expected text",
         ),
         (
             "ranking-items",
             RANKING | {"documents": [{"text": "c", "id": 1}, "x", {"text": "d", "id": "1"}]},
-            "documents[2].id: found '1' twice",
+            "documents[2]: id: found '1' twice",
         ),
         ("ranking-items", RANKING | {"criterion": ["new"]}, "criterion: found"),
         ("preference-items", PAIR | {"criterion": 1}, "criterion: found 1, expected text"),
@@ -121,7 +125,7 @@ def test_a_format_is_recognised_whatever_optional_fields_its_first_line_has(name
     nuggets, which have the fields of support."""
     found = ITEM_FORMATS[name]
     path = tmp_path / "f"
-    path.write_text(json.dumps(json.loads(found.example) | dict.fromkeys(found.optional)))
+    path.write_text(json.dumps(json.loads(FORMATS[name].example) | dict.fromkeys(found.optional)))
     assert sniff(str(path)) == name
     assert sniff(str(path), "items") == name
 
@@ -132,7 +136,7 @@ def test_a_format_is_recognised_whatever_optional_fields_its_first_line_has(name
 def test_a_spoilt_field_is_refused_in_words_or_carried_along(name, data):
     """Whatever stands in a field: the row as it was (its id as text), or one line that names it."""
     found = ITEM_FORMATS[name]
-    row = json.loads(found.example)
+    row = json.loads(FORMATS[name].example)
     field = data.draw(st.sampled_from([*found.required, *found.optional]))
     row[field] = data.draw(JSON)
     problem = ""

@@ -71,7 +71,7 @@ def test_there_are_five():
     assert names == {"both-sides", "perspectives", "audit", "distil", "argue-reports"}
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_both_sides(printed, tmp_path):
     text = printed("both-sides")
     assert text.index("PRO") < text.index("CON")
@@ -83,7 +83,7 @@ def test_both_sides(printed, tmp_path):
     assert "<mark" in (tmp_path / "report.html").read_text("utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_perspectives(printed):
     text = printed("perspectives")
     judged, true = (part for part in text.split("PerspectiveCoverage")[1:])
@@ -96,7 +96,7 @@ def test_perspectives(printed):
     assert float(low[1]) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_audit(printed):
     text = printed("audit")
     assert figure(text, "accuracy")[0] > 0.8
@@ -109,7 +109,7 @@ def test_audit(printed):
     assert "Do not use it to find statements that the documents contradict" in text
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_distil(printed):
     text = printed("distil")
     taught = int(re.search(r"(\d+) pairs taught it; held out: \S+ \S+ \S+ \S+", text)[1])
@@ -122,7 +122,7 @@ def test_distil(printed):
     assert int(first) > 10 * int(relevant) / 128  # better than a random order
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_argue_reports(printed):
     text = printed("argue-reports")
     assert "8 reports of 2 runs on 4 topics" in text

@@ -30,7 +30,7 @@ from pnyx.models.http.responses import RetryPolicy
 from pnyx.records import Document, Question
 from pnyx.write.generate import LlmWriter
 
-HASTY = RetryPolicy(timeout=0.8, attempts=2, first_wait=0.01, longest_wait=2.5)
+HASTY = RetryPolicy(timeout=60, attempts=2, first_wait=0.01, longest_wait=2.5)
 FIRST = load_prompt("support").max_tokens
 
 

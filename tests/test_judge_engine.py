@@ -6,11 +6,12 @@ import json
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 
 import anyio
 import pytest
 
-from chat_server import ChatServer
+from chat_server import ChatServer, patience
 from pnyx.errors import ModelError
 from pnyx.judge.answers import Judged, Unscored, answer_rows, tally
 from pnyx.judge.base import ask
@@ -21,7 +22,7 @@ from pnyx.judge.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message
 from pnyx.models.http.responses import RetryPolicy
 
-HASTY = RetryPolicy(timeout=0.8, attempts=2, first_wait=0.01, longest_wait=2.5)
+HASTY = RetryPolicy(timeout=60, attempts=2, first_wait=0.01, longest_wait=2.5)
 
 
 @pytest.fixture
@@ -103,8 +104,10 @@ def reason(answer) -> str | None:
 )
 def test_each_trouble_has_its_outcome_and_its_price(trouble, unscored, requests, repaired, store):
     with ChatServer() as server:
-        judge = judge_on(server, store)
+        endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
+        judge = LlmJudge(StoredModel(endpoint, store, 4), Asking())
         (fine,) = ask(judge, [support("First.")])
+        endpoint.retry = replace(HASTY, timeout=patience(trouble))
         (answer,) = ask(judge, [support(f"[[{trouble}]]")])
     assert isinstance(fine, Judged)
     assert reason(answer) == unscored

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_server import ChatServer
+from chat_server import ChatServer, patience
 from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import Judge, ask
@@ -35,7 +36,7 @@ from pnyx.models.chat.endpoint import (
 from pnyx.models.http.flow import run_blocking
 from pnyx.models.http.responses import RetryPolicy
 
-HASTY = RetryPolicy(timeout=0.8, attempts=2, first_wait=0.01)
+HASTY = RetryPolicy(timeout=60, attempts=2, first_wait=0.01)
 VALID = {"reason": "r", "evidence": "fares fell", "answer": "yes", "confidence": 0.75}
 
 
@@ -45,8 +46,10 @@ def store(tmp_path):
         yield opened
 
 
-def judge_on(server: ChatServer, store: Store, concurrency: int = 4) -> LlmJudge:
-    endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
+def judge_on(
+    server: ChatServer, store: Store, concurrency: int = 4, retry: RetryPolicy = HASTY
+) -> LlmJudge:
+    endpoint = ChatEndpoint(server.url, "test", retry=retry)
     return LlmJudge(StoredModel(endpoint, store, concurrency))
 
 
@@ -106,7 +109,8 @@ def test_no_means_the_complement(store):
 def test_each_trouble_ends_scored_or_unscored_with_its_reason(trouble, reason, store):
     questions = [question(id="0"), question(f"[[{trouble}]]")]
     with ChatServer() as server:
-        answers = ask(judge_on(server, store, concurrency=1), questions)
+        retry = replace(HASTY, timeout=patience(trouble))
+        answers = ask(judge_on(server, store, concurrency=1, retry=retry), questions)
     assert isinstance(answers[0], Judged)
     if reason is None:
         assert isinstance(answers[1], Judged)

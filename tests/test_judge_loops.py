@@ -102,7 +102,7 @@ def test_cells_of_a_real_notebook(tmp_path, monkeypatch):
         setup = SETUP.format(path=str(tmp_path / "store.sqlite"), url=server.url)
         cells = [nbformat.v4.new_code_cell(text) for text in (setup, TWICE, TWICE, AWAITED)]
         notebook = nbformat.v4.new_notebook(cells=cells)
-        nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+        nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
         assert len(server.asked()) == 5
     printed = ["".join(o.get("text", "") for o in cell.outputs) for cell in notebook.cells]
     assert printed == ["", "5 True\n", "5 True\n", "5\n"]
@@ -140,7 +140,7 @@ def serving(app: App, loop: str):
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while not server.started:
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -202,6 +202,7 @@ def test_the_last_layers_mean_is_the_embedding():
     assert encoder.states([]).shape == (0, 7, 3, 384)
 
 
+@pytest.mark.train
 def test_outputs_are_added_as_the_onnx_library_would():
     onnx = pytest.importorskip("onnx")
     from onnx import TensorProto, helper

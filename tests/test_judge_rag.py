@@ -436,7 +436,7 @@ def one_of_each_form() -> list[Any]:
     in kind: in a rubric of fixed questions, in nuggets that it makes itself, in a list.
     """
     names = "direct static-rubric query-rubric rag-rubric rag-direct listwise-rag-fine".split()
-    marks = [needs_local, pytest.mark.slow]
+    marks = [needs_local, pytest.mark.all]
     return [pytest.param(name, None, id=f"{name}-served") for name in names] + [
         pytest.param(name, "local", id=name, marks=marks)
         for name in ("static-rubric", "query-rubric", "listwise-rag-fine")

@@ -280,6 +280,7 @@ def test_a_document_that_the_collection_lacks_is_a_no_and_is_named():
     assert [s.outcome for s in report.sentences[6].steps] == ["penalty"]
     assert report.notes == (
         "1 cited documents: unknown: the collection holds no document of this id (d7)",
+        "1 sentences quote what they cite: not in sentence_precision_own",
     )
     open_ = judged(documents=COLLECTION.get, plan=ReportPlan(unknown_documents="unscored"))
     citation = open_.sentences[6].citations[0]

@@ -134,7 +134,7 @@ def test_several_processes_write_at_once(tmp_path):
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(n)]) for n in range(3)
     ]
-    assert [w.wait(60) for w in writers] == [0, 0, 0]
+    assert [w.wait(300) for w in writers] == [0, 0, 0]
     with Store(path) as store:
         assert len(store) == 400
 

@@ -412,7 +412,7 @@ def test_two_processes_merge_into_one_new_store_at_once(tmp_path):
         subprocess.Popen([sys.executable, "-c", MERGE, tmp_path / "t", source], stdout=-1)
         for source in sources
     ]
-    assert [process.wait(60) for process in running] == [0, 0]
+    assert [process.wait(300) for process in running] == [0, 0]
     for process in running:
         process.stdout.close()
     assert store_stats(tmp_path / "t").replies == 601

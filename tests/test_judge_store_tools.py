@@ -144,13 +144,13 @@ def test_a_store_on_read_only_media_is_read(path):
         place.chmod(0o444)
         folder.chmod(0o555)
         command = [sys.executable, "-c", READ, str(place)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
         assert done.stdout.splitlines()[-1] == "4 4"
         # With replies in a log that cannot be opened there, it must not show the older state.
         folder.chmod(0o755)
         Path(f"{place}-wal").write_bytes(b"x" * 100)
         folder.chmod(0o555)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
         assert "its last replies are in" in done.stdout
     finally:
         folder.chmod(0o755)
@@ -271,7 +271,7 @@ def test_threads_share_a_store_while_its_rows_are_read(path):
         first = next(rows)
         thread = threading.Thread(target=put, args=(store, "from another thread"))
         thread.start()
-        thread.join(10)
+        thread.join(120)
         assert not thread.is_alive()
         keys = [first.key, *(row.key for row in rows)]
         assert keys == sorted(keys)

@@ -25,13 +25,12 @@ from pnyx.judge.base import ask
 from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Ranking
 from pnyx.judge.tasks import TASKS
-from pnyx.judge.verdicts import Verdict, read_verdicts
+from pnyx.judge.verdicts import read_verdicts
 from pnyx.measure.answers.raters import measure_raters
 from pnyx.serve.labelling.book import Act, Book, disputed
 from pnyx.serve.labelling.forms import MOST_PLACES, form_of
 from pnyx.serve.labelling.journal import Journal, journal_of
-from pnyx.serve.labelling.people import People
-from pnyx.serve.labelling.sharing import is_turned, order_of, shared_out, token_of
+from pnyx.serve.labelling.people import People, is_turned, order_of, shared_out, token_of
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 every_task = pytest.mark.parametrize("task", TASKS)
@@ -665,7 +664,7 @@ def test_a_killed_process_loses_no_answer(tmp_path):
         for n in range(10):
             assert ann.send(n % 2).status_code == 200
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(30)
+        process.wait(120)
     with served_by_command(args) as (address, _):
         ann = Person(address, "ann")
         assert '<b class="num">11</b>' in ann.page.text  # goes on where it stopped
@@ -682,7 +681,7 @@ def test_a_server_that_is_ended_has_written_all(tmp_path, how):
     with served_by_command(args) as (address, process):
         Person(address, "ann").send(0)
         process.send_signal(how)
-        assert process.wait(30) == 130
+        assert process.wait(120) == 130
         assert len(labels_in(tmp_path)) == 1
 
 
@@ -694,20 +693,7 @@ def test_labels_are_always_a_labels_file(tmp_path):
             ann.send(*[0] * 15)
             if labels_in(tmp_path):  # empty until the first answer is written, moments later
                 list(read_verdicts(tmp_path / "labels.jsonl", "labels"))
-        limit = time.monotonic() + 10
+        limit = time.monotonic() + 120
         while len(labels_in(tmp_path)) < 450 and time.monotonic() < limit:
             time.sleep(0.02)
         assert len(labels_in(tmp_path)) == 450
-
-
-def test_what_review_draws_can_be_labelled(tmp_path):
-    """The lines of `pnyx annotate review` are relevance items: people answer them afresh."""
-    from pnyx.annotate.reviewing import draw_disagreements, write_review
-
-    verdicts = [
-        Verdict(f"p{n}", "q", f"d{n}", True, 0.9, extra={"question": "Q?", "document": "D."})
-        for n in range(4)
-    ]
-    drawn, _ = draw_disagreements(verdicts, lambda _: False, per_stratum=3)
-    write_review(tmp_path / "review.jsonl", drawn)
-    assert len(TASKS["relevance"].read(str(tmp_path / "review.jsonl"))) == 3

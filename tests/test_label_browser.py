@@ -54,7 +54,7 @@ def test_two_people_label_ten_items_by_keyboard_and_a_third_decides(watched, tmp
     out = str(tmp_path / "labels.jsonl")
     args = ["label", "support", items, "--out", out, "--annotators", "ann,ben"]
     from pnyx.serve.labelling.journal import journal_of
-    from pnyx.serve.labelling.sharing import token_of
+    from pnyx.serve.labelling.people import token_of
 
     with served_by_command(args) as (address, _):
         secret = json.loads((journal_of(out) / "manifest.json").read_text())["secret"]
@@ -138,6 +138,7 @@ def test_two_people_label_ten_items_by_keyboard_and_a_third_decides(watched, tmp
     assert measures["accuracy"]["scored"] == 10
 
 
+@pytest.mark.all
 def test_ratings_are_kept_as_they_are_chosen(watched, tmp_path):
     items = write_rows(tmp_path / "items.jsonl", item_rows("quality", 2))
     args = ["label", "quality", items, "--out", str(tmp_path / "labels.jsonl"), "--scale", "5"]
@@ -167,6 +168,7 @@ def test_ratings_are_kept_as_they_are_chosen(watched, tmp_path):
     watched.check(address)
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("how", ["phone", "dark", "no script"])
 def test_pages_fit_and_work(watched, tmp_path, how):
     long = "Compulsory voting raised turnout to over ninety percent. " * 60

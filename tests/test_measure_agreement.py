@@ -110,7 +110,7 @@ def test_ratings_are_means_by_dimension(tmp_path):
         ("support", {"id": "1", "value": "1"}, "expected true, false, yes, no"),
         ("relevance", {"id": "1", "value": ["yes"]}, "expected true, false, yes, no"),
         ("relevance", {"id": "1", "value": True, "gain": 1e12}, "gain: found 1000000000000.0"),
-        ("relevance", {"id": "1", "value": 10**400}, "expected a finite number"),
+        ("relevance", {"id": "1", "value": 10**400}, "expected a number of at most"),
         ("quality", {"id": "1", "value": True}, "value: found True, expected a number"),
         ("quality", {"id": "1", "value": "good"}, "value: found 'good', expected a number"),
         ("quality", {"id": "0", "value": 2}, "duplicate id and dimension and annotator '0"),

@@ -73,7 +73,7 @@ def test_perspectives_take_answers(said):
     answer = Judged(True, Provenance("j"), 0.9, question=support)
     run = [pnyx.records.RunEntry("q", "d", 1, 1.0, "r")]
     found = pnyx.measure_perspectives({"r": run}, views, [answer])
-    assert found.runs[0].measures["MRecall@5"].measured.value == 1
+    assert found.runs[0].measures["MRecall@5"].value == 1
     assert found.rows()[0]["measure"] == "MRecall@5"
 
 

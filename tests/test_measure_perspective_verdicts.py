@@ -188,7 +188,7 @@ def test_diversity_measures_are_those_of_pyndeval_and_ours_those_of_ir_measures(
         .runs[0]
         .measures
     )
-    value = {name: found[name].measured.value for name in names}
+    value = {name: found[name].value for name in names}
 
     scores = {"q": {e.doc_id: e.score for e in run}}
     qrels = perspective_qrels([run], VIEWS, verdicts, 8)
@@ -245,8 +245,8 @@ def test_a_diversity_measure_is_open_where_a_pair_within_its_depth_is():
     run = measure_perspectives(
         {"r": run_of("12")}, VIEWS, verdicts, names, bootstrap=Bootstrap(0)
     ).runs[0]
-    assert run.measures["alpha_nDCG@1"].measured.value == 1
-    assert run.measures["alpha_nDCG@2"].measured.value is None
+    assert run.measures["alpha_nDCG@1"].value == 1
+    assert run.measures["alpha_nDCG@2"].value is None
     assert run.measures["alpha_nDCG@2"].open == 1
     assert run.measures["alpha_nDCG@2"].most is None
     with pytest.raises(InputError, match="expected a depth, as in AP@10"):

@@ -309,10 +309,10 @@ def test_means_counts_and_bounds_over_questions():
     (run,) = found.runs
     # q1 covers both, q2 does not, q3 is open, and q4 is not in the run: an empty ranking
     recall = run.measures["MRecall@2"]
-    assert (recall.measured.value, recall.measured.scored, recall.measured.asked) == (1 / 3, 3, 4)
+    assert (recall.value, recall.scored, recall.asked) == (1 / 3, 3, 4)
     assert (recall.open, recall.least, recall.most) == (1, 1 / 4, 2 / 4)
     precision = run.measures["Precision@2"]
-    assert (precision.measured.value, precision.open) == ((1 + 1 / 2 + 0) / 3, 1)
+    assert (precision.value, precision.open) == ((1 + 1 / 2 + 0) / 3, 1)
     assert (precision.least, precision.most) == ((1 + 0.5 + 0.5 + 0) / 4, (1 + 0.5 + 1 + 0) / 4)
     assert (run.absent, run.without_perspectives) == (("q4",), ("q9",))
     assert run.pairs == {"asked": 12, "scored": 11, "unscored": 1, "reasons": {"timeout": 1}}
@@ -364,11 +364,11 @@ def test_what_all_runs_cover_together():
         bootstrap=Bootstrap(0),
     )
     assert found.union is not None
-    assert found.union.measures["MRecall"].measured.value == 1 / 2
-    assert found.union.measures["MinCover"].measured.value == 2  # of q1 alone
-    assert found.union.measures["MinCover"].measured.scored == 1
-    assert [run.measures["MRecall@1"].measured.value for run in found.runs] == [1, 1 / 2]
-    assert found.runs[0].measures["CoverDepth@1"].measured.value == 1
+    assert found.union.measures["MRecall"].value == 1 / 2
+    assert found.union.measures["MinCover"].value == 2  # of q1 alone
+    assert found.union.measures["MinCover"].scored == 1
+    assert [run.measures["MRecall@1"].value for run in found.runs] == [1, 1 / 2]
+    assert found.runs[0].measures["CoverDepth@1"].value == 1
 
 
 def test_the_side_measures_come_with_opposite_perspectives():
@@ -378,7 +378,7 @@ def test_the_side_measures_come_with_opposite_perspectives():
     found = measure_perspectives(
         {"r": run_of(q1="1", q2="1", q3="1")}, views(q1="+a-b", q2="-a+b", q3="ab"), verdicts
     )
-    only = found.runs[0].measures["ProOnly@5"].measured
+    only = found.runs[0].measures["ProOnly@5"]
     assert (only.value, only.scored, only.asked) == (1, 2, 2)  # q3 has no sides
     assert "ProOnly@5" not in found.runs[0].per_topic["q3"]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.measure import krippendorff_alpha
+from pnyx.measure import join_labels, krippendorff_alpha, measure_agreement, measure_raters
 from raters_fixture import alpha_by_coincidences
 
 LEVELS = ["nominal", "ordinal", "interval"]
@@ -67,3 +67,21 @@ def test_undefined_is_none_and_bad_tables_are_refused():
         krippendorff_alpha([[1, 2], [1]])
     with pytest.raises(ValueError, match="level"):
         krippendorff_alpha([[1, 2]], "ratio")
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 3, 20])
+def test_agreement_and_measure_say_the_same_of_one_judge(wrong):
+    """Of answers all right as of all wrong, too, where the draws are all equal."""
+    labels = [{"id": f"i{k}", "value": k % 4 == 0} for k in range(20)]
+    asked = {"task": "support", "judge": "j", "unscored": None}
+    answers = [
+        {**one, **asked, "value": one["value"] ^ (k < wrong)} for k, one in enumerate(labels)
+    ]
+    support = measure_agreement(join_labels(answers, labels, "support")).measures
+    raters = measure_raters(answers, [labels]).compared[0].mean
+    for of_raters, of_answers in (
+        ("exact", "accuracy"),
+        *((n, n) for n in ("kappa", "alpha_nominal")),
+    ):
+        assert raters[of_raters] == support[of_answers]
+    assert raters["kappa"] == raters["alpha_nominal"] or wrong

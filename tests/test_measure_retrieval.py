@@ -160,7 +160,7 @@ def test_which_topics_count():
     assert (y.absent, y.unjudged) == (("1", "4"), ())
     assert {m.asked for m in x.measures.values()} == {4}
     assert every.without_relevant == ("4",)
-    own = measured(topics_of="run", baseline="x")
+    own = measured(topics_of="run", baseline="x", test="t")
     assert values(own) == {"x": {"RR": 0.75}, "y": {"RR": 1.0}}
     assert own.comparisons[0].test.topics == 1
     assert own.comparisons[0].test.difference == 0.5
@@ -261,7 +261,7 @@ def test_other_programs_see_numbered_topics():
         {"r": run_of({"ü x": "ab", "-0": "ba"})}, qrels_of({"ü x": "Ab", "-0": "Ab"}), ["ERR@5"]
     )
     assert values(numbers) == values(named)
-    assert {t: v["ERR@5"] for t, v in named.runs[0].per_topic.items()} == {
+    assert {t: v["ERR@5"].value for t, v in named.runs[0].per_topic.items()} == {
         "ü x": pytest.approx(1 / 16, abs=1e-5), "-0": pytest.approx(1 / 32, abs=1e-5),
     }  # fmt: skip
 
@@ -285,7 +285,7 @@ def test_values_intervals_and_tests_hang_together(first, second, judged, test):
     )
     for run in found.runs:
         for name, m in run.measures.items():
-            topics = [v[name] for v in run.per_topic.values()]
+            topics = [v[name].value for v in run.per_topic.values()]
             assert m.value == pytest.approx(np.mean(topics))
             assert (m.scored, m.asked) == (5, 5)
             constant = np.ptp(topics) == 0 and topics[0] not in (0, 1)
@@ -319,7 +319,7 @@ def test_a_measure_that_is_not_defined_for_a_topic_is_left_out(monkeypatch):
     x = found.runs[0].measures
     assert (x["Judged@2"].value, x["Judged@2"].scored, x["Judged@2"].asked) == (0.75, 2, 3)
     assert (x["P@1"].scored, x["P@1"].asked) == (3, 3)
-    assert found.runs[0].per_topic["3"]["Judged@2"] is None
+    assert found.runs[0].per_topic["3"]["Judged@2"].value is None
     assert {c.measure: c.test.topics for c in found.comparisons} == {"Judged@2": 2, "P@1": 3}
     assert found.undefined == 1
 

@@ -88,11 +88,11 @@ def test_the_best_retriever_comes_first_and_ranks_do_not_count():
     assert [r.name for r in found.runs] == ["good", "poor"]
     assert [r.tau.value for r in found.runs] == [1, 0]
     best = found.runs[0]
-    assert list(best.per_question) == ["q1", "q10", "q2"]
-    assert best.per_question["q1"].value == 1
-    assert (best.per_question["q1"].scored, best.per_question["q1"].asked) == (3, 3)
+    assert list(best.per_topic) == ["q1", "q10", "q2"]
+    assert best.per_topic["q1"][TAU].value == 1
+    assert (best.per_topic["q1"][TAU].scored, best.per_topic["q1"][TAU].asked) == (3, 3)
     # The annotations of q10 order nothing.
-    assert best.per_question["q10"].value is None
+    assert best.per_topic["q10"][TAU].value is None
     assert (best.tau.scored, best.tau.asked) == (2, 3)
     assert (found.annotated, found.unscored, found.questions) == (7, 1, 3)
     (compared,) = found.comparisons
@@ -107,7 +107,7 @@ WHOLE = {q: {d: p or 0.0 for d, p in docs.items()} for q, docs in GOLD.items()}
 
 def values(found: RetrieverCorrelation, name: str) -> dict[str, float | None]:
     (own,) = (r for r in found.runs if r.name == name)
-    return {q: m.value for q, m in own.per_question.items()}
+    return {q: cells[TAU].value for q, cells in own.per_topic.items()}
 
 
 def test_what_a_run_lacks_is_left_out_or_comes_last():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import typing
 
 import numpy as np
@@ -12,7 +11,6 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.errors import MissingExtra
 from pnyx.measure.core.significance import (
     FLIPS,
     ONE_SIDED,
@@ -198,9 +196,3 @@ def test_holm_rejects_what_its_step_down_rule_rejects(values):
     for p, q in zip(values, adjusted, strict=True):
         assert (p is None) == (q is None)
         assert p is None or p <= q <= 1
-
-
-def test_the_t_test_names_the_extra_that_it_needs(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy.special", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'pnyx\[retrieval\]'"):
-        paired_t([0.1, 0.2])

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import re
 import socket
 import time
+from dataclasses import replace
 
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_server import ChatServer, Handler
+from chat_server import ChatServer, Handler, patience
 from pnyx.errors import InputError, ModelError
 from pnyx.models.chat.endpoint import (
     CallFailed,
@@ -32,7 +34,7 @@ SCHEMA = {
     "required": ["answer"],
     "additionalProperties": False,
 }
-HASTY = RetryPolicy(timeout=0.8, attempts=3, first_wait=0.01, longest_wait=3.0)
+HASTY = RetryPolicy(timeout=60, attempts=3, first_wait=0.01, longest_wait=3.0)
 
 
 def request(text: str = "hello", **fields: object) -> ChatRequest:
@@ -40,7 +42,7 @@ def request(text: str = "hello", **fields: object) -> ChatRequest:
 
 
 def complete(server: ChatServer, asked: ChatRequest | None = None, **fields: object):
-    endpoint = ChatEndpoint(server.url, "test", retry=HASTY, **fields)
+    endpoint = ChatEndpoint(server.url, "test", **{"retry": HASTY, **fields})
     return anyio.run(endpoint.complete, asked or request())
 
 
@@ -62,7 +64,7 @@ def test_a_reply_carries_what_the_server_said():
 @pytest.mark.parametrize("trouble", ["429", "429_after", "500", "reset", "cut_body", "hang"])
 def test_trouble_that_passes_is_waited_out(trouble):
     with ChatServer([trouble]) as server:
-        assert isinstance(complete(server), Reply)
+        assert isinstance(complete(server, retry=replace(HASTY, timeout=patience(trouble))), Reply)
     assert [row["behaviour"] for row in server.asked()] == [trouble, "ok"]
 
 
@@ -82,7 +84,8 @@ def test_trouble_that_passes_is_waited_out(trouble):
 )
 def test_trouble_that_stays_is_a_named_failure(trouble, reason, attempts):
     with ChatServer(["ok"], default=trouble) as server:
-        endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
+        retry = replace(HASTY, timeout=patience(trouble))
+        endpoint = ChatEndpoint(server.url, "test", retry=retry)
 
         async def ask():
             assert isinstance(await endpoint.complete(request("first")), Reply)
@@ -97,7 +100,8 @@ def test_trouble_that_stays_is_a_named_failure(trouble, reason, attempts):
 @pytest.mark.parametrize("trouble", ["html", "cut_body", "no_choices"])
 def test_an_endpoint_that_was_fine_before_only_loses_the_one_request(trouble):
     with ChatServer(["ok"], default=trouble) as server:
-        endpoint = ChatEndpoint(server.url, "test", retry=HASTY)
+        retry = replace(HASTY, timeout=patience(trouble))
+        endpoint = ChatEndpoint(server.url, "test", retry=retry)
 
         async def ask():
             await endpoint.complete(request("first"))
@@ -262,22 +266,30 @@ def test_no_more_than_the_ceiling_is_under_way(backend):
     assert most == 3
 
 
-def test_overload_is_learnt_and_a_cool_down_holds_for_all():
+def test_overload_is_learnt_and_a_cool_down_holds_for_all(monkeypatch):
     script = ["ok", "429_after", "429_after", "429_after"]
     with ChatServer(script, delay=0.02) as server:
         endpoint = ChatEndpoint(server.url, "test", retry=HASTY, concurrency=16)
-        first = endpoint.limiter.limit
+        first, cool = endpoint.limiter.limit, endpoint.limiter.cool
+        cooling: list[float] = []
+
+        def noting(seconds: float) -> None:
+            cool(seconds)
+            cooling.append(endpoint.limiter.cooling)
+
+        monkeypatch.setattr(endpoint.limiter, "cool", noting)
         start = time.monotonic()
         outcomes = ask_many(endpoint, map(str, range(4)))
         took = time.monotonic() - start
     assert all(isinstance(o, Reply) for o in outcomes)
     assert endpoint.limiter.limit < first
-    assert 0.3 <= took < 0.9  # three of 0.3 s at once do not add up
+    assert took >= 0.3
+    assert max(cooling) <= 0.3  # three of 0.3 s at once do not add up
     assert endpoint.retries == 3
 
 
 def test_a_sleeping_retry_holds_no_slot():
-    retry = RetryPolicy(timeout=2, attempts=2, first_wait=1.0)
+    retry = RetryPolicy(timeout=60, attempts=2, first_wait=4.0)
     with ChatServer(["500"]) as server:
         endpoint = ChatEndpoint(server.url, "test", retry=retry, concurrency=1)
         done = []
@@ -289,7 +301,8 @@ def test_a_sleeping_retry_holds_no_slot():
         async def main() -> None:
             async with endpoint.connected(), anyio.create_task_group() as group:
                 group.start_soon(one, "fails first")
-                await anyio.sleep(0.2)
+                while not endpoint.retries:
+                    await anyio.sleep(0.01)
                 group.start_soon(one, "goes ahead")
 
         anyio.run(main)
@@ -297,7 +310,7 @@ def test_a_sleeping_retry_holds_no_slot():
 
 
 def test_an_endpoint_that_answers_nothing_any_more_ends_the_run():
-    retry = RetryPolicy(timeout=1, attempts=2, first_wait=0.001)
+    retry = RetryPolicy(timeout=60, attempts=2, first_wait=0.001)
     with ChatServer(["ok"], default="500") as server:
         endpoint = ChatEndpoint(server.url, "test", retry=retry, concurrency=4)
         failures = []
@@ -331,13 +344,14 @@ def test_a_silent_endpoint_gives_a_sign_of_life_before_its_time_is_up(backend):
         endpoint.on_wait = lines.append
         (failed,) = ask_many(endpoint, ["q"], backend)
     assert failed.reason.startswith("timeout")
-    assert 2 <= len(lines) <= 4
-    assert "has sent nothing for 0 s (1 request under way; each is given 0.7 s)" in lines[0]
+    assert 1 <= len(lines) <= 4
+    said = r"has sent nothing for \d+ s \(1 request under way; each is given 0\.7 s\)"
+    assert re.search(said, lines[0])
 
 
 def test_a_lively_endpoint_is_not_called_silent():
-    retry = RetryPolicy(timeout=5, silence=0.15)
-    with ChatServer(delay=0.05) as server:
+    retry = RetryPolicy(timeout=60, silence=6)
+    with ChatServer(delay=0.8) as server:
         endpoint = ChatEndpoint(server.url, "test", retry=retry, concurrency=1)
         lines: list[str] = []
         endpoint.on_wait = lines.append
@@ -375,7 +389,7 @@ def test_a_redirect_is_not_followed_and_the_key_stays():
 
 @pytest.mark.parametrize("text", ["bomb", "big"])
 def test_a_body_without_end_is_not_read(text):
-    retry = RetryPolicy(timeout=20, attempts=1)
+    retry = RetryPolicy(timeout=120, attempts=1)
     with ChatServer() as server:
         server.RequestHandlerClass = Odd
         endpoint = ChatEndpoint(server.url, "test", retry=retry)

@@ -15,7 +15,7 @@ from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.embed.endpoint import EmbeddingEndpoint
 from pnyx.models.http.responses import RetryPolicy
 
-HASTY = RetryPolicy(timeout=2.0, attempts=3, first_wait=0.01, longest_wait=1.0)
+HASTY = RetryPolicy(timeout=60, attempts=3, first_wait=0.01, longest_wait=1.0)
 TEXTS = [f"argument {n}" for n in range(10)]
 
 

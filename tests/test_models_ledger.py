@@ -6,6 +6,7 @@ import json
 import math
 import random
 import threading
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat_server import ChatServer, Handler
+from chat_server import ChatServer, Handler, patience
 from pnyx.errors import InputError, ModelError
 from pnyx.models.chat.endpoint import (
     ChatEndpoint,
@@ -33,7 +34,7 @@ from pnyx.models.chat.prices import Price, price_of, read_prices
 from pnyx.models.chat.types import CallFailed
 from pnyx.models.http.responses import RetryPolicy
 
-HASTY = RetryPolicy(timeout=0.8, attempts=3, first_wait=0.01, longest_wait=0.1)
+HASTY = RetryPolicy(timeout=60, attempts=3, first_wait=0.01, longest_wait=0.1)
 SCHEMA = {"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}}}
 
 
@@ -154,7 +155,7 @@ def test_reservations_keep_any_course_of_events_below_the_budget(backend, seed):
         nonlocal billed, refused, dollars
         asked = request("x" * rng.randrange(200), max_tokens=rng.randrange(1, 100))
         bound = bound_of(asked)
-        with anyio.move_on_after(rng.choice([0.001, 0.004, 5])):
+        with anyio.move_on_after(rng.choice([0.001, 0.004, 600])):
             try:
                 ledger.check(asked)
                 async with ledger.admit(asked) as ticket:
@@ -239,7 +240,7 @@ def test_several_threads_share_one_ledger():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(120)
     assert len(done) == 200
     assert ledger.row()["prompt_tokens"] == ledger.requests == 200
 
@@ -261,7 +262,7 @@ def test_totals_are_the_servers():
             ticket.settle({"prompt_tokens": 10, "completion_tokens": 1, "cached_tokens": 999})
         with anyio.move_on_after(0.01):
             async with ledger.admit(request()):
-                await anyio.sleep(1)  # cancelled: may have been billed
+                await anyio.sleep_forever()  # cancelled: may have been billed
 
     anyio.run(main)
     row = ledger.row()
@@ -346,7 +347,8 @@ def test_a_budget_needs_a_limit_on_the_reply():
 def test_what_may_have_been_billed_keeps_its_bound(trouble, uncertain):
     with ChatServer(["ok"], default=trouble) as server:
         ledger = Ledger()
-        endpoint = ChatEndpoint(server.url, "test", retry=HASTY, ledger=ledger)
+        retry = replace(HASTY, timeout=patience(trouble))
+        endpoint = ChatEndpoint(server.url, "test", retry=retry, ledger=ledger)
 
         async def main() -> None:
             assert isinstance(await endpoint.complete(request("first")), Reply)

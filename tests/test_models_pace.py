@@ -173,7 +173,7 @@ def test_cancellation_loses_no_slot(backend, seed):
 
     async def one() -> None:
         nonlocal done
-        with anyio.move_on_after(rng.choice([0.0, 0.002, 0.01, 5])):
+        with anyio.move_on_after(rng.choice([0.0, 0.002, 0.01, 600])):
             async with pace.slot() as slot:
                 await anyio.sleep(rng.random() * 0.004)
                 slot.served()
@@ -186,9 +186,7 @@ def test_cancellation_loses_no_slot(backend, seed):
                 if number == 20:
                     pace.cool(0.02)
 
-    begin = time.monotonic()
     anyio.run(main, backend=backend)
-    assert time.monotonic() - begin < 4
     assert done > 0
     assert (pace.under_way, pace.waiting) == (0, 0)
 
@@ -197,6 +195,7 @@ def test_cancellation_loses_no_slot(backend, seed):
 def test_cool_downs_extend_and_do_not_add_up(backend):
     pace = AdaptiveLimiter(4, first=4)
     started: list[float] = []
+    ends: list[float] = []
 
     async def one() -> None:
         async with pace.slot():
@@ -206,17 +205,22 @@ def test_cool_downs_extend_and_do_not_add_up(backend):
         async with anyio.create_task_group() as group, pace.slot():
             for seconds in (0.05, 0.1, 0.1, 0.02):
                 pace.cool(seconds)
+                assert pace.cooling <= 0.1  # it does not add up
+            ends.append(time.monotonic() + 0.099)
             assert pace.free <= 0
             for _ in range(12):
                 group.start_soon(one)
             await anyio.sleep(0.05)
+            begin = time.monotonic()
             pace.cool(0.1)  # while others wait already
+            assert pace.cooling <= 0.1
+            ends.extend((begin, begin + 0.1))
 
-    begin = time.monotonic()
     anyio.run(main, backend=backend)
+    first, again, last = ends
     assert len(started) == 12
-    assert min(started) - begin >= 0.149
-    assert max(started) - begin < 0.4
+    assert min(started) >= first
+    assert not [at for at in started if again < at < last]
     assert pace.cooling == 0
 
 
@@ -235,7 +239,7 @@ def test_the_first_in_line_may_leave_while_the_endpoint_cools(backend):
         async with anyio.create_task_group() as group:
             group.start_soon(one, 0.02)
             await anyio.lowlevel.checkpoint()
-            assert await one(2)
+            assert await one(600)
 
     anyio.run(main, backend=backend)
 
@@ -266,7 +270,7 @@ def test_event_loops_in_several_threads_share_one_limit():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(120)
     assert done == 200
     assert most == 4
     assert (pace.under_way, pace.waiting) == (0, 0)
@@ -283,7 +287,7 @@ def test_an_event_loop_that_died_in_line_holds_nobody_up():
     anyio.run(abandon)  # its loop is closed, and it never left the line
 
     async def main() -> None:
-        with anyio.fail_after(2):
+        with anyio.fail_after(60):
             async with pace.slot():
                 pass
 
@@ -307,14 +311,11 @@ def test_who_waits_may_go_elsewhere_as_soon_as_the_endpoint_cools(backend):
         async with pace.slot(), anyio.create_task_group() as group:
             for number in range(5):
                 group.start_soon(one, number)
-            await anyio.sleep(0.01)
+            await anyio.wait_all_tasks_blocked()
             assert pace.waiting == 5
-            pace.cool(60)
-        with anyio.move_on_after(0.01):
-            await one(5)
+            pace.cool(3600)
+        await one(5)
 
-    with_time = time.monotonic()
     anyio.run(main, backend=backend)
-    assert time.monotonic() - with_time < 10
     assert sorted(left) == [0, 1, 2, 3, 4, 5]
     assert (pace.under_way, pace.waiting) == (0, 0)

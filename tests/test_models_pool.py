@@ -24,7 +24,7 @@ from pnyx.models.chat.types import ChatModel
 from pnyx.models.http.flow import run_all
 from pnyx.models.http.responses import RetryPolicy
 
-HASTY = RetryPolicy(timeout=2, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.1)
+HASTY = RetryPolicy(timeout=60, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.1)
 
 
 def ask_all(model: ChatModel, count: int, workers: int = 12) -> list[object]:
@@ -43,7 +43,13 @@ def ask_all(model: ChatModel, count: int, workers: int = 12) -> list[object]:
 
 
 def test_all_endpoints_work_and_the_faster_works_more():
-    with ChatServer(delay=0.02) as fast, ChatServer(delay=0.2) as slow:
+    def late(_: str) -> str:
+        """The slow one answers nothing until the other has answered most."""
+        while len(fast.answered()) < 60:
+            time.sleep(0.005)
+        return ""
+
+    with ChatServer() as fast, ChatServer(reply=late) as slow:
         ledger = Ledger()
         pool = endpoint_from([fast.spec, slow.spec], retry=HASTY, concurrency=6, ledger=ledger)
         assert isinstance(pool, EndpointPool)
@@ -136,10 +142,13 @@ def test_an_address_that_only_fails_rests_and_that_is_said_once():
 def test_an_address_that_recovers_is_used_again():
     with ChatServer(delay=0.02) as good, ChatServer(["500"] * 15, delay=0.01) as ill:
         pool, _ = pool_of(good, ill)
-        outcomes = ask_all(pool, 400, workers=20)
+        outcomes = ask_all(pool, 50, workers=20)
+        # The first 15 fail. How soon it has rested enough depends on how busy the machine is.
+        limit = time.monotonic() + 120
+        while len(ill.answered()) <= 10 and time.monotonic() < limit:
+            outcomes += ask_all(pool, 50, workers=20)
+        assert len(ill.answered()) > 10
     assert all(isinstance(o, Reply) for o in outcomes)
-    # The first 15 fail; how many of the others it gets depends on how busy the machine is.
-    assert len(ill.answered()) > 10
 
 
 def test_a_request_that_fails_everywhere_is_given_up_with_a_reason_and_alone():
@@ -175,20 +184,20 @@ def test_no_more_is_paid_for_than_at_one_address():
 
 
 def test_an_address_that_wants_to_be_left_alone_holds_nothing_up():
-    retry = RetryPolicy(timeout=5, attempts=3, first_wait=0.01, longest_wait=30)
+    retry = RetryPolicy(timeout=60, attempts=3, first_wait=0.01, longest_wait=600)
     with ChatServer(delay=0.01) as good, ChatServer(default="429_forever", delay=0.05) as bad:
         pool, lines = pool_of(good, bad, retry=retry)
         began = time.monotonic()
         # More at once than both take: some wait in line at the address that then cools.
         outcomes = ask_all(pool, 150, workers=100)
-        assert time.monotonic() - began < 25
+        assert time.monotonic() - began < 300
     assert all(isinstance(o, Reply) for o in outcomes)
     assert len(bad.asked()) <= 64
     assert len([line for line in lines if "asks to be left alone for 1,000,000,000 s" in line]) == 1
 
 
 def test_where_all_want_to_be_left_alone_the_wait_is_bounded_told_and_ends_with_a_reason():
-    retry = RetryPolicy(timeout=5, attempts=3, first_wait=0.01, longest_wait=0.2, silence=0.1)
+    retry = RetryPolicy(timeout=60, attempts=3, first_wait=0.01, longest_wait=0.2, silence=0.1)
     with ChatServer(default="429_forever") as one, ChatServer(default="429_forever") as other:
         pool, lines = pool_of(one, other, retry=retry)
         outcomes = ask_all(pool, 4)

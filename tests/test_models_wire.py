@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler
+from growth import grows_linearly
 from pnyx.models.chat.endpoint import (
     ChatEndpoint,
     ChatRequest,
@@ -33,7 +34,7 @@ BACKENDS = ["asyncio", "trio"]
 
 def ask(server: ChatServer, count: int, workers: int, backend: str = "asyncio") -> list[object]:
     endpoint = ChatEndpoint(
-        server.url, "test", retry=RetryPolicy(timeout=30, attempts=1), concurrency=workers
+        server.url, "test", retry=RetryPolicy(timeout=200, attempts=1), concurrency=workers
     )
     outcomes: list[object] = []
 
@@ -110,7 +111,7 @@ def test_nobody_waits_for_ever_and_the_room_is_kept(seed, backend):
 
     async def one(_: int) -> None:
         nonlocal done
-        with anyio.move_on_after(rng.choice([0.001, 9, 9, 9])):
+        with anyio.move_on_after(rng.choice([0.001, 600, 600, 600])):
             async with room.share() as share:
                 left = rng.randint(1, largest)
                 while left:
@@ -121,7 +122,7 @@ def test_nobody_waits_for_ever_and_the_room_is_kept(seed, backend):
         done += 1
 
     async def main() -> None:
-        with anyio.fail_after(20):
+        with anyio.fail_after(120):
             await run_all(range(100), one, workers=20)
 
     anyio.run(main, backend=backend)
@@ -134,13 +135,13 @@ def test_a_length_that_is_too_much_is_not_waited_for():
     class Boasting(Handler):
         def do_ok(self) -> None:
             self.start(200, transport.MAX_REPLY_BYTES + 1, {})
-            self.server.closing.wait(20)
+            self.server.closing.wait(300)
 
     with ChatServer() as server:
         server.RequestHandlerClass = Boasting
         began = time.monotonic()
         failed = post(server)
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < 120
     assert failed == transport.NoResponse("too_big", "malformed: the body is longer than 16 MB")
 
 
@@ -198,11 +199,12 @@ def test_no_more_is_unpacked_than_was_asked_for(most, sizes):
 
 
 def test_thousands_of_empty_members_take_their_length_in_time():
-    inflate = Inflate("gzip")
-    began = time.perf_counter()
-    assert inflate.feed(gzip.compress(b"") * 50_000, 100) == b""
-    assert time.perf_counter() - began < 10
-    inflate.check_end()
+    def feed(count: int) -> None:
+        inflate = Inflate("gzip")
+        assert inflate.feed(gzip.compress(b"") * count, 100) == b""
+        inflate.check_end()
+
+    assert grows_linearly(feed, 10_000)
 
 
 def test_a_reply_in_several_members_is_whole():

@@ -59,7 +59,7 @@ WRITER = textwrap.dedent(
 
 def write(folder, step, exchange):
     command = [sys.executable, "-c", WRITER, str(folder), str(step), exchange]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 def names(folder):

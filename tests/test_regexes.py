@@ -19,10 +19,10 @@ from regex_fuzz import Found, slow
 FUZZ = Path(__file__).with_name("regex_fuzz.py")
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_every_regular_expression_is_linear():
     done = subprocess.run(
-        [sys.executable, str(FUZZ)], capture_output=True, text=True, timeout=300, check=True
+        [sys.executable, str(FUZZ)], capture_output=True, text=True, timeout=3600, check=True
     )
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.startswith("SLOW")] == []
@@ -30,7 +30,7 @@ def test_every_regular_expression_is_linear():
     assert int(count) > 100
     # Tried as they are compiled, or made of a text that is searched for as it is.
     assert sorted(made.split(", ")) == [
-        "audit/stress/rewording.py",
+        "audit/stress/patterns.py",
         *["corpora/text/folded.py"] * 3,
         "corpora/text/segment.py",
         *["corpora/text/word_breaks.py"] * 2,
@@ -41,7 +41,7 @@ def test_every_regular_expression_is_linear():
         "models/http/responses.py",
         "placing.py",
         "search/polarity.py",
-        "serve/inspecting/export.py",  # the folders that a page must not name
+        "serve/view/export.py",  # the folders that a page must not name
     ]
 
 
@@ -56,7 +56,7 @@ def test_every_regular_expression_is_linear():
     ],
 )
 def test_the_fuzz_finds_what_is_quadratic(pattern, method):
-    assert slow(Found("here", re.compile(pattern, re.DOTALL), frozenset({method})), 3000)
+    assert slow(Found("here", re.compile(pattern, re.DOTALL), frozenset({method})))
 
 
 HANGING = [

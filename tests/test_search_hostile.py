@@ -184,7 +184,7 @@ def test_the_command_line_says_it_in_one_line(folder, capsys):
     assert "one of its ids is no text: the index is damaged" in captured.err
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_nothing_crashes_whatever_is_changed(pristine, tmp_path):
     script = [sys.executable, HERE / "hostile_index.py", pristine, tmp_path / "i", "0", "10"]
     env = {**os.environ, "PYTHONPATH": str(HERE)}

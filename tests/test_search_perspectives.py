@@ -48,7 +48,7 @@ def store(tmp_path):
 
 
 def llm(server, store, **options):
-    retry = RetryPolicy(timeout=5, first_wait=0.01, attempts=2)
+    retry = RetryPolicy(timeout=60, first_wait=0.01, attempts=2)
     return LlmPerspectives(
         StoredModel(ChatEndpoint(server.url, "test", retry=retry), store), **options
     )

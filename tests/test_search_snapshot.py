@@ -10,12 +10,12 @@ import pytest
 from index_fixture import Fake, full_index
 from pnyx.errors import IndexFolderError
 from pnyx.records import Document, Question
-from pnyx.search import index as index_module
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.access import put_feature
 from pnyx.search.features.clusters import cluster_documents, clusters_of
 from pnyx.search.features.vectors import document_vectors, embed_documents
 from pnyx.search.index import Index
+from pnyx.search.lexical import index as index_module
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
 

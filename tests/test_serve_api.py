@@ -513,7 +513,7 @@ def test_who_leaves_loses_nothing_that_was_paid_for(modelled):
         seen = b""
         while seen.count(b"event: judging") < 2:  # the first tells what is asked
             seen += connection.recv(65536)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while True:  # it ends at its next step
         before = len(chat.asked())
         time.sleep(0.5)

@@ -12,6 +12,7 @@ from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.errors import InputError
 from pnyx.models.http import flow
 from pnyx.models.http.flow import LeftError
+from pnyx.serve.api.rows import search_row
 from pnyx.serve.asking.arguing import Job
 from pnyx.serve.asking.choices import chosen, chosen_for
 from pnyx.serve.asking.pool import Busy, Pool, Shared
@@ -20,7 +21,7 @@ from pnyx.serve.asking.pool import Busy, Pool, Shared
 def test_a_full_line_is_refused_and_empties():
     async def main():
         pool, go = Pool("test", workers=1, waiting=1), threading.Event()
-        first, second = (asyncio.ensure_future(pool.run(lambda: go.wait(30))) for _ in range(2))
+        first, second = (asyncio.ensure_future(pool.run(lambda: go.wait(300))) for _ in range(2))
         await asyncio.sleep(0.05)
         with pytest.raises(Busy, match="too many requests"):
             await pool.run(lambda: None)
@@ -137,7 +138,7 @@ def test_what_only_a_gone_client_waited_for_ends(ask, monkeypatch):
 
         def one():
             begun.set()
-            assert go.wait(60)
+            assert go.wait(300)
             check()
             runs.append(1)
 
@@ -185,7 +186,7 @@ def test_searches_at_once_are_those_one_by_one():
         alone = [await service.search(one, k=3) for one in asked]
         service._searches = Shared(100)
         together = await asyncio.gather(*(service.search(one, k=3) for one in asked))
-        assert [one.row() for one in together] == [one.row() for one in alone]
+        assert list(map(search_row, together)) == list(map(search_row, alone))
         assert await service.search(asked[0], k=3) is together[0]
 
     with service_of() as service:

@@ -138,6 +138,7 @@ def test_from_a_question_to_both_sides_why_filters_a_document_and_back(watched, 
     assert 0 < page.locator("article.result").count() < 20
 
 
+@pytest.mark.all
 def test_an_argument_is_written_before_the_readers_eyes_and_has_an_address(watched, address):
     page = watched.open(address + ASKED)
     steps = []
@@ -184,6 +185,7 @@ def test_an_argument_is_written_before_the_readers_eyes_and_has_an_address(watch
     assert again.inner_text("h1") == QUESTION
 
 
+@pytest.mark.all
 def test_perspectives_are_covered_or_missing(watched, address):
     page = watched.open(address + ASKED)
     page.wait_for_selector(SIDED)
@@ -199,6 +201,7 @@ def test_perspectives_are_covered_or_missing(watched, address):
     assert page.locator("article h1").count() == 1
 
 
+@pytest.mark.all
 def test_on_a_phone_in_the_dark(watched, address):
     page = watched.open(address + ASKED, color_scheme="dark", **PHONE)
     page.wait_for_selector(SIDED)
@@ -215,6 +218,7 @@ def test_on_a_phone_in_the_dark(watched, address):
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+@pytest.mark.all
 def test_without_scripts_everything_is_there(watched, address):
     page = watched.open(f"{address}/?q=Should+zoos+be+phased+out%3F&n=6", java_script_enabled=False)
     assert page.locator("article.result").count() == 6
@@ -233,6 +237,7 @@ def test_without_scripts_everything_is_there(watched, address):
     assert "#e-pro-1-1" in page.url
 
 
+@pytest.mark.all
 def test_the_keyboard_alone_is_enough(watched, address):
     page = watched.open(address + ASKED)
     page.wait_for_selector(SIDED)
@@ -287,6 +292,7 @@ HARM = """() => {
 HARMLESS = [None, 0, 0, False, False]
 
 
+@pytest.mark.all
 def test_a_hostile_corpus_shows_as_text(browser, tmp_path):
     from pnyx.serve.asking.application import build_asking
     from pnyx.serve.asking.service import Asking, open_service

@@ -14,10 +14,11 @@ import pytest
 from argue_report import scripted, write_files
 from chat_server import ChatServer
 from pnyx.errors import InputError
-from pnyx.serve.inspecting.asking import NotThereError
-from pnyx.serve.inspecting.opening import open_catalogue
-from pnyx.serve.inspecting.pages import addresses, all_pages, resolve
-from pnyx.serve.rendering import Links, Site, render
+from pnyx.serve.rendering import Links, Site
+from pnyx.serve.view.kinds import JUDGEMENTS
+from pnyx.serve.view.opening import open_catalogue
+from pnyx.serve.view.records import NotFoundError
+from pnyx.serve.view.routes import address_of, addresses, rendered, show
 from view_results import run
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> javascript:alert(3) \u202egnp."
@@ -96,9 +97,8 @@ def catalogue(results, tmp_path, monkeypatch):
 
 
 def page_of(catalogue, address: str) -> str:
-    page, parts, number = resolve(all_pages(), address)
-    shown = page.show(catalogue, Links(), parts, number)
-    return render(shown.template, Site("x"), Links(), **{"here": (), **shown.values})
+    place = address_of(address)
+    return rendered(show(catalogue, place), place, Site("x"), Links())
 
 
 def words_of(page: str) -> str:
@@ -181,7 +181,7 @@ def test_a_response_that_was_not_judged_is_shown_as_it_was_written(catalogue):
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_said(catalogue, address):
-    with pytest.raises(NotThereError):
+    with pytest.raises(NotFoundError):
         page_of(catalogue, address)
 
 
@@ -299,11 +299,8 @@ def test_restricted_mode_shows_no_text(catalogue, monkeypatch):
 
 def test_hostile_texts_show_as_text_on_every_page(catalogue):
     shown = 0
-    for page, parts, number in addresses(all_pages(), catalogue):
-        made = page.show(catalogue, Links(), parts, number)
-        text = render(
-            made.template, Site("x"), Links(), **{"here": (), "number": number, **made.values}
-        )
+    for address in addresses(catalogue):
+        text = rendered(show(catalogue, address), address, Site("x"), Links())
         assert "<script>alert" not in text
         assert "<img" not in text
         assert 'href="javascript' not in text
@@ -319,7 +316,7 @@ def test_two_judges_with_their_disagreements_first_and_counts_by_hand(catalogue)
     page = page_of(catalogue, "/compare/judges/told/said")
     said = words_of(page)
     values = {
-        name: {one.item: (one.value, one.confidence) for one in catalogue.all_judgements()
+        name: {one.item: (one.value, one.confidence) for one in catalogue.every(JUDGEMENTS)
                if one.source == name}
         for name in ("told", "said")
     }  # fmt: skip
@@ -381,14 +378,14 @@ def test_differences_over_topics_have_an_interval_and_leave_out_what_is_unscored
 def test_pairs_are_listed_and_chosen_by_a_form(catalogue):
     from starlette.testclient import TestClient
 
-    from pnyx.serve.inspecting.application import view_app
-    from pnyx.serve.inspecting.opening import Current
+    from pnyx.serve.view.application import view_app
+    from pnyx.serve.view.opening import CurrentCatalogue
 
     page = page_of(catalogue, "/compare")
     assert 'href="/compare/runs/run-a/run-b"' in page
     assert 'href="/compare/judges/said/told"' in page
     assert 'action="/compare/pair"' in page
-    app = view_app(Current(catalogue_paths))
+    app = view_app(CurrentCatalogue(catalogue_paths))
     client = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
     asked = {"what": "judges", "first": "said", "second": "told"}
     answer = client.get("/compare/pair", params=asked)
@@ -399,7 +396,7 @@ def test_pairs_are_listed_and_chosen_by_a_form(catalogue):
 
 
 def test_every_pair_is_enumerated_for_the_export(catalogue):
-    found = {(page.name, *parts) for page, parts, _ in addresses(all_pages(), catalogue)}
+    found = {address.here for address in addresses(catalogue)}
     assert ("compare", "judges", "said", "told") in found
     assert ("compare", "runs", "run-a", "run-b", "llm", "7") in found
     assert ("sentence", "llm", "run-b", "7", "5") in found

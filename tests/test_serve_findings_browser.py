@@ -22,13 +22,15 @@ def browser():
 
 @pytest.fixture(scope="module")
 def address(results):  # noqa: F811
-    from pnyx.serve.inspecting.application import view_app
-    from pnyx.serve.inspecting.opening import Current
+    from pnyx.serve.view.application import view_app
+    from pnyx.serve.view.opening import CurrentCatalogue
 
     before = Path.cwd()
     os.chdir(results)
     try:
-        with served(view_app(Current(["llm", "packaged", "both.jsonl", "said", "told"]))) as url:
+        with served(
+            view_app(CurrentCatalogue(["llm", "packaged", "both.jsonl", "said", "told"]))
+        ) as url:
             yield url
     finally:
         os.chdir(before)
@@ -58,6 +60,7 @@ def test_from_a_report_to_the_exact_prompt_and_on(browser, address):
     watched.close()
 
 
+@pytest.mark.all
 def test_two_judges_chosen_by_a_form_on_a_phone_in_the_dark_without_javascript(browser, address):
     watched = Watched(browser)
     page = watched.open(
@@ -73,6 +76,7 @@ def test_two_judges_chosen_by_a_form_on_a_phone_in_the_dark_without_javascript(b
     watched.close()
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(
     "path",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -38,10 +39,15 @@ def answers(tmp_path_factory):
 
     async def session():
         log = tmp_path_factory.mktemp("mcp") / "log"
+        tested = os.environ.get("PYTHONPATH", "")  # which the client does not pass on by itself
         server = StdioServerParameters(
             command=sys.executable,
             args=["-m", "pnyx", "mcp", str(example_index())],
-            env={"PNYX_STORE": str(log.with_name("store")), "OMP_NUM_THREADS": "1"},
+            env={
+                "PNYX_STORE": str(log.with_name("store")),
+                "OMP_NUM_THREADS": "1",
+                "PYTHONPATH": tested,
+            },
         )
         async with Client(server) as client:
             found["instructions"] = client.server_info.name, client.instructions
@@ -67,14 +73,15 @@ def test_tools_say_how_they_are_used(answers):
 def test_answers_are_structured_and_marked_as_untrusted(answers):
     search, views, case, judged = (one.structured_content for one in answers["answers"][:4])
     assert not any(one.is_error for one in answers["answers"][:4])
-    assert [one["rank"] for one in search["documents"]] == [1, 2]
+    assert [one["rank"] for one in search["hits"]] == [1, 2]
     for one in (search, views, case):
         assert one["warning"] == UNTRUSTED
     assert {one["state"] for one in views["perspectives"]} <= {"covered", "missing", "unscored"}
     (side,) = case["sides"]
-    cited = {doc_id for one in side["sentences"] for doc_id in one["citations"]}
-    assert cited == {one["id"] for one in case["documents"]}
-    assert all(one["supported"] for one in side["sentences"])  # quoted
+    assert set(side["response"]["references"]) == {one["id"] for one in case["documents"]}
+    support = [one for one in side["verdicts"] if one["task"] == "support"]
+    assert {one["sentence"] for one in support} == set(range(len(side["response"]["answer"])))
+    assert all(one["value"] is True for one in support)  # quoted
     assert (judged["counts"]["asked"], judged["counts"]["scored"]) == (1, 1)
 
 
@@ -111,7 +118,7 @@ def test_half_characters_get_an_answer():
         process.stdin.close()
         assert process.wait(60) == 0
     assert [one["id"] for one in answers] == [0, 1]
-    assert answers[1]["result"]["structuredContent"]["documents"]
+    assert answers[1]["result"]["structuredContent"]["hits"]
 
 
 def test_standard_output_carries_the_protocol_alone(tmp_path):

@@ -28,9 +28,9 @@ from starlette.routing import Route
 from asking_fixture import service_of
 from label_fixture import item_rows, labelling
 from pnyx.serve.asking.application import build_asking
-from pnyx.serve.inspecting.application import view_app
-from pnyx.serve.inspecting.opening import Current
-from pnyx.serve.labelling.pages import build_labelling
+from pnyx.serve.labelling.application import build_labelling
+from pnyx.serve.view.application import view_app
+from pnyx.serve.view.opening import CurrentCatalogue
 
 
 def make_app(token: str = ""):
@@ -290,7 +290,7 @@ def asking_server(_):
 @contextlib.contextmanager
 def viewing_server(folder):
     (folder / "measured.json").write_text('{"measures": {"f1": {"value": 0.5}}}')
-    yield view_app(Current([str(folder / "measured.json")]))
+    yield view_app(CurrentCatalogue([str(folder / "measured.json")]))
 
 
 @pytest.mark.parametrize("opened", [labelling_server, asking_server, viewing_server])

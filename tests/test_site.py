@@ -24,7 +24,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 ROOMS = [name for name in pnyx.__all__ if isinstance(getattr(pnyx, name), ModuleType)]
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.all,
     pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not in this copy"),
 ]
 

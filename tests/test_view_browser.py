@@ -96,6 +96,7 @@ def test_a_citation_opens_the_passage_with_its_evidence_marked(visit, report):
     assert page.evaluate("document.activeElement.id") == "c-pro-3-1"
 
 
+@pytest.mark.all
 def test_evidence_deep_in_a_long_passage_is_scrolled_into_view(visit, report):
     for options in ({}, PHONE):
         page = visit(report, **options)
@@ -105,6 +106,7 @@ def test_evidence_deep_in_a_long_passage_is_scrolled_into_view(visit, report):
         assert mark.evaluate(VISIBLE)
 
 
+@pytest.mark.all
 def test_the_keyboard_alone_opens_and_closes_a_passage(visit, report):
     page = visit(report)
     page.keyboard.press("Tab")
@@ -116,6 +118,7 @@ def test_the_keyboard_alone_opens_and_closes_a_passage(visit, report):
     assert page.locator("dialog[open]").count() == 0
 
 
+@pytest.mark.all
 def test_a_verdict_leads_back_to_its_sentence(visit, report):
     page = visit(report)
     page.click("#c-con-4-1")
@@ -125,6 +128,7 @@ def test_a_verdict_leads_back_to_its_sentence(visit, report):
     assert page.locator("#s-pro-2").evaluate(VISIBLE)
 
 
+@pytest.mark.all
 def test_without_scripts_a_citation_jumps_to_the_marked_evidence(visit, report):
     page = visit(report, java_script_enabled=False)
     page.click("#c-con-6-7")
@@ -136,6 +140,7 @@ def test_without_scripts_a_citation_jumps_to_the_marked_evidence(visit, report):
     assert 0 <= box["y"] < 900
 
 
+@pytest.mark.all
 def test_nothing_scrolls_sideways(visit, report):
     page = visit(report, **PHONE)
     for width in (320, 390, 700, 701, 900, 1280):
@@ -147,6 +152,7 @@ def test_nothing_scrolls_sideways(visit, report):
         page.keyboard.press("Escape")
 
 
+@pytest.mark.all
 def test_sides_stand_side_by_side_on_a_desk_and_stacked_on_a_phone(visit, report):
     for options, stacked in (({}, False), (PHONE, True)):
         page = visit(report, **options)
@@ -155,6 +161,7 @@ def test_sides_stand_side_by_side_on_a_desk_and_stacked_on_a_phone(visit, report
         assert (con["x"] > pro["x"]) != stacked
 
 
+@pytest.mark.all
 def test_nothing_in_a_document_runs_or_becomes_markup(visit, report):
     page = visit(report)
     page.click("#c-pro-7-2")
@@ -167,6 +174,7 @@ def test_nothing_in_a_document_runs_or_becomes_markup(visit, report):
     assert "&lt;b&gt;" in shown
 
 
+@pytest.mark.all
 def test_the_policy_stops_a_script_that_escaping_let_through(browser, tmp_path):
     path = tmp_path / "broken.html"
     html = render_html(build_case())
@@ -202,6 +210,7 @@ BASICS = """() => {
 }"""
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_has_what_assistive_technology_needs(visit, report, scheme):
     page = visit(report, color_scheme=scheme)
@@ -216,6 +225,7 @@ def test_the_page_has_what_assistive_technology_needs(visit, report, scheme):
     assert ground == {"light": "rgb(253, 253, 251)", "dark": "rgb(21, 23, 26)"}[scheme]
 
 
+@pytest.mark.all
 def test_an_empty_side_is_a_statement_not_a_gap(visit, tmp_path):
     path = tmp_path / "one.html"
     path.write_text(render_html(one_sided_case()), encoding="utf-8")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import os
 import random
 import shutil
 import sqlite3
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,12 +20,14 @@ from hypothesis import strategies as st
 
 from pnyx.cli import main
 from pnyx.errors import InputError
-from pnyx.serve.inspecting import opening
-from pnyx.serve.inspecting.asking import ON_A_PAGE, NotThereError
-from pnyx.serve.inspecting.opening import Current, open_catalogue
-from pnyx.serve.inspecting.pages import addresses, all_pages, resolve
-from pnyx.serve.inspecting.records import Filter
-from pnyx.serve.rendering import Links, Site, render, slug
+from pnyx.serve.rendering import Links, Site, slug
+from pnyx.serve.view import opening
+from pnyx.serve.view.boards import leaderboard
+from pnyx.serve.view.kinds import JUDGEMENTS, TABLES
+from pnyx.serve.view.opening import CurrentCatalogue, open_catalogue
+from pnyx.serve.view.records import ROWS_A_PAGE, NotFoundError
+from pnyx.serve.view.report import links_of, sentences_resting_on
+from pnyx.serve.view.routes import PAGES, address_of, addresses, rendered, show
 from view_results import make_results, run, write
 
 pytestmark = pytest.mark.usefixtures("run_once")
@@ -86,57 +91,51 @@ def test_counts_are_those_of_the_files(made, catalogue):
 
 
 def test_lists_have_the_unscored_first_and_then_the_least_certain(catalogue):
-    first, *rest = catalogue.judgements(Filter("people")).items
+    first, *rest = catalogue.judgements(source="people").rows
     assert (first.verdict, first.value, first.item) == ("unscored", None, "t2-8")
     assert first.unscored
     assert all(one.verdict != "unscored" for one in rest)
-    found = [one.confidence for one in catalogue.judgements(Filter("packaged")).items]
+    found = [one.confidence for one in catalogue.judgements(source="packaged").rows]
     assert found == sorted(found)
     assert all(0 <= one <= 1 for one in found)
 
 
-def test_lists_are_narrowed_and_counted(catalogue):
-    for one in catalogue.facets("packaged"):
-        listed = catalogue.judgements(Filter("packaged", **{one.facet: one.value}))
-        assert listed.total == one.count == len(listed.items), one
-    both = catalogue.judgements(Filter("packaged", value="yes", topic="t1"))
-    by_hand = [
-        one
-        for one in catalogue.all_judgements(Filter("packaged"))
-        if one.verdict == "yes" and one.topic == "t1"
-    ]
-    assert both.total == len(by_hand)
-    assert {one.n for one in both.items} == {one.n for one in by_hand}
-    every = catalogue.facets()
-    assert sum(one.count for one in every if one.facet == "value") == catalogue.judgements().total
+def test_a_list_narrowed_twice_has_what_both_have(catalogue):
+    both = catalogue.judgements(source="packaged", value="yes", topic="t1")
+    by_hand = {
+        row.n
+        for row in catalogue.every(JUDGEMENTS, source="packaged")
+        if row.verdict == "yes" and row.topic == "t1"
+    }
+    assert (both.total, {row.n for row in both.rows}) == (len(by_hand), by_hand)
 
 
 def test_a_row_is_the_line_of_its_file(made, catalogue):
     lines = (made / "packaged/answers.jsonl").read_text().splitlines()
-    for one in catalogue.all_judgements(Filter("packaged")):
-        assert catalogue.row(one) == json.loads(lines[one.n - 1])
+    for one in catalogue.every(JUDGEMENTS, source="packaged"):
+        assert catalogue.line(one) == json.loads(lines[one.n - 1])
         assert catalogue.judgement("packaged", one.n) == one
-    assert [row for _, row in catalogue.rows("packaged")] == [json.loads(x) for x in lines]
+    assert [row for _, row in catalogue.lines("packaged")] == [json.loads(x) for x in lines]
 
 
 def test_the_leaderboard_is_that_of_the_measures(made, catalogue):
     told = json.loads((made / "retrieval.json").read_text())
-    board = catalogue.leaderboard("retrieval", by="nDCG@10")
-    assert [row.run for row in board.rows.items] == ["forward", "backward"]
+    board = leaderboard(catalogue, "retrieval", by="nDCG@10")
+    assert [row.name for row in board.page.rows] == ["forward", "backward"]
     for own in told["runs"]:
-        (row,) = (one for one in board.rows.items if one.run == own["run"])
+        (row,) = (one for one in board.page.rows if one.name == own["run"])
         for name, figures in own["measures"].items():
             found = row.values[name]
             assert [found.value, found.low, found.high, found.scored, found.asked] == [
                 figures[x] for x in ("value", "low", "high", "scored", "asked")
             ]
-    (first,) = (d for d in board.rows.items[0].differences.values() if d.measure == "nDCG@10")
+    (first,) = (d for d in board.page.rows[0].differences.values() if d.measure == "nDCG@10")
     (said,) = (one for one in told["comparisons"] if one["measure"] == "nDCG@10")
     assert (first.baseline, first.difference, first.p) == (
         "backward", said["difference"], said["p_holm"],
     )  # fmt: skip
-    up = catalogue.leaderboard("retrieval", by="nDCG@10", ascending=True)
-    assert [row.run for row in up.rows.items] == ["backward", "forward"]
+    up = leaderboard(catalogue, "retrieval", by="nDCG@10", ascending=True)
+    assert [row.name for row in up.page.rows] == ["backward", "forward"]
 
 
 def test_judged_reports_are_measured_as_pnyx_measure_does(made, catalogue):
@@ -173,13 +172,49 @@ def test_a_reports_sentences_lead_to_what_was_judged_and_back(made, catalogue):
         assert state == next(
             (x for x in ("unscored", "penalty", "reward") if x in outcomes), "neutral"
         )
-    items = {row["id"] for _, row in catalogue.rows("judged")}
-    linked = catalogue.links(at)
+    items = {row["id"] for _, row in catalogue.lines("judged")}
+    linked = links_of(catalogue, at)
     assert {one.judgement.item for one in linked} <= items
     attests = next(one for one in linked if one.node == "attests")
-    assert attests.sentence in [s.n for s in catalogue.sentences_of(attests.judgement)]
+    assert attests.sentence + 1 in sentences_resting_on(catalogue, attests.judgement)
     (argued,) = catalogue.reports(source="argued-2", run="pnyx-pro")
     assert catalogue.texts(argued) == [s.text for s in catalogue.response(argued).sentences]
+
+
+def sources(rows) -> set[str]:
+    return {row.source for row in rows}
+
+
+@pytest.mark.parametrize("kind", TABLES, ids=lambda kind: kind.name)
+def test_every_kind_of_row_is_listed_narrowed_sorted_and_kept(catalogue, kind):
+    rows = list(catalogue.every(kind))
+    whole = catalogue.table(kind)
+    assert whole.total == len(rows) == catalogue.count(kind) > 0
+    assert all(row in rows for row in whole.rows)
+    for column in kind.columns:
+        assert column.field in kind.select or hasattr(rows[0], column.field)
+    for source in {"", *(row.source for row in rows if kind.of)}:
+        of_source = {"source": source} if source else {}
+        for facet in catalogue.facets(source, kind):
+            chosen = {**of_source, facet.facet: facet.value}
+            listed = catalogue.table(kind, 1, "", **chosen)
+            assert listed.total == facet.count == len(list(catalogue.every(kind, **chosen))), facet
+            field = {"value": "verdict"}.get(facet.facet, facet.facet)
+            assert {getattr(row, field) for row in listed.rows} == {facet.value}
+            assert {row.source for row in listed.rows} <= ({source} if source else sources(rows))
+        assert catalogue.count(kind, **of_source) == len(list(catalogue.every(kind, **of_source)))
+    for field in kind.select:
+        for sort in (field, f"-{field}"):
+            values = [getattr(row, field) for row in catalogue.table(kind, 1, sort).rows]
+            known = [value for value in values if value is not None]
+            assert known == sorted(known, reverse=sort[0] == "-"), sort
+    address = address_of(f"/{kind.name}")
+    (text,) = ("".join(file.parts()) for file in show(catalogue, address).files.values())
+    kept = list(csv.reader(io.StringIO(text)))
+    assert len(kept) == 1 + len(rows)
+    assert all(len(row) == len(kept[0]) for row in kept)
+    with pytest.raises(NotFoundError):
+        catalogue.table(kind, 1, "nothing")
 
 
 def test_topics_have_the_titles_that_any_source_tells(catalogue):
@@ -190,29 +225,27 @@ def test_topics_have_the_titles_that_any_source_tells(catalogue):
 
 
 def test_every_page_renders_and_every_link_on_it_leads_somewhere(catalogue):
-    pages = all_pages()
     seen = set()
     hrefs = {}
-    for page, parts, number in addresses(pages, catalogue):
-        shown = page.show(catalogue, Links(), parts, number)
-        here = (page.name, *parts) if page.name else ()
-        values = {"here": here, "number": number, **shown.values}
-        html = render(shown.template, Site("x"), Links(), **values)
+    for exported in addresses(catalogue):
+        address = replace(exported, is_file=False)
+        shown = show(catalogue, address)
+        html = rendered(shown, address, Site("x"), Links())
         assert "<h1" in html
-        more = [str(number)] if number > 1 else []
-        own_address = Links().to(*here, *more)
-        seen |= {own_address, *(f"{own_address}/{name}" for name in shown.files)}
+        own_address = Links().to(*address.whole)
+        seen |= {own_address, *(f"{Links().to(*address.here)}/{name}" for name in shown.files)}
         for part in html.split('href="')[1:]:
-            hrefs.setdefault(part.partition('"')[0].partition("#")[0], here)
-    own = {page.name for page in pages}
+            hrefs.setdefault(part.partition('"')[0].partition("#")[0], address)
+    own = {page.name for page in PAGES}
     for href, where in hrefs.items():
-        kind = href.strip("/").partition("/")[0]
+        path, _, query = href.partition("?")
+        kind = path.strip("/").partition("/")[0]
         if not href.startswith("/") or kind in ("static", "search") or href in seen:
             continue
         assert kind in own, (href, where)
-        assert "." in href, (href, where)  # a list that is narrowed more than once
-        page, parts, number = resolve(pages, href)
-        page.show(catalogue, Links(), parts, number)  # NotThereError: a dead link
+        # A list that is narrowed more than once, or sorted.
+        assert "." in path or query.startswith("sort="), (href, where)
+        show(catalogue, address_of(path, query.removeprefix("sort=")))  # NotFoundError: a dead link
 
 
 @pytest.mark.parametrize(
@@ -226,10 +259,9 @@ def test_every_page_renders_and_every_link_on_it_leads_somewhere(catalogue):
 )  # fmt: skip
 def test_other_addresses_are_not_there(catalogue, path):
     def asked() -> None:
-        page, parts, number = resolve(all_pages(), path)
-        page.show(catalogue, Links(), parts, number)
+        show(catalogue, address_of(path))
 
-    with pytest.raises(NotThereError):
+    with pytest.raises(NotFoundError):
         asked()
 
 
@@ -237,14 +269,14 @@ def test_a_second_start_reads_nothing_and_a_change_is_noticed(tmp_path, monkeypa
     folder = tmp_path / "r"
     folder.mkdir()
     write(folder / "answers.jsonl", [answer(1)])
-    current = Current([str(folder)])
+    current = CurrentCatalogue([str(folder)])
     assert current.get().judgements().total == 1
     before = current.get().path.stat().st_mtime_ns
     assert open_catalogue([str(folder)]).path.stat().st_mtime_ns == before
     assert sorted(p.name for p in folder.iterdir()) == ["answers.jsonl"]
     monkeypatch.setattr(opening, "_LOOK_AGAIN_SECONDS", 0)
     write(folder / "answers.jsonl", [answer(1), answer(2, value=None, unscored="refusal: no")])
-    assert [one.item for one in current.get().judgements().items] == ["i2", "i1"]
+    assert [one.item for one in current.get().judgements().rows] == ["i2", "i1"]
     # Half of a line, as while it is written: what was read stays in sight until it is whole.
     (folder / "answers.jsonl").write_text('{"id": "i')
     assert current.get().judgements().total == 2
@@ -255,14 +287,14 @@ def test_a_second_start_reads_nothing_and_a_change_is_noticed(tmp_path, monkeypa
 
 def test_a_damaged_catalogue_is_built_anew(tmp_path, cache):
     write(tmp_path / "a.jsonl", [answer(n) for n in range(40)])
-    first = list(open_catalogue([str(tmp_path / "a.jsonl")]).all_judgements(Filter("a")))
+    first = list(open_catalogue([str(tmp_path / "a.jsonl")]).every(JUDGEMENTS, source="a"))
     (place,) = (cache / "view").glob("*.sqlite")
     whole = place.read_bytes()
     for at in random.Random(5).sample(range(0, len(whole) - 64, 64), 25):
         place.write_bytes(whole[:at] + random.Random(at).randbytes(64) + whole[at + 64 :])
         found = open_catalogue([str(tmp_path / "a.jsonl")])
-        assert list(found.all_judgements(Filter("a"))) == first
-        assert len(list(found.rows("a"))) == 40
+        assert list(found.every(JUDGEMENTS, source="a")) == first
+        assert len(list(found.lines("a"))) == 40
 
 
 def test_where_a_catalogue_cannot_be_written_the_one_before_stays(
@@ -271,7 +303,7 @@ def test_where_a_catalogue_cannot_be_written_the_one_before_stays(
     path = write(tmp_path / "a.jsonl", [answer(1)])
     monkeypatch.setattr(opening, "_LOOK_AGAIN_SECONDS", 0)
     said = []
-    current = Current([str(path)], say=said.append)
+    current = CurrentCatalogue([str(path)], say=said.append)
 
     def full(*_):
         raise sqlite3.OperationalError("database or disk is full")
@@ -318,23 +350,23 @@ def test_files_may_be_compressed(tmp_path, made):
         data = (made / "judged" / f"{name}.jsonl").read_bytes()
         (tmp_path / f"{name}.jsonl.gz").write_bytes(gzip.compress(data))
     found = open_catalogue([str(tmp_path / f"{name}.jsonl.gz") for name in ("answers", "reports")])
-    one = found.judgements().items[3]
-    assert found.row(one)["id"] == one.item
+    one = found.judgements().rows[3]
+    assert found.line(one)["id"] == one.item
     assert len(found.judged_report(found.reports()[0]).sentences) == 11
 
 
 def test_pages_of_long_lists(tmp_path):
-    count = 2 * ON_A_PAGE + 5
+    count = 2 * ROWS_A_PAGE + 5
     rows = [answer(n, probability=(n + 1) / (count + 1)) for n in range(count)]
     write(tmp_path / "a.jsonl", rows)
     found = open_catalogue([str(tmp_path / "a.jsonl")])
-    listed = [found.judgements(Filter("a"), page) for page in (1, 2, 3)]
-    assert [len(one.items) for one in listed] == [ON_A_PAGE, ON_A_PAGE, 5]
-    assert [one.first for one in listed] == [1, ON_A_PAGE + 1, 2 * ON_A_PAGE + 1]
-    items = [one.item for page in listed for one in page.items]
+    listed = [found.judgements(page, source="a") for page in (1, 2, 3)]
+    assert [len(one.rows) for one in listed] == [ROWS_A_PAGE, ROWS_A_PAGE, 5]
+    assert [one.first for one in listed] == [1, ROWS_A_PAGE + 1, 2 * ROWS_A_PAGE + 1]
+    items = [one.item for page in listed for one in page.rows]
     assert items == [f"i{n}" for n in range(count)]
-    with pytest.raises(NotThereError):
-        found.judgements(Filter("a"), 4)
+    with pytest.raises(NotFoundError):
+        found.judgements(4, source="a")
 
 
 def test_names_that_are_no_part_of_an_address_get_one(tmp_path):
@@ -345,8 +377,7 @@ def test_names_that_are_no_part_of_an_address_get_one(tmp_path):
     found = open_catalogue([str(tmp_path)])
     assert len({slug(one.name).lower() for one in found.sources()}) == 2
     for one in found.topics():
-        page, parts, number = resolve(all_pages(), Links().to("topic", one.name))
-        assert page.show(found, Links(), parts, number).values["topic"] == one
+        assert show(found, address_of(Links().to("topic", one.name))).values["title"] == one.shown
 
 
 def refused(capsys, *argv: object) -> str:
@@ -423,8 +454,8 @@ def test_restricted_mode_shows_no_text(made, monkeypatch):
     assert {one.text for one in found.judged_report(at).sentences} == {""}
     assert found.texts(at) == [""] * 11
     secret = "turnout"
-    for one in found.all_judgements():
-        assert secret not in json.dumps(found.row(one)).lower()
+    for one in found.every(JUDGEMENTS):
+        assert secret not in json.dumps(found.line(one)).lower()
     assert found.all("SELECT count(*) FROM words")[0][0] == 0
     assert {one.title for one in found.topics()} == {""}
 
@@ -461,15 +492,14 @@ def test_broken_and_hostile_lines_are_read_or_refused_in_one_line(tmp_path, brok
         assert said.startswith(f"{place}:")
         assert "\n" not in said
         return
-    for page, parts, number in addresses(all_pages(), found):
-        shown = page.show(found, Links(), parts, number)
-        render(shown.template, Site("x"), Links(), here=(), number=number, **shown.values)
+    for address in addresses(found):
+        rendered(show(found, address), address, Site("x"), Links())
 
 
 def test_only_files_that_were_given_are_read(made, tmp_path):
     """No part of an address is ever a path."""
     found = open_catalogue([str(made / "people")])
     for name in ("../packaged", str(made / "packaged"), "/etc/passwd", "people/../packaged"):
-        with pytest.raises(NotThereError):
+        with pytest.raises(NotFoundError):
             found.source(name)
     assert {Path(one.path).name for one in found.sources()} == {"people"}

@@ -23,12 +23,11 @@ from page_fixture import PHONE, Watched, chromium
 from pnyx.errors import InputError
 from pnyx.measure.core.base import Measured
 from pnyx.measure.perspectives.coverage import by_question, measure_perspectives
-from pnyx.serve.inspecting.application import site_of
-from pnyx.serve.inspecting.asking import NotThereError
-from pnyx.serve.inspecting.export import export_pages
-from pnyx.serve.inspecting.opening import open_catalogue
-from pnyx.serve.inspecting.pages import addresses, all_pages, resolve
-from pnyx.serve.rendering import STATIC, Links, render
+from pnyx.serve.rendering import STATIC, Links
+from pnyx.serve.view.export import export_pages
+from pnyx.serve.view.opening import open_catalogue
+from pnyx.serve.view.records import NotFoundError
+from pnyx.serve.view.routes import address_of, addresses, rendered, show, site_of
 from pnyx.view.profile import profile_order, profile_plot
 from pnyx.view.svg import document, drawn_text, inline
 from pnyx.view.tables import Column, Marked, Table
@@ -66,8 +65,7 @@ def export(place: Path, out: Path) -> None:
 
 
 def shown(catalogue, path: str):
-    page, parts, number = resolve(all_pages(), path)
-    return page.show(catalogue, Links(), parts, number)
+    return show(catalogue, address_of(path))
 
 
 def kept(catalogue, path: str, name: str) -> list[dict[str, str]]:
@@ -206,18 +204,13 @@ def test_trials_are_those_of_their_summaries(place, catalogue):
 
 def test_every_picture_is_xml_by_itself_and_in_its_page(catalogue):
     count = 0
-    for page, parts, number in addresses(all_pages(), catalogue):
-        if page.name not in OWN:
+    for address in addresses(catalogue):
+        if address.page not in OWN:
             continue
-        found = page.show(catalogue, Links(), parts, number)
-        text = render(
-            found.template,
-            site_of(["x"], ()),
-            Links(),
-            **{"here": (page.name, *parts), "number": number, **found.values},
-        )
+        found = show(catalogue, address)
+        text = rendered(found, address, site_of(["x"]), Links())
         ids = re.findall(r'\bid="([^"]+)"', text)
-        assert len(ids) == len(set(ids)), (page.name, parts)
+        assert len(ids) == len(set(ids)), address
         assert " style=" not in text
         assert "<style" not in text
         assert "<script>alert" not in text
@@ -350,7 +343,7 @@ def test_names_of_an_export_differ_on_disks_that_tell_no_case(exported):
 
 
 def test_an_export_replaces_an_export_and_nothing_else(place, catalogue, exported, tmp_path):
-    site = site_of([str(place / "results")], all_pages())
+    site = site_of([str(place / "results")])
     out = tmp_path / "out"
     shutil.copytree(exported, out)
     (out / "own.txt").write_text("mine", encoding="utf-8")
@@ -371,7 +364,7 @@ def test_an_export_replaces_an_export_and_nothing_else(place, catalogue, exporte
 
 
 def test_pages_of_judgements_are_limited_and_counted(place, catalogue, exported, tmp_path):
-    site = site_of([str(place / "results")], all_pages())
+    site = site_of([str(place / "results")])
     few = export_pages(catalogue, site, tmp_path / "few", most=100)
     every = told_of(exported)["pages"]
     assert few.pages["judgement"] == 100
@@ -423,7 +416,7 @@ def test_tables_hold_every_judgement(place, catalogue, exported):
     ],
 )
 def test_what_is_not_there_has_no_page(catalogue, path):
-    with pytest.raises(NotThereError):
+    with pytest.raises(NotFoundError):
         shown(catalogue, path)
 
 

@@ -97,6 +97,7 @@ def test_from_the_overview_to_a_judgement_and_back(watched, address):
     assert page.locator("h1").inner_text() == "t2"
 
 
+@pytest.mark.all
 def test_the_unscored_stand_first_and_hostile_text_is_text(watched, address):
     page = watched.open(f"{address}/judgements")
     rows = page.locator("table.judged tbody tr")
@@ -115,6 +116,7 @@ def test_the_unscored_stand_first_and_hostile_text_is_text(watched, address):
         assert page.evaluate("window.PWNED") is None
 
 
+@pytest.mark.all
 def test_a_phone_and_the_dark(watched, address):
     for options in (PHONE, {"color_scheme": "dark"}):
         page = watched.open(address, **options)

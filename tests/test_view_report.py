@@ -21,7 +21,7 @@ from pnyx.judge.reports.records import Finding
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import judged_response, precisions
 from pnyx.records import Citation, Document, Question, Response, Sentence
-from pnyx.serve.inspecting.wording import of_finding, of_value
+from pnyx.serve.view.wording import finding_worded, worded
 from pnyx.view.build import view_case
 from pnyx.view.markdown import render_markdown
 from pnyx.view.model import probability, state_of
@@ -264,8 +264,8 @@ def test_a_yes_that_is_likelier_a_no_has_no_tick():
     assert [state_of(one) for one in (("weak", "yes"), ("weak", "no"), ("weak", "unscored"))] == [
         "weak", "mixed", "unscored",
     ]  # fmt: skip
-    assert of_finding(Finding(True, probability=0.37)).state == "weak"
-    assert of_value(True, 0.5, "").state == of_value(True, None, "").state == "yes"
+    assert finding_worded(Finding(True, probability=0.37))[0] == "weak"
+    assert worded(True, 0.5) == worded(True) == ("yes", "yes")
 
 
 def test_quality_is_shown_as_a_share_of_all_passages():

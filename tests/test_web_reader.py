@@ -61,7 +61,7 @@ def test_a_page_that_the_parser_cannot_stop_reading_is_given_up_and_the_next_is_
     async def main():
         async with Reader(1.0, 1) as reader:
             first = await reader.read(Fetched("u", FETCHED, content_type="text/html", body=endless))
-            reader.seconds = 20.0
+            reader.seconds = 120.0
             good = Fetched("u", FETCHED, content_type="text/html", body=article("Tea"))
             return first, await reader.read(good)
 
@@ -72,7 +72,7 @@ def test_a_page_that_the_parser_cannot_stop_reading_is_given_up_and_the_next_is_
 
 def test_a_parser_that_dies_takes_nobody_along(monkeypatch):
     async def main():
-        async with Reader(20.0, 1) as reader:
+        async with Reader(120.0, 1) as reader:
             page = Fetched("u", FETCHED, content_type="text/html", body=article("Tea"))
             before = await reader.read(page)
             reader._idle[0][0].kill()

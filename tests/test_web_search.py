@@ -35,7 +35,9 @@ from pnyx.web.search import (
 )
 from web_server import SearchServer
 
-QUICK = RetryPolicy(timeout=2.0, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.02)
+QUICK = RetryPolicy(
+    timeout=60.0, attempts=3, connect_attempts=2, first_wait=0.01, longest_wait=0.02
+)
 URLS = [f"https://example.org/{i}" for i in range(40)]
 
 

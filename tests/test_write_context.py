@@ -119,6 +119,7 @@ def test_an_estimate_is_corrected_by_what_the_server_counted_and_asks_nothing_tw
         assert len(server.asked()) == before + 1
 
 
+@pytest.mark.all
 @needs_local
 def test_the_packaged_model_counts_its_own_tokens(tmp_path: Path) -> None:
     from pnyx.models.local.model import open_local

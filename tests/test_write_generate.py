@@ -56,7 +56,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def _write(server: ChatServer, store: Store, **options: Any) -> tuple[Draft, StoredModel]:
-    endpoint = endpoint_from(server.spec, retry=RetryPolicy(timeout=5, first_wait=0.01))
+    endpoint = endpoint_from(server.spec, retry=RetryPolicy(timeout=60, first_wait=0.01))
     model = StoredModel(endpoint, store)
     return run_blocking(LlmWriter(model, **options).write(QUESTION, "pro", DOCUMENTS)), model
 

@@ -30,8 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
 from pnyx.corpora import ReportRequest
-from pnyx.corpora.text.lengths import count_length
-from pnyx.corpora.text.segment import split_sentences
+from pnyx.corpora.text.segment import count_length, split_sentences
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask
 from pnyx.judge.questions import Support

@@ -5,14 +5,11 @@
 
 Documents: the points of idebate.org, Debatewise and ProCon. Questions: the development questions of
 BERDS (Arguana, Kialo, OpinionQA), which have two or more perspectives to cover, and what GPT-4
-wrote to search with. Each set is one `pnyx bench perspectives`; the judge also answers the pairs of
-BERDS that people labelled, so that its errors are corrected. Those are of other questions
-and of web pages, so the judge may be off here: SHIFT. Run it again to resume.
+wrote to search with. Each set is one `pnyx bench perspectives`. Run it again to resume.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import random
@@ -29,8 +26,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "search"))
 from common import Report, arguments
 
 SETS = {"Arguana": "arguana_generated", "Kialo": "kialo", "OpinionQA": "opinionqa"}
-SHIFT = 0.7
-"""Odds of yes twice or half as high as on the labelled pairs, in one standard deviation."""
 MEASURES = ("MRecall@5", "Precision@5", "MRecall@10", "Precision@10")
 
 
@@ -65,42 +60,14 @@ def take(source: Path, out: Path, most: int) -> Path:
     return out
 
 
-def label(data: Path, work: Path) -> Path:
-    """Have the judge answer the pairs that people labelled."""
-    items, out = work / "labelled.jsonl", work / "labelled"
-    with (data / "berds" / "pers_det.test.tsv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-    texts = {text: f"d{n}" for n, text in enumerate(dict.fromkeys(r["document"] for r in rows))}
-    views = {text: f"p{n}" for n, text in enumerate(dict.fromkeys(r["perspective"] for r in rows))}
-    with items.open("w", encoding="utf-8") as stream:
-        for number, row in enumerate(rows):
-            item = {
-                "id": f"b{number}",
-                "text": row["document"],
-                "statement": row["perspective"],
-                "group": row["question"],
-                "question_id": row["question"],
-                "doc_id": texts[row["document"]],
-                "perspective_id": views[row["perspective"]],
-                "label": int(row["label"]),
-            }
-            stream.write(json.dumps(item, ensure_ascii=False) + "\n")
-    pnyx("judge", "support", items, "--as-perspectives", "--out", out)
-    return out
-
-
 def show(report: Report, name: str, row: dict) -> None:
     report.line()
     chosen = ", ".join(f"{model} {lam:g}" for model, lam in row["lambdas"].items())
     report.line(f"**{name}**: {len(row['test'])} questions measured; lambda chosen on "
                 f"{len(row['dev'])} others: {chosen}")  # fmt: skip
-    report.head("system", *(c for m in MEASURES for c in (m, "corrected")))
+    report.head("system", *MEASURES)
     for run in row["runs"]:
-        cells = []
-        for measure in MEASURES:
-            cells.append(_cell(run["measures"][measure]))
-            cells.append(_cell(run["corrected"].get(measure)))
-        report.row(run["run"], *cells)
+        report.row(run["run"], *(_cell(run["measures"][measure]) for measure in MEASURES))
 
 
 def show_leaning(report: Report, row: dict) -> None:
@@ -113,8 +80,8 @@ def show_leaning(report: Report, row: dict) -> None:
         report.row(one["run"], *cells, _cell(one["shifts"]["pro-con"]))
 
 
-def _cell(value: dict | None) -> str:
-    if value is None or value["value"] is None:
+def _cell(value: dict) -> str:
+    if value["value"] is None:
         return "-"
     bounds = "" if value["low"] is None else f" [{value['low']:.2f}, {value['high']:.2f}]"
     return f"{value['value']:.3f}{bounds}"
@@ -130,7 +97,6 @@ def main() -> None:
     data = Path(options.data)
     report = Report("berds coverage")
     index, documents = make_index(options.work)
-    labelled = label(data, options.work)
     report.line()
     report.line(f"{documents} documents. At most {options.most} questions of each set.")
     for name, stem in SETS.items():
@@ -138,14 +104,10 @@ def main() -> None:
         asked = take(source, options.work / f"{stem}.jsonl", options.most)
         out = options.work / f"bench-{stem}"
         pnyx("bench", "perspectives", "--index", index, "--perspectives", asked, "--expand", asked,
-             "--sides", "order", "--leaning", "--labelled", labelled, "--shift", SHIFT,
-             "--out", out)  # fmt: skip
+             "--sides", "order", "--leaning", "--out", out)  # fmt: skip
         row = json.loads((out / "measures.json").read_text(encoding="utf-8"))
         if name == next(iter(SETS)):
-            c = row["correction"]
-            report.line(f"Judge: {row['judge']}; corrected by its answers to {c['pairs']} pairs of "
-                        f"{c['questions']} other questions that people labelled, its log-odds "
-                        f"off by {c['shift']:g} (standard deviation).")  # fmt: skip
+            report.line(f"Judge: {row['judge']}.")
         show(report, name, row)
         show_leaning(report, row)
     report.write(options.write)

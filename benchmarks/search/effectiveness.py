@@ -88,7 +88,7 @@ class Measured:
 
     def __init__(self, runs: Runs, column: Column) -> None:
         found = measure_retrieval(
-            runs, column.qrels, [column.measure], baseline=BASELINE, margin=MARGIN
+            runs, column.qrels, [column.measure], baseline=BASELINE, test="t", margin=MARGIN
         )
         self.column = column
         self.name = next(iter(found.runs[0].measures))
@@ -329,7 +329,7 @@ def sides(
     covered = tables(report, findings, "debates, sides", runs, columns, compared)[last]
     report.head("debates, top 5", "both sides", "one side", "none", "mean predicted quality")
     for system in runs:
-        values = [v[covered.name] for v in covered.runs[system].per_topic.values()]
+        values = [v[covered.name].value for v in covered.runs[system].per_topic.values()]
         shares = [float(np.mean([v == part for v in values])) for part in (1.0, 0.5, 0.0)]
         cells = (f"{share:.1%}" for share in shares)
         report.row(system, *cells, f"{np.mean(quality[system]):.3f}")

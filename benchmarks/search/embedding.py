@@ -176,7 +176,7 @@ def scores(one: Searched, half: dict[str, str], scoring: Scoring, embedder: Embe
             best = one.ranked(numbers)[:10]
             run += [RunEntry(q.id, doc, r, -float(r), "pnyx") for r, doc in enumerate(best, 1)]
     measured = measure_retrieval({"run": run}, qrels, [MEASURE], bootstrap=Bootstrap(0)).runs[0]
-    return np.array([measured.per_topic[topic][MEASURE] for topic in sorted(judged)])
+    return np.array([measured.per_topic[topic][MEASURE].value for topic in sorted(judged)])
 
 
 def worth(sets: Sequence[Searched], work: Path, others: Sequence[Other]) -> None:

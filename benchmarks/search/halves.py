@@ -153,8 +153,9 @@ def report_halves(
         for other in others:
             pair = {name: runs[name] for name in (other, chosen)}
             found = measure_retrieval(
-                pair, qrels, [measure], baseline=other, margin=MARGIN, bootstrap=Bootstrap(10_000)
-            )
+                pair, qrels, [measure], baseline=other, test="t", margin=MARGIN,
+                bootstrap=Bootstrap(10_000),
+            )  # fmt: skip
             for run in found.runs[: 2 if other == others[-1] else 1]:
                 value = run.measures[measure]
                 cells[run.name].append(f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]")

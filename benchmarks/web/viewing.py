@@ -146,13 +146,12 @@ def served(app: object) -> Iterator[str]:
 
 def sampled(rng: random.Random, catalogue: object, count: int) -> dict[str, list[str]]:
     """Return kind of page -> addresses to ask for: the first, the last, and others at random."""
-    from pnyx.serve.inspecting.pages import addresses, all_pages
     from pnyx.serve.rendering import Links
+    from pnyx.serve.view.routes import addresses
 
     by_kind: dict[str, list[str]] = {}
-    for page, parts, number in addresses(all_pages(), catalogue):
-        whole = [page.name, *parts, *([str(number)] if number > 1 else [])]
-        by_kind.setdefault(page.name or "overview", []).append(Links().to(*filter(None, whole)))
+    for address in addresses(catalogue):
+        by_kind.setdefault(address.page or "overview", []).append(Links().to(*address.whole))
     found = {}
     for kind, every in by_kind.items():
         ends = [every[0], every[-1]]
@@ -186,15 +185,15 @@ def measure(results: Path, count: int, told: Report) -> None:
     """Read results, ask for pages, and tell what it took."""
     import httpx2
 
-    from pnyx.serve.inspecting.application import view_app
-    from pnyx.serve.inspecting.opening import Current, open_catalogue
+    from pnyx.serve.view.application import view_app
+    from pnyx.serve.view.opening import CurrentCatalogue, open_catalogue
 
     size = sum(one.stat().st_size for one in results.iterdir()) / 1e6
     start, busy = time.perf_counter(), time.process_time()
     catalogue = open_catalogue([str(results)])
     built, busy = time.perf_counter() - start, time.process_time() - busy
     start = time.perf_counter()
-    current = Current([str(results)])
+    current = CurrentCatalogue([str(results)])
     opened = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     kept = catalogue.path.stat().st_size / 1e6

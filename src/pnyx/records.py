@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ __all__ = [
     "Source",
     "Stance",
     "judged_text",
+    "md5_of",
     "question_id",
 ]
 
@@ -160,6 +162,11 @@ class Question:
     narrative: str = ""
     definition: str = ""
     extra: Mapping[str, Any] = _extra()
+
+
+def md5_of(text: str) -> str:
+    """Return the MD5 of a text, the id that autojudge gives a nugget or topic without one."""
+    return hashlib.md5(text.encode(errors="surrogatepass"), usedforsecurity=False).hexdigest()
 
 
 def question_id(question: str) -> str:

@@ -395,7 +395,7 @@ def test_berds_files_are_imported_reviewed_and_exported(run):
         ("## 1: Q?\n- pro: A.\n> x: {\n", "d.md:3: not valid JSON"),
         ("## 1: Q?\n- pro: A.\n> id: 2\n", "d.md:3: found 'id' twice"),
         ("## 1: Q?\n- pro: A.\n## 1: Q?\n- pro: A.\n", "d.md:3: duplicate id '1', first in line 1"),
-        ("## 1: Q?\n- pro (2): A.\n- con: B.\n", "d.md:1: perspectives[1]: found the id '2' twice"),
+        ("## 1: Q?\n- pro (2): A.\n- con: B.\n", "d.md:1: perspectives[1]: id: found '2' twice"),
         ('{"id": "1", "question": "Q?"}\n', "d.md:1: no perspectives"),
         ('{"id": "1", "text": "T."}\n', "d.md: '': the perspectives do not say"),
         ("", "d.md: "),
@@ -435,7 +435,7 @@ def test_killed_and_asked_again_nothing_is_asked_twice(step):
         command = [sys.executable, "-m", "pnyx", "build", step, *rest, "--out", "out.jsonl"]
         command += ["--concurrency", "2", "--llm", server.spec]
         process = subprocess.Popen(command, preexec_fn=heed_interrupts)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while len(server.answered()) < 12:
             assert time.monotonic() < deadline, "waited in vain"
             time.sleep(0.01)
@@ -603,3 +603,15 @@ def test_real_pairs_and_berds_files(run):
     rows = read_drafts("k.md")
     assert (len(rows), sum(len(row["perspectives"]) for row in rows)) == (129, 349)
     assert sum(row["perspectives"][0]["stance"] == "pro" for row in rows) > 100
+
+
+@pytest.mark.parametrize("outputs", ["--out folder.md", "--out d.md --dropped folder.md"])
+def test_nobody_is_asked_for_what_cannot_be_written(run, outputs):
+    Path("folder.md").mkdir()
+    with BuildServer() as server:
+        pairs = write("pairs.jsonl", pair(1))
+        status, _, said = run(
+            "draft", pairs, "--from", "pairs", *outputs.split(), "--llm", server.spec
+        )
+        assert (status, server.asked()) == (2, [])
+        assert "folder.md: cannot be written" in said

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from growth import grows_linearly
 from pnyx.corpora import FORMATS
 from pnyx.errors import InputError
 from pnyx_build import read_debate_page
@@ -275,17 +275,14 @@ def repeated(n):
 
 @pytest.mark.parametrize("name", repeated(1))
 def test_time_grows_with_the_size_and_not_with_its_square(name):
-    def seconds(n):
+    def parse(n):
         content = repeated(n)[name]
-        started = time.process_time()
         try:
             parse_debate_page(content, "a")
         except InputError:
             assert name == "deep"  # what is nested too deep is cut off by the parser
-        return time.process_time() - started
 
-    small = min(seconds(2_000) for _ in range(2))
-    assert seconds(16_000) < 30 * small + 0.5  # of its square it would be 64 times
+    assert grows_linearly(parse, 2_000)
 
 
 fragments = st.sampled_from(

@@ -152,7 +152,7 @@ def test_answers_that_stand_for_no_view_are_left_out(answer, tmp_path):
         (read_claims, '{"id": "1", "claim": "x", "perspectives": []}\n', "f:1: perspectives is"),
         (read_claims,
          '{"id": "1", "claim": "x", "perspectives": [{"text": "y", "stance": "up"}]}\n',
-         "perspectives[0].stance: found up"),
+         "perspectives[0]: stance: found up"),
         (read_claims, '[{"cId": 1, "text": "x", "perspectives": [7]}]', "f: its texts are in"),
         (read_claims, '{"id": "1", "text": "x"}\n', "f: holds documents, expected arguments"),
         (read_survey, '{"id": "1", "question": "x", "options": ["Yes", "Refused"]}\n',

@@ -1,4 +1,4 @@
-"""Relevance annotated at scale (DIRAS): definitions, samples, labels, students, review."""
+"""Relevance annotated at scale (DIRAS): definitions, samples, labels, students."""
 
 import lazy_loader
 

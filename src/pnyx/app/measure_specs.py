@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import OptionError
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap
+from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap
 
 if TYPE_CHECKING:
     from pnyx.measure.core.ground_truth import Joined, Truth
@@ -30,7 +30,7 @@ class ComparingSpec(BootstrapSpec, heading="Comparison"):
     """How runs are compared with each other."""
 
     baseline: str | None = file_opt(None, "Run that the others are compared with.", metavar="RUN")
-    test: Literal["t", "randomisation"] = opt("t", "Paired test of two runs.")
+    test: Literal["t", "randomisation"] = opt(TEST, "Paired test of two runs.")
 
 
 class JudgedSpec(Spec):
@@ -71,24 +71,17 @@ class SidesSpec(Spec, heading="Perspectives"):
     )
 
 
-class CorrectionSpec(Spec, heading="Correction", rare="shift"):
+class CorrectionSpec(Spec, heading="Correction"):
     """What corrects measures for the judge's own errors."""
 
     labelled: str | None = file_opt(
         None,
-        "Correct for the judge's errors: its answers to labelled pairs (`label`, or --gold).",
+        "Correct for the judge's errors: its answers to labelled pairs (`label`, or --gold) of "
+        "some measured questions, picked at random.",
         metavar="ANSWERS",
     )
     gold: str | None = file_opt(
         None, "People's labels of --labelled (JSONL), by id.", metavar="LABELS", needs="labelled"
-    )
-    shift: float = opt(
-        0.0,
-        "If --labelled is from another corpus or retriever: standard deviation of a common error "
-        "of the judge's log-odds (0.7: odds doubled or halved).",
-        low=0,
-        metavar="S",
-        needs="labelled",
     )
 
     def joined(self, judge: str | None = None) -> Joined | None:

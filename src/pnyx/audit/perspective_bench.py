@@ -218,7 +218,7 @@ class Benched:
 
 
 def bench_perspectives(
-    search: BenchSearch, judging: BenchJudge, labelled: Joined | None = None, shift: float = 0.0
+    search: BenchSearch, judging: BenchJudge, labelled: Joined | None = None
 ) -> Benched:
     """Retrieve for questions, judge what is found and measure whether it shows every perspective.
 
@@ -229,7 +229,6 @@ def bench_perspectives(
         judging: who judges; `runs/SYSTEM.run`, `verdicts.jsonl` and, with `mmr`,
             `verdicts-dev.jsonl` go to its folder.
         labelled: see `measure_perspectives`.
-        shift: see `measure_perspectives`.
 
     Raises:
         InputError: there are fewer than two questions to choose lambda on, the index lacks what a
@@ -256,7 +255,6 @@ def bench_perspectives(
         verdicts,
         depths=bench.depths,
         labelled=labelled,
-        shift=shift,
         baseline=next(iter(runs)) if len(runs) > 1 else None,
         bootstrap=bootstrap,
     )
@@ -286,7 +284,7 @@ def _tuned(
     for model, own in runs.items():
         named = {f"{lam:g}": entries for lam, entries in zip(lambdas, own, strict=True)}
         found = measure_perspectives(named, views, verdicts, [name], bootstrap=Bootstrap(0))
-        values = {run.name: run.measures[name].measured.value for run in found.runs}
+        values = {run.name: run.measures[name].value for run in found.runs}
         tuning[model] = {lam: values[f"{lam:g}"] for lam in lambdas}
     best = {
         model: max(own, key=lambda lam: (-1.0 if own[lam] is None else own[lam], lam))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from pnyx.errors import InputError, shorten
-from pnyx.measure.core.base import Bootstrap, Measured, row_of
+from pnyx.measure.core.base import TEST, Bootstrap, Measured, row_of
 from pnyx.measure.core.intervals import UNIT, column_means
 from pnyx.measure.core.significance import PairedTest, Test, differ
 from pnyx.measure.core.weighted import Floats, numbers
@@ -78,7 +78,7 @@ class Tuning:
     tried: Mapping[str, Sequence[float]] = field(default_factory=dict)
     measure: str = "nDCG@10"
     folds: int = 5
-    test: Test = "t"
+    test: Test = TEST
     draws: int = 1000
     seed: int = 0
 

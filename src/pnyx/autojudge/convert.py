@@ -85,7 +85,7 @@ def leaderboard_of(
     from autojudge_base import Leaderboard, LeaderboardEntry, LeaderboardSpec, MeasureSpec
 
     from pnyx.corpora import averaged
-    from pnyx.corpora.benchmarks.leaderboard_signs import ALL
+    from pnyx.corpora.benchmarks.leaderboard_layouts import ALL
 
     spec = LeaderboardSpec(
         tuple(MeasureSpec(name, float, text) for name, text in described.items())

@@ -88,7 +88,8 @@ def command(
         write_responses_file(output.out, [case], output.style)
     printed = not (output.out or output.html or as_json)
     write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
-    print_result(case_row(case), "", as_json=as_json, ensure_ascii=False, indent=2)
+    if as_json:
+        print_result(case_row(case).model_dump(), "", as_json=True, ensure_ascii=False, indent=2)
     _say(case)
     return 0 if case.complete else EXIT_UNSCORED
 

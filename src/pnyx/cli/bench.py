@@ -22,7 +22,6 @@ from pnyx.cli.common.options import say, warn, warn_first
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.common.progress import watched
 from pnyx.cli.measure.perspectives_report import (
-    corrected_cell,
     coverage_legend,
     leaning_table,
     notes,
@@ -227,7 +226,7 @@ def _run(search: BenchSearch, opened: Opened, spec: BenchSpec, asked: JudgeSpec)
     with watched(opened.judge, opened.models, lambda: expected or None) as judge:
         settings = deciding_settings(opened, asked)
         judging = BenchJudge(judge, Path(str(spec.out)), settings, begun)
-        return bench_perspectives(search, judging, labelled, spec.shift)
+        return bench_perspectives(search, judging, labelled)
 
 
 def _report(found: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:
@@ -270,9 +269,9 @@ def _tables(found: Benched, source: str) -> list[Part]:
         row: list[Any] = [run.name]
         for name in names:
             mean = run.measures[name]
-            row.append(Marked(mean.measured, mark(compared.get((run.name, name)))))
+            row.append(Marked(mean, mark(compared.get((run.name, name)))))
             row += [(mean.least, mean.most)] * opened
-            row += [corrected_cell(run, name)] * corrected
+            row += [run.corrected.get(name, "")] * corrected
         rows.append(row)
     title = (
         f"{len(found.test)} questions of {shorten(source, 200)}, verdicts by "

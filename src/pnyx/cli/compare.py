@@ -16,6 +16,7 @@ from pnyx.cli.common.params import verb
 from pnyx.cli.compare_report import notes_on, report_on
 from pnyx.cli.measure.runs import finish
 from pnyx.errors import InputError, OptionError, shorten
+from pnyx.measure.core.base import TEST
 
 if TYPE_CHECKING:
     from pnyx.corpora import Leaderboard
@@ -58,7 +59,7 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
         needs=("--differences or --people", lambda spec: spec.differences or spec.people),
     )
     test: Literal["t", "randomisation"] = opt(
-        "randomisation", "Paired test of --differences.", needs="differences"
+        TEST, "Paired test of --differences.", needs="differences"
     )
     plot: str | None = out_opt(
         None, "Draw each comparison, a point for each run.", metavar="FILE.svg|FILE.html"

@@ -40,9 +40,9 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_js
       pnyx judge support items.jsonl --out results
       pnyx audit agreement results --labels labels.jsonl
     """
+    from pnyx.serve.labelling.application import build_labelling
     from pnyx.serve.labelling.desk import Desk, Share
     from pnyx.serve.labelling.journal import Journal
-    from pnyx.serve.labelling.pages import build_labelling
     from pnyx.serve.labelling.people import People
     from pnyx.serve.running import check_server, run_app
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import Question
-    from pnyx.search.engine import Engine, Hit
-    from pnyx.search.listing import Listed
+    from pnyx.search.engine import Engine
+    from pnyx.search.listing import RetrievedDocument
     from pnyx.search.pipeline import Found, Searcher
 
 _EXCERPT_CHARS = 160
@@ -78,9 +78,10 @@ def command(
 
     A label of the corpus, e.g. [pro], is shown where its topic is about the question.
 
-    With --json, a list of hits: `stance` is the label, `label` says whether its topic is about
-    the question, and its side on that; with `cluster` if the index has topic clusters, `side` with
-    --stance, `probability` (of relevance) if documents are judged one by one. Exit status 3: a
+    With --json, a list of hits as `pnyx serve` answers them: `stance` is the label, `label` says
+    whether its topic is about the question, and its side on that; `why` the parts of the score.
+    Null where it is not known: `cluster` and `quality` without these features, `side` without
+    --stance, `probability` (of relevance) unless documents are judged one by one. Exit status 3: a
     judge or a language model left something unanswered.
 
     \b
@@ -169,15 +170,20 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
         warn("no word of the question is in the index, so nothing matches it; shown is what is "
              "nearest to it by vectors alone")  # fmt: skip
     ids = [hit.doc_id for hit in found.hits]
-    listed = list_hits(found, found.hits, searcher)
+    listed = list_hits(found, searcher, explained=as_json)
     clustered = has_all(searcher.engine, "clusters")
-    rows = [_row(one, clustered=clustered) for one in listed]
     for problem in searcher.matcher.problems(label_topic(one.document) for one in listed):
         warn(problem)
-    shown = [_lines(hit, row) for hit, row in zip(found.hits, rows, strict=True)]
+    if as_json:
+        from pnyx.search.rows import hit_row
+
+        rows = [hit_row(one).model_dump() for one in listed]
+        print_result(rows, "", as_json=True, indent=1)
+        return EXIT_UNSCORED if found.unscored else 0
+    shown = list(map(_lines, listed))
     if clustered and found.hits:
         shown.append(_facets(searcher.engine, ids))
-    print_result(rows, "\n".join(shown), as_json=as_json, err=False, indent=1)
+    print_result(None, "\n".join(shown), as_json=False, err=False)
     return EXIT_UNSCORED if found.unscored else 0
 
 
@@ -197,35 +203,25 @@ def _nothing(found: Found, searcher: Searcher) -> str:
     return f"none of the best {judged} reaches a probability of {searcher.plan.threshold:g}"
 
 
-def _row(one: Listed, *, clustered: bool) -> dict[str, Any]:
-    topic = one.topic
-    shown = None if topic is None else {"number": topic.number, "label": topic.label}
-    return {**one.row(), **({"cluster": shown} if clustered else {})}
-
-
-def _lines(hit: Hit, row: dict[str, Any]) -> str:
-    """Show a hit on a few lines: place, title, excerpt. Documents are hostile: all is escaped."""
-    place = f"{hit.rank:>4}  {hit.score:8.4f}  {shorten(hit.doc_id, 100)}"
-    if "probability" in row:
-        place += f"  P {row['probability']:.3f}"
-    if (label := row.get("label")) and label["stance"]:
-        place += f"  [{label['stance']}{_turned(row)}]"
-    if row.get("side"):
-        place += f"  argues {row['side']}, by {shorten(row['side_by'], 60)}"
-    title = " ".join(row["title"].split())
-    text = " ".join(row["text"][: 20 * _EXCERPT_CHARS].split()).removeprefix(title)
+def _lines(found: RetrievedDocument) -> str:
+    """Show a hit on a few lines: rank, title, excerpt. Documents are hostile: all is escaped."""
+    hit, document, sided = found.hit, found.document, found.sided
+    first = f"{hit.rank:>4}  {hit.score:8.4f}  {shorten(hit.doc_id, 100)}"
+    if found.probability is not None:
+        first += f"  P {found.probability:.3f}"
+    if found.match is not None and found.side_of_label:
+        turned = "" if found.side_of_label == found.stance else (
+            f": {found.stance} on “{shorten(found.match.topic, 80)}”"
+        )  # fmt: skip
+        first += f"  [{found.side_of_label}{turned}]"
+    if sided is not None and sided.side:
+        first += f"  argues {sided.side}, by {shorten(sided.by, 60)}"
+    title = " ".join(document.title.split())
+    text = " ".join(document.text[: 20 * _EXCERPT_CHARS].split()).removeprefix(title)
     parts = [shorten(part, _EXCERPT_CHARS) for part in (title, text.lstrip(" .")) if part]
-    if "perspective" in row:
-        parts.append(f"for: {shorten(row['perspective']['text'], _EXCERPT_CHARS)}")
-    return "\n".join([place, *(f"      {part}" for part in parts)])
-
-
-def _turned(row: dict[str, Any]) -> str:
-    """Say on what a label is that was turned round."""
-    label = row["label"]
-    if label["stance"] == row["stance"]:
-        return ""
-    return f": {row['stance']} on “{shorten(label['topic'], 80)}”"
+    if found.perspective is not None:
+        parts.append(f"for: {shorten(found.perspective.text, _EXCERPT_CHARS)}")
+    return "\n".join([first, *(f"      {part}" for part in parts)])
 
 
 def _facets(engine: Engine, ids: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import reporting
 from pnyx.cli.measure.runs import PlotSpec, chance, draws_legend, few_warning, listed
 from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.measure.core.base import TEST
 from pnyx.view.tables import Column, Table, filled, interval, number
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
     )
     measure: str = opt("nDCG@10", "Measure to optimise, in the notation of ir-measures.")
     folds: int = opt(5, "Number of cross-validation folds.", low=2)
-    test: Literal["t", "randomisation"] = opt("t", "Paired test against the usual values.")
+    test: Literal["t", "randomisation"] = opt(TEST, "Paired test against the usual values.")
     plot: str | None = out_opt(None, "Draw the measure by each parameter.", metavar="FILE.svg")
 
     def tuning(self) -> Tuning:

@@ -14,7 +14,7 @@ from pnyx.cli.common.params import Raw, verb
 from pnyx.errors import OptionError
 
 if TYPE_CHECKING:
-    from pnyx.serve.inspecting.catalogue import Catalogue
+    from pnyx.serve.view.catalogue import Catalogue
 
 
 @verb("view", restricts=True)
@@ -46,16 +46,16 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
     check_server(server)
     if view.export is not None:
         return _export(results, view)
-    from pnyx.serve.inspecting.opening import Current
+    from pnyx.serve.view.opening import CurrentCatalogue
 
-    current = Current(results, fresh=view.fresh, store=_store(view), say=say)
+    current = CurrentCatalogue(results, fresh=view.fresh, store=_store(view), say=say)
     catalogue = current.get()
     _warn(catalogue)
     if as_json:
         print_result(_read(catalogue), "", as_json=True, err=False, ensure_ascii=False)
         return 0
-    from pnyx.serve.inspecting.application import view_app
     from pnyx.serve.running import run_app
+    from pnyx.serve.view.application import view_app
 
     app = view_app(current, token=server.token or "")
     run_app(app, server, _line(catalogue), say)
@@ -64,10 +64,9 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
 
 def _export(results: Sequence[str], view: ViewSpec) -> int:
     from pnyx.cli.common.progress import reporting
-    from pnyx.serve.inspecting.application import site_of
-    from pnyx.serve.inspecting.export import check_export, export_pages
-    from pnyx.serve.inspecting.opening import open_catalogue
-    from pnyx.serve.inspecting.pages import all_pages
+    from pnyx.serve.view.export import check_export, export_pages
+    from pnyx.serve.view.opening import open_catalogue
+    from pnyx.serve.view.routes import site_of
 
     out = str(view.export)
     check_export(out)  # before anything is read
@@ -76,18 +75,13 @@ def _export(results: Sequence[str], view: ViewSpec) -> int:
     with reporting("pages") as show:
         found = export_pages(
             catalogue,
-            site_of(results, all_pages()),
+            site_of(results),
             out,
             most=view.judgements or None,
             progress=lambda done, of: show(done, of, ""),
         )
     pages = sum(found.pages.values())
-    left = "; ".join(
-        f"{n:,} pages of single {name}s"
-        if name != "judgements"
-        else f"{n:,} pages of lists of judgements"
-        for name, n in found.left_out.items()
-    )
+    left = "; ".join(found.left_out_words())
     size = f"{found.bytes / 1e6:,.1f} MB"
     say(f"{out}: {pages:,} pages, {found.files:,} other files, {size}; open index.html")
     if left:

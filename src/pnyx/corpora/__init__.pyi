@@ -3,9 +3,10 @@
 from .base import Format, Options
 from .benchmarks.conqret import ConqretTopic, read_conqret
 from .benchmarks.debates import debate_arguments, read_debates, write_debates
-from .benchmarks.leaderboard_writing import averaged, settled
+from .benchmarks.leaderboard_layouts import averaged, settled
 from .benchmarks.leaderboards import Leaderboard, read_leaderboard, write_leaderboard
-from .benchmarks.nuggets import nugget_bank_row, parse_nugget_bank, read_nugget_banks
+from .benchmarks.nugget_layouts import nugget_bank_row, parse_nugget_bank
+from .benchmarks.nuggets import read_nugget_banks
 from .benchmarks.perspectives import read_perspectives, write_perspectives
 from .benchmarks.rated import RatedText, read_rated
 from .benchmarks.responses import response_row, response_writer, write_responses
@@ -28,9 +29,8 @@ from .reading import (
 )
 from .text.segment import split_evidence
 from .tracks.checking import check_requests, check_run
-from .tracks.finding import Finding
 from .tracks.requests import ReportRequest, read_requests
-from .tracks.rules import TrackRules, track_rules
+from .tracks.rules import Finding, TrackRules, track_rules
 
 __all__ = [
     "FORMATS",

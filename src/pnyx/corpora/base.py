@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
 from operator import attrgetter
+from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, TypeVar
 
 from pnyx.corpora.fields import rename
@@ -53,6 +56,19 @@ class Options:
     columns: Mapping[str, str] = field(default_factory=dict)
     on_warning: Callable[[str], None] | None = None
 
+    def refuse_columns(self, source: str, what: str = "this format") -> None:
+        """Refuse a column mapping, which would be ignored."""
+        if self.columns:
+            raise InputError(f"{what} has no columns to map", path=source)
+
+    def warn_of(self, names: Sequence[str], one: str, many: str) -> None:
+        """Warn of what is left out, of which the first three are named."""
+        if names and self.on_warning is not None:
+            shown = ", ".join(shorten(name, 60) for name in names[:3])
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            what = f"{one} and was" if len(names) == 1 else f"{many} and were"
+            self.on_warning(f"{len(names)} {what} left out: {shown}{more}")
+
 
 Scan: TypeAlias = Callable[[str, Options], Iterator[Row[Any]]]
 
@@ -85,6 +101,28 @@ class Format:
         """Yield the records of `source`, streaming; InputError at the first fault or if empty."""
         for _, record in strict(self.scan(source, options or Options()), source, self.plural):
             yield record
+
+
+@cache
+def table() -> Mapping[str, Mapping[str, str]]:
+    """Return what `formats.toml` says of each format: kind, description, example."""
+    return tomllib.loads(Path(__file__).with_name("formats.toml").read_text("utf-8"))
+
+
+def format_of(name: str, scan: Scan, writer: Writer | None = None, view_of: str = "") -> Format:
+    """Return the format that `formats.toml` describes."""
+    row: Mapping[str, Any] = table()[name]
+    plural = row.get("plural", "")
+    return Format(
+        name,
+        row["kind"],
+        row["description"],
+        scan,
+        f"{row['example'].rstrip()}\n",
+        writer,
+        plural,
+        view_of,
+    )
 
 
 def strict(rows: Iterable[Row[T]], path: str, plural: str) -> Iterator[tuple[int, T]]:
@@ -167,16 +205,12 @@ def scanned(
 
 def json_lines(
     name: str,
-    kind: Kind,
-    description: str,
-    example: str,
     parse: Callable[[Any], Any],
     writer: Writer | None = None,
     *,
     key: Callable[[Any], Hashable] = _by_id,
     what: str = "id",
     columns: bool = False,
-    plural: str = "",
 ) -> Format:
     """Return a format of JSON Lines rows; `columns` says whether fields may be renamed."""
 
@@ -184,7 +218,7 @@ def json_lines(
         return scanned(source, parse, key, columns=options.columns, what=what)
 
     whole = scan if columns else with_options(lambda source: scan(source, Options()))
-    return Format(name, kind, description, whole, example, writer, plural)
+    return format_of(name, whole, writer)
 
 
 def row_writer(
@@ -291,8 +325,7 @@ def with_options(scan: Callable[[str], Iterator[Row[T]]]) -> Scan:
     """Adapt a scan that takes no options; a column mapping is refused, not ignored."""
 
     def wrapped(source: str, options: Options) -> Iterator[Row[T]]:
-        if options.columns:
-            raise InputError("this format has no columns to map", path=source)
+        options.refuse_columns(source)
         return scan(source)
 
     return wrapped

@@ -110,12 +110,14 @@ class Fields:
             raise unlike(value, name, f"one of {', '.join(options)}")
         return lowered
 
+    def listed(self, name: str, expected: str = "a list") -> list[Any]:
+        """Return a field that must be a list; empty where there is none."""
+        value = self.take(name)
+        return [] if value is None else a_list(value, name, expected)
+
     def strings(self, name: str) -> tuple[str, ...]:
         """Return a field that must be a list of text; empty where there is none."""
-        value = self.take(name)
-        if value is None:
-            return ()
-        texts = enumerate(a_list(value, name, "a list of text"))
+        texts = enumerate(self.listed(name, "a list of text"))
         return tuple(string(v, f"{name}[{i}]") for i, v in texts)
 
 

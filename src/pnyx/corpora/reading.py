@@ -55,8 +55,8 @@ FORMATS: dict[str, Format] = {
         *nuggets.FORMATS,
     )
 }
-"""Name -> format. A further one is in its own module, here, and where `sniff` recognises it; or it
-is a plugin of the group `pnyx.formats`, and recognises its files itself."""
+"""Name -> format. A further one is in `formats.toml`, its own module, here, and where `sniff`
+recognises it; or it is a plugin of the group `pnyx.formats`, and recognises its files itself."""
 
 
 def format_named(name: str) -> Format | None:

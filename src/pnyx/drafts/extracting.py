@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.corpora.benchmarks.nugget_parts import md5_of
 from pnyx.corpora.text.wording import clean, words_of
 from pnyx.drafts.creating import MOST_NUGGETS, DraftedBank, NuggetSource
 from pnyx.errors import InputError, shorten
@@ -28,6 +27,7 @@ from pnyx.records import (
     NuggetReference,
     Question,
     judged_text,
+    md5_of,
 )
 
 SAME_FROM = 0.8

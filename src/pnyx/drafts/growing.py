@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pnyx.corpora.benchmarks.nugget_parts import md5_of
 from pnyx.corpora.text.wording import clean, words_of
-from pnyx.records import Nugget, NuggetAnswer, NuggetReference
+from pnyx.records import Nugget, NuggetAnswer, NuggetReference, md5_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

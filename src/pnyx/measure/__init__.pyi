@@ -6,7 +6,6 @@ from .answers.binary import ReliabilityBin, reliability
 from .answers.correlation import kendall_tau_b
 from .answers.documents import join_documents
 from .answers.raters import RaterAgreement, measure_raters
-from .answers.reviewed import Reviewed, measure_review
 from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
 from .answers.trials import Decline, measure_decline
 from .core.base import Bootstrap, Measured
@@ -58,7 +57,6 @@ __all__ = [
     "Reports",
     "Retrieval",
     "RetrieverCorrelation",
-    "Reviewed",
     "Thresholds",
     "Verdicts",
     "by_question",
@@ -80,7 +78,6 @@ __all__ = [
     "measure_report",
     "measure_reports",
     "measure_retrieval",
-    "measure_review",
     "measure_thresholds",
     "ndcg",
     "perspective_qrels",

@@ -53,18 +53,6 @@ class Explanation:
     combine: Literal["", "sum", "product"] = ""
     parts: tuple[Explanation, ...] = ()
 
-    def row(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "name": self.name,
-            "value": self.value,
-            "raw": self.raw,
-            "weight": self.weight,
-            "rank": self.rank,
-            "combine": self.combine,
-            "parts": [part.row() for part in self.parts],
-        }
-
 
 def explain(
     index: Index,

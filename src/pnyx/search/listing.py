@@ -1,13 +1,14 @@
-"""Documents found, with all that is known of each: what a list of results shows."""
+"""Retrieved documents with all that is known of each: the one shape of a hit (`rows`: as JSON)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from pnyx.records import Evidence, Perspective, Stance
 from pnyx.search.engine import Engine, Hit, Topic
+from pnyx.search.perspectives import query_for
 from pnyx.search.sides import Sided, label_on, match_labels
 from pnyx.search.topics import TopicMatch
 
@@ -15,10 +16,13 @@ if TYPE_CHECKING:
     from pnyx.search.explain import Explanation
     from pnyx.search.pipeline import Found, Searcher
 
+FACETED: Final = 100
+"""Best documents among which topics are counted, and from which those of one are taken."""
+
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A document that was found.
+class RetrievedDocument:
+    """A hit with its document.
 
     Attributes:
         hit: its id, rank and score.
@@ -51,29 +55,6 @@ class Listed:
         """Its label, whatever that is about."""
         return getattr(self.document, "stance", None)
 
-    def row(self) -> dict[str, Any]:
-        """Return it as JSON values; what is not known is left out."""
-        row: dict[str, Any] = {
-            "rank": self.hit.rank,
-            "score": self.hit.score,
-            "id": self.hit.doc_id,
-            "title": self.document.title,
-            "stance": self.stance,
-            "text": self.document.text,
-        }
-        if self.match is not None:
-            row["label"] = {**self.match.row(), "stance": self.side_of_label}
-        if self.probability is not None:
-            row["probability"] = self.probability
-        if self.sided is not None:
-            row |= {"side": self.sided.side, "side_by": self.sided.by or None}
-        if self.perspective is not None:
-            row["perspective"] = {
-                "text": self.perspective.text,
-                "stance": self.perspective.stance,
-            }
-        return row
-
 
 def has_all(engine: Engine, feature: str) -> bool:
     """Tell whether an engine knows a feature of all its documents."""
@@ -82,13 +63,14 @@ def has_all(engine: Engine, feature: str) -> bool:
 
 
 def list_hits(
-    found: Found,
-    hits: Sequence[Hit],
-    searcher: Searcher,
-    why: Mapping[str, Explanation] | None = None,
-) -> list[Listed]:
-    """Return what is known of some of the documents found; `why` is by document id."""
+    found: Found, searcher: Searcher, hits: Sequence[Hit] | None = None, *, explained: bool = False
+) -> list[RetrievedDocument]:
+    """Return what is known of the documents found, or of some of them (`hits`).
+
+    `explained` takes the parts of their scores along, of an `Index`.
+    """
     engine = searcher.engine
+    hits = found.hits if hits is None else hits
     ids = [hit.doc_id for hit in hits]
     documents = engine.fetch(ids)
     matches = match_labels(found.question, documents, searcher.matcher)
@@ -99,8 +81,9 @@ def list_hits(
     if has_all(engine, "quality"):
         quality = [_known(value) for value in engine.quality(ids).tolist()]
         shares = [_known(value) for value in engine.quality_shares(ids).tolist()]
+    why = explain_hits(found, searcher, ids) if explained else {}
     return [
-        Listed(
+        RetrievedDocument(
             hit,
             document,
             match,
@@ -111,12 +94,35 @@ def list_hits(
             topic,
             known,
             share,
-            (why or {}).get(hit.doc_id),
+            why.get(hit.doc_id),
         )
         for hit, document, match, topic, known, share in zip(
             hits, documents, matches, topics, quality, shares, strict=True
         )
     ]
+
+
+def explain_hits(found: Found, searcher: Searcher, ids: Sequence[str]) -> dict[str, Explanation]:
+    """Return the parts of each document's score for what it was searched by, by document id."""
+    from pnyx.search.explain import explain
+    from pnyx.search.index import Index
+
+    index = searcher.engine
+    if not isinstance(index, Index):
+        return {}
+    by_text: dict[str, list[str]] = {}
+    for doc_id in ids:
+        perspective = found.found_for.get(doc_id)
+        asked = found.question
+        text = asked.text if perspective is None else query_for(asked, perspective)
+        by_text.setdefault(text, []).append(doc_id)
+    why: dict[str, Explanation] = {}
+    depth = searcher.plan.depth if searcher.plan.staged else 0
+    k = max(len(found.hits), depth, FACETED)  # what was ranked: a hybrid's scores depend on it
+    for text, some in by_text.items():
+        parts = explain(index, text, searcher.plan.scoring, some, searcher.embedder, k=k)
+        why |= dict(zip(some, parts, strict=True))
+    return why
 
 
 def _known(value: float) -> float | None:

@@ -12,7 +12,14 @@ from pnyx.view.plots import reliability_plot
 from pnyx.view.report import environment, page_policy, template_file
 from pnyx.view.tables import Column, Table
 from pnyx.view.text import clean, escape_markdown
-from pnyx.view.trials import curve_plot, figure, rater_table, rater_title, trial_lines, trial_tables
+from pnyx.view.trials import (
+    curve_plot,
+    measures_table,
+    rater_table,
+    rater_title,
+    trial_lines,
+    trial_tables,
+)
 
 Row = Mapping[str, Any]
 Part = Table | str | tuple[str, str]
@@ -137,9 +144,7 @@ def _agreement(one: Row) -> list[Part]:
     for compared in one.get("agreement", {}).get("compared", ()):
         found += [rater_title(compared), rater_table(compared)]
     if not found and one.get("measures"):
-        rows = [(name, figure(m), figure(m)) for name, m in one["measures"].items()]
-        columns = (Column("measure", "name"), Column("value, 95 % interval", "figure"))
-        found = [Table((*columns, Column("answers", "counts")), rows)]
+        found = [measures_table(one["measures"], "answers")]
     return found
 
 
@@ -147,9 +152,7 @@ def _calibration(one: Row) -> list[Part]:
     calibration = one.get("calibration")
     if not calibration:
         return []
-    rows = [(name, figure(m), figure(m)) for name, m in calibration["measures"].items()]
-    columns = (Column("measure", "name"), Column("value, 95 % interval", "figure"))
-    found: list[Part] = [Table((*columns, Column("answers", "counts")), rows)]
+    found: list[Part] = [measures_table(calibration["measures"], "answers")]
     bins = [
         ReliabilityBin(
             b["from"], b["to"], b["count"], b["mean_probability"], b["share"], b["low"], b["high"]

@@ -1,4 +1,4 @@
-"""The pictures of measures, as SVG: intervals, thresholds, amounts, tuning, reliability."""
+"""The pictures of measures, as SVG: intervals, thresholds, amounts, tuning, calibration."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 from pnyx.errors import escaped, shorten
 from pnyx.view.svg import (
     MARGIN,
+    TENTHS,
     Axes,
+    Scale,
     bar,
     document,
     drawn_line,
     drawn_path,
     drawn_text,
-    ticks,
 )
 
 if TYPE_CHECKING:
     from pnyx.audit.tuning import Setting, Tuned
+    from pnyx.judge.calibration.curves import Curve as Recalibration
     from pnyx.measure.answers.binary import ReliabilityBin
     from pnyx.measure.answers.thresholds import Amount, Curve, Thresholds
     from pnyx.measure.core.base import Measured
-
-_TENTHS = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
 
 
 # Means with their intervals: a panel for each measure, a row for each run ------------------------
@@ -85,15 +85,10 @@ def interval_plot(panels: Sequence[Panel], notes: Sequence[str] = ()) -> str:
 def _interval_panel(panel: Panel, axes: Axes) -> list[str]:
     found = [x for p in panel.points for x in (p.value, p.low, p.high) if x is not None]
     found += panel.bounds or ()
-    marks = ticks(min(found), max(found)) if found else ticks(0.0, 1.0)
-    first, last = marks[0], marks[-1]
-
-    def at(value: float) -> float:
-        return (value - first) / (last - first)
-
-    digits = max(0, -math.floor(math.log10(marks[1] - first) + 1e-9))  # tell ticks apart
+    scale = Scale(found)
+    at = scale.at
     parts = [drawn_text(panel.title, axes.left, axes.top - _HEAD + 14, "head")]
-    parts += axes.across([(at(tick), f"{tick:z.{digits}f}") for tick in marks], above=6)
+    parts += axes.across(scale.labelled(), above=6)
     if panel.reference is not None:
         x = axes.x(at(panel.reference))
         parts.append(drawn_line(x, axes.top - 6, x, axes.y(0), "base"))
@@ -131,7 +126,7 @@ def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
     title = f"{escaped(found.judge, 60) or 'annotations'}: which documents to take"
     parts = [drawn_text(title, MARGIN, MARGIN + 10, "head"), *_legend(left.left, MARGIN + 32)]
     for axes, curve, place, shown, said in (
-        (left, found.thresholds, float, [(t, f"{t:g}") for t, _ in _TENTHS],
+        (left, found.thresholds, float, [(t, f"{t:g}") for t, _ in TENTHS],
          "probability from which on documents are taken"),
         (right, found.cutoffs, by_k, powers, "number k of documents taken of each question"),
     ):  # fmt: skip
@@ -163,7 +158,7 @@ def _curves(
         found = [(at, getattr(m, end)) for at, m in zip(curve.at, measured, strict=True)]
         return [(place(at), value) for at, value in found if value is not None]
 
-    parts = axes.up(_TENTHS) + axes.across(shown)
+    parts = axes.up(TENTHS) + axes.across(shown)
     parts += axes.band(points(curve.f1, "low"), points(curve.f1, "high"))
     for name, series, dashes, width in _SERIES:
         parts.append(axes.path(points(getattr(curve, name), "value"), series, dashes, width))
@@ -205,11 +200,11 @@ def tuning_plot(found: Tuned, notes: Sequence[str] = ()) -> str:
     curves = {name: found.curve(name) for name in found.tuning.grid}
     settings = [setting for curve in curves.values() for _, setting in curve] + [found.default]
     means = [x for s in settings for x in (s.mean.value, s.mean.low, s.mean.high) if x is not None]
-    marks = ticks(min(means), max(means))
+    scale = Scale(means)
     parts = [drawn_text(f"{found.measure} by parameter", MARGIN, MARGIN + 10, "head")]
     axes = Axes(MARGIN + 40, MARGIN + 44, 300, 200)
     for name, curve in curves.items():
-        parts += _tuned_panel(found, name, curve, axes, marks)
+        parts += _tuned_panel(found, name, curve, axes, scale)
         axes = Axes(axes.x(1) + 56, axes.top, axes.wide, axes.high)
     wide, high = int(axes.left - 56 + MARGIN), int(axes.y(0) + 30)
     return document(f"{found.measure} by parameter", wide, high, parts, notes)
@@ -220,14 +215,12 @@ def _tuned_panel(
     name: str,
     curve: Sequence[tuple[float, Setting]],
     axes: Axes,
-    marks: Sequence[float],
+    scale: Scale,
 ) -> list[str]:
-    def at(value: float) -> float:
-        return (value - marks[0]) / (marks[-1] - marks[0])
-
+    at = scale.at
     places = {value: n / max(1, len(curve) - 1) for n, (value, _) in enumerate(curve)}
     parts = [drawn_text(name.replace("_", " "), axes.left, MARGIN + 32, "head")]
-    parts += axes.up([(at(tick), f"{tick:.3g}") for tick in marks])
+    parts += axes.up([(at(tick), f"{tick:.3g}") for tick in scale.marks])
     for value, x in places.items():
         parts.append(drawn_text(f"{value:g}", axes.x(x), axes.y(0) + 16, "tick"))
     middle, low, high = (
@@ -254,8 +247,8 @@ def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence
     parts = [
         drawn_text(escaped(title, 50), MARGIN, MARGIN + 12, "head"),
         drawn_text("share of yes", MARGIN, axes.top - 8, "note"),
-        *axes.up(_TENTHS),
-        *axes.across(_TENTHS),
+        *axes.up(TENTHS),
+        *axes.across(TENTHS),
         axes.line((0, 0), (1, 1), "base"),
         drawn_line(axes.left, base, axes.x(1), base, "rule"),
     ]
@@ -274,3 +267,26 @@ def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence
     parts.append(drawn_text("probability of yes", axes.x(0.5), base + 16, "tick"))
     wide_, high_ = int(axes.x(1) + MARGIN), int(base + 26)
     return document(f"{title}: reliability", wide_, high_, parts, notes)
+
+
+# Stated probabilities against better ones ---------------------------------------------------------
+
+_POINTS = 201
+
+
+def recalibration_plot(curve: Recalibration, threshold: float, notes: Sequence[str] = ()) -> str:
+    """Return the curve as an SVG document; dashed: no change, and the threshold for yes."""
+    axes = Axes(MARGIN + 46, MARGIN + 46, 320, 320)
+    at = [n / (_POINTS - 1) for n in range(_POINTS)]
+    found = [min(1.0, max(0.0, float(value))) for value in curve(at)]
+    parts = [
+        drawn_text("recalibrated probability of yes", MARGIN, MARGIN + 12, "head"),
+        *axes.up(TENTHS),
+        *axes.across(TENTHS),
+        axes.line((0, 0), (1, 1), "base"),
+        axes.line((0, threshold), (1, threshold), "base"),
+        axes.path(list(zip(at, found, strict=True))),
+        drawn_text("stated probability of yes", axes.x(0.5), axes.y(0) + 34, "tick"),
+    ]
+    wide, high = int(axes.x(1) + MARGIN), int(axes.y(0) + 44)
+    return document("Recalibrated probabilities", wide, high, parts, notes)

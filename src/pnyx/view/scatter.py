@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pnyx.errors import escaped
-from pnyx.view.svg import MARGIN, Axes, document, drawn_text, ticks
+from pnyx.view.svg import MARGIN, Axes, Scale, clean, document, drawn_text
 
 _SIDE, _GAP, _HEAD, _FOOT, _LEFT = 300, 66, 46, 44, 58
 _COLUMNS = 3
@@ -46,8 +46,6 @@ def scatter_plot(panels: Sequence[Scatter], notes: Sequence[str] = ()) -> str:
 
 def scatter_html(picture: str, title: str) -> str:
     """Return a page that holds the picture: no script, nothing loaded."""
-    from pnyx.view.svg import clean
-
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -58,22 +56,21 @@ def scatter_html(picture: str, title: str) -> str:
 
 def _panel(panel: Scatter, axes: Axes) -> list[str]:
     xs, ys = [x for _, x, _ in panel.points], [y for _, _, y in panel.points]
-    across = ticks(min(xs), max(xs)) if xs else ticks(0.0, 1.0)
-    up = ticks(min(ys), max(ys)) if ys else ticks(0.0, 1.0)
+    across, up = Scale(xs), Scale(ys)
     parts = [
         drawn_text(escaped(panel.title, 44), axes.left, axes.top - 26, "head"),
-        *axes.across([(_share(tick, across), _number(tick, across)) for tick in across]),
-        *axes.up([(_share(tick, up), _number(tick, up)) for tick in up]),
+        *axes.across(across.labelled()),
+        *axes.up(up.labelled()),
         drawn_text(escaped(panel.across, 48), axes.x(0.5), axes.y(0) + 36, "tick"),
         drawn_text(f"↑ {escaped(panel.up, 46)}", axes.left, axes.top - 8, "note"),
     ]
-    low, high = max(across[0], up[0]), min(across[-1], up[-1])
+    low, high = max(across.marks[0], up.marks[0]), min(across.marks[-1], up.marks[-1])
     if low < high:  # where both leaderboards have the same value
-        ends = [(_share(value, across), _share(value, up)) for value in (low, high)]
+        ends = [(across.at(value), up.at(value)) for value in (low, high)]
         parts.append(axes.line(ends[0], ends[1], "base"))
-    spots = [(_share(x, across), _share(y, up)) for _, x, y in panel.points]
+    spots = [(across.at(x), up.at(y)) for _, x, y in panel.points]
     for (name, x, y), spot in zip(panel.points, spots, strict=True):
-        parts.append(_named(axes.dot(*spot), f"{name}: {x:.3f}, {y:.3f}"))
+        parts.append(axes.dot(*spot, f"{name}: {x:.3f}, {y:.3f}"))
     corner, box = _corner(panel.corner, axes, spots)
     return [*parts, *corner, *_labels([name for name, _, _ in panel.points], spots, axes, [box])]
 
@@ -111,19 +108,3 @@ def _labels(
 
 def _overlap(one: _Box, other: _Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def _named(dot: str, name: str) -> str:
-    """Return a dot that says its name to those who point at it."""
-    from pnyx.view.svg import clean
-
-    return f"<g><title>{clean(name)}</title>{dot}</g>"
-
-
-def _share(value: float, marks: Sequence[float]) -> float:
-    return (value - marks[0]) / (marks[-1] - marks[0])
-
-
-def _number(tick: float, marks: Sequence[float]) -> str:
-    digits = max(0, -math.floor(math.log10(marks[1] - marks[0]) + 1e-9))
-    return f"{tick:z.{digits}f}"

@@ -23,6 +23,8 @@ SERIES: Final = ("s1", "s2", "s3", "s4", "s5")
 """Classes of what is shown first, second and so on; each has a colour of its own."""
 _COLOURS = (_DOT, _BASE, "#2f7d4f", _GREY, "#9b2d5c")
 Point: TypeAlias = tuple[float, float]
+TENTHS: Final = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
+"""Ticks of an axis of shares."""
 _CHARACTER = 6.2  # Width of a character of a note
 
 _STYLE = f"""text {{ font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: {_INK} }}
@@ -162,9 +164,10 @@ class Axes:
         """Return a line between two points; `kind` is a class of the style."""
         return drawn_line(self.x(start[0]), self.y(start[1]), self.x(end[0]), self.y(end[1]), kind)
 
-    def dot(self, x: float, y: float) -> str:
-        """Return a dot."""
-        return f'<circle class="dot" cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="4.5"/>'
+    def dot(self, x: float, y: float, name: str = "") -> str:
+        """Return a dot, which says its name to those who point at it."""
+        dot = f'<circle class="dot" cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="4.5"/>'
+        return f"<g><title>{clean(name)}</title>{dot}</g>" if name else dot
 
     def path(
         self, points: Sequence[Point], series: str = "s1", dashes: str = "", width: float = 2.5
@@ -190,6 +193,22 @@ def ticks(low: float, high: float) -> list[float]:
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
     start, stop = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return [n * step for n in range(start, max(stop, start + 2) + 1)]
+
+
+class Scale:
+    """Round marks over some numbers (over 0 to 1 without any), and where a number stands there."""
+
+    def __init__(self, numbers: Sequence[float]) -> None:
+        self.marks = ticks(min(numbers), max(numbers)) if numbers else ticks(0.0, 1.0)
+
+    def at(self, value: float) -> float:
+        """Return where a number stands: 0 at the first mark, 1 at the last."""
+        return (value - self.marks[0]) / (self.marks[-1] - self.marks[0])
+
+    def labelled(self) -> list[tuple[float, str]]:
+        """Return each mark's place and label, in as many digits as tell marks apart."""
+        digits = max(0, -math.floor(math.log10(self.marks[1] - self.marks[0]) + 1e-9))
+        return [(self.at(mark), f"{mark:z.{digits}f}") for mark in self.marks]
 
 
 def clean(text: str) -> str:

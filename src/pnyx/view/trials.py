@@ -1,4 +1,4 @@
-"""Trials of a judge and its agreement with people, as tables and curves, from their JSON."""
+"""Trials of a judge, its agreement and its formats, as tables and curves, from their JSON."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def trial_lines(row: Row) -> list[str]:
 
 def trial_tables(row: Row) -> list[Table]:
     """Return what was measured in a trial: its measures, then by level or way."""
-    columns = (
-        Column("measure", "name"),
-        Column("value, 95 % interval", "figure"),
-        Column("of", "counts"),
-    )
-    found = {name: figure(value) for name, value in row["measures"].items()}
-    tables = [Table(columns, [(name, value, value) for name, value in found.items()])]
     parts = (_curves(row), _precision(row), documents_table(row), _grid(row), _ways(row))
-    return [*tables, *(part for part in parts if part is not None)]
+    return [measures_table(row["measures"], "of"), *(part for part in parts if part is not None)]
+
+
+def measures_table(measures: Row, counted: str) -> Table:
+    """Return a row for each measure: its value with its interval, and of how many it is."""
+    columns = Column("measure", "name"), Column("value, 95 % interval", "figure")
+    found = {name: figure(value) for name, value in measures.items()}
+    return Table((*columns, Column(counted, "counts")), [(name, m, m) for name, m in found.items()])
 
 
 def _curves(row: Row) -> Table | None:
@@ -77,37 +77,34 @@ def level_name(level: float, unit: str) -> str:
     return f"{100 * level:.0f} %" if unit == "share" else f"{level:g}"
 
 
+_PRECISION = {name: f"{name} precision" for name in ("true", "predicted", "error")}
+
+
 def _precision(row: Row) -> Table | None:
-    if not row.get("precision"):
-        return None
-    names = ("true", "predicted", "error")
-    columns = [
-        Column("replaced", "name"),
-        *(Column(f"{name} precision", "figure") for name in names),
-    ]
-    rows = [
-        (level_name(one["level"], "share"), *(figure(one[name]) for name in names))
-        for one in row["precision"]
-    ]
-    return Table(columns, rows)
+    return _by_level(row["precision"], _PRECISION) if row.get("precision") else None
 
 
 def documents_table(row: Row, title: str = "") -> Table | None:
     """Return what scores of single documents are worth at each level; None without any."""
     if not row.get("documents"):
         return None
-    measures = {
-        "separation": "own above others",
-        **{name: f"{name} precision" for name in ("true", "predicted", "error")},
-    }
+    measures = {"separation": "own above others", **_PRECISION}
     shown = {name: title for name, title in measures.items() if name in row["documents"][0]}
+    counted = "documents" if "true" in shown else "items"
+    return _by_level(row["documents"], shown, counted, title)
+
+
+def _by_level(
+    rows: Sequence[Row], shown: Mapping[str, str], counted: str = "", title: str = ""
+) -> Table:
     columns = [Column("replaced", "name"), *(Column(one, "figure") for one in shown.values())]
-    columns.append(Column("documents" if "true" in shown else "items", "counts"))
-    rows = []
-    for one in row["documents"]:
-        cells = [figure(one[name]) for name in shown]
-        rows.append((level_name(one["level"], "share"), *cells, cells[-1]))
-    return Table(columns, rows, title=title)
+    columns += [Column(counted, "counts")] if counted else []
+    cells: list[Sequence[Any]] = []
+    for row in rows:
+        found = [figure(row[name]) for name in shown]
+        last = found[-1:] if counted else ()
+        cells.append((level_name(row["level"], "share"), *found, *last))
+    return Table(columns, cells, title=title)
 
 
 def _grid(row: Row) -> Table | None:
@@ -202,3 +199,75 @@ def rater_table(row: Row) -> Table:
         cells = [figure(row["per_dimension"][dimension][name]) for dimension in named]
         rows.append((name, figure(mean), *cells, figure(mean)))
     return Table(columns, rows)
+
+
+# Formats of judging arguments beside each other ---------------------------------------------------
+
+
+def format_tables(row: Row) -> list[Table]:
+    """Return Tables 16 to 18 of ConQRet, a row for each format, and Table 7 where it applies."""
+    noise = _format_curves(row, "context_relevance")
+    tables = [
+        _points("Context relevance by documents replaced (ConQRet, Table 16)", noise, "share"),
+        _steps(noise),
+        _points(
+            "Groundedness by sentences contradicted (ConQRet, Table 18)",
+            _format_curves(row, "groundedness"),
+            "sentences",
+        ),
+    ]
+    single = "Single documents, {} (ConQRet, Table 7)"
+    found = (documents_table(one, single.format(name)) for name, one in row["formats"].items())
+    return [table for table in (*tables, *found) if table is not None and table.rows]
+
+
+def sensitivity_plot(row: Row) -> str:
+    """Return context relevance by share of documents replaced, a line a format (Figure 13)."""
+    title = "Context relevance by share of documents replaced"
+    return curves_plot(_format_curves(row, "context_relevance"), "share", title, title)
+
+
+def _format_curves(row: Row, name: str) -> dict[str, Row]:
+    return {form: one[name] for form, one in row["formats"].items() if one[name] is not None}
+
+
+def _points(title: str, curves: Mapping[str, Row], unit: str) -> Table:
+    """Return the mean at each level, how it goes with the level, and the fall."""
+    levels = next(iter(curves.values()))["levels"] if curves else ()
+    columns = [Column("format", "name"), *(Column(level_name(x, unit), "figure") for x in levels)]
+    columns += [Column("Pearson", "figure"), Column("fall", "figure"), Column("scored", "counts")]
+    rows = [
+        (form, *map(figure, [*c["points"], c["pearson"], c["fall"]]), _scored(c))
+        for form, c in curves.items()
+    ]
+    return Table(columns, rows, title=title)
+
+
+def _steps(curves: Mapping[str, Row]) -> Table:
+    """Return whether the score falls at every step, and where it falls least."""
+    columns = [Column("format", "name"), Column("falls at every step", "name")]
+    columns += [Column("least step", "figure"), Column("from, to", "name")]
+    rows: list[Sequence[Any]] = []
+    for form, curve in curves.items():
+        known = [
+            (round(step["value"], 12), n)
+            for n, step in enumerate(curve["steps"][: curve["counted"] - 1])
+            if step["value"] is not None
+        ]
+        least = min(known, default=None)
+        falls = {True: "yes", False: "no", None: "-"}[curve["strictly_decreasing"]]
+        if least is None:
+            rows.append((form, falls, None, "-"))
+            continue
+        ends = curve["levels"][least[1] : least[1] + 2]
+        between = ", ".join(level_name(level, "share") for level in ends)
+        rows.append((form, falls, figure(curve["steps"][least[1]]), between))
+    title = "Does context relevance fall at every step? (ConQRet, Table 17)"
+    return Table([*columns, Column("scored", "counts")],
+                 [(*cells, _scored(curves[cells[0]])) for cells in rows], title=title)  # fmt: skip
+
+
+def _scored(curve: Row) -> tuple[int, int]:
+    """Return how many items were scored of those asked, over all levels."""
+    points = curve["points"]
+    return sum(p["scored"] for p in points), sum(p["asked"] for p in points)

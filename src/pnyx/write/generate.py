@@ -7,25 +7,23 @@ from __future__ import annotations
 
 import json
 import random
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pnyx.corpora.text.citations import without_marks
+from pnyx.corpora.text.wording import words_of
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
 from pnyx.judge.claims import claims
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply, cut_reason, schema_of, validated
-from pnyx.judge.llm.templates import block
 from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
-from pnyx.records import SIDES, Document, Evidence, Question, Sentence, Side
+from pnyx.records import SIDES, Document, Evidence, Question, Side
 from pnyx.write.case import Draft, sentence
-from pnyx.write.packing import Packed, pack_for, words_per_token
+from pnyx.write.packing import ModelWriter, cited_ids, cited_sentence, numbered, pack_for
 from pnyx.write.plan import CONTEXT, POINTS, SHOTS
 
 if TYPE_CHECKING:
@@ -78,22 +76,20 @@ def choose_examples(
     """
     shuffled = list(examples)
     random.Random(0).shuffle(shuffled)
-    words = _words(question)
-    others = [one for one in shuffled if _words(one.question) != words]
+    words = words_of(question)
+    others = [one for one in shuffled if words_of(one.question) != words]
     return tuple(sorted(others, key=lambda one: one.side != side)[:count])
 
 
-def _words(question: str) -> list[str]:
-    return re.findall(r"\w+", question.casefold())
-
-
-class LlmWriter:
+class LlmWriter(ModelWriter):
     """Asks a language model for one side of a question; a side in its store is not paid again.
 
     It writes at most `points` conclusions from documents of `context` tokens, all together, by the
     model's own count where it can be had (`pack_for`); `shots` of the worked `examples`, each with
     documents of as many tokens, go before the question (`choose_examples`).
     """
+
+    prompt = "argue"
 
     def __init__(
         self,
@@ -104,53 +100,32 @@ class LlmWriter:
         examples: Sequence[WorkedExample] = (),
         shots: int = SHOTS,
     ) -> None:
-        self.model = model
-        self.points = points
-        self.context = context
-        self.examples = tuple(examples)
-        self.shots = shots
-        self._rates: tuple[float, ...] | None = None
-
-    @property
-    def name(self) -> str:
-        """The model's name and the prompt's."""
-        return f"{self.model.name} ({load_prompt('argue').label})"
+        super().__init__(model, context)
+        self.points, self.examples, self.shots = points, tuple(examples), shots
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
         """Ask for the argument; a failed or unreadable reply gives a failed draft, no guess."""
-        request, packed = await self._request(question, side, documents)
-        shown, problems = packed.documents, []
-        if packed.trimmed:
-            counted = "the model's own count" if packed.counted else "an estimate"
-            problems.append(
-                f"{packed.trimmed} of {len(shown)} documents were trimmed to fit the context, by "
-                f"{counted} of tokens"
-            )
+
+        async def render(shown: list[Document], rate: float) -> ChatRequest:
+            turns = await self._turns(question.text, side, rate)
+            request = self._render(question.text, side, [d.text for d in shown])
+            system, user = request.messages
+            return replace(request, messages=(system, *turns, user))
+
+        request, packed = await self.asked(documents, render)
+        shown, problems = packed.documents, packed.problems
         request, reply = await self.model.whole(request)
         fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
         if fault is None and isinstance(reply, Reply):
             try:
-                sentences = tuple(self._sentences(_parse(reply.text), shown, problems))
-                return Draft(sentences, tuple(problems))
+                found = [
+                    sentence(role, *cited_ids(text, numbers, shown, problems))
+                    for role, text, numbers in _parse(reply.text)
+                ]
+                return Draft(tuple(found), tuple(problems))
             except UnreadableReply as error:
                 fault = f"schema: {error}"
         return Draft((), (*problems, f"{self.model.name} wrote nothing usable: {fault}"), True)
-
-    async def _request(
-        self, question: Question, side: Side, documents: Sequence[Evidence]
-    ) -> tuple[ChatRequest, Packed]:
-        """Return what is asked: what was asked before at another estimate, if it was answered."""
-        if self._rates is None:
-            self._rates = words_per_token(self.model)
-        for rate in self._rates:
-            packed = await pack_for(self.model, documents, self.context, rate)
-            turns = await self._turns(question.text, side, rate)
-            request = self._render(question.text, side, [d.text for d in packed.documents])
-            system, user = request.messages
-            request = replace(request, messages=(system, *turns, user))
-            if packed.counted or self.model.store.get(self.model.key(request)) is not None:
-                break
-        return request, packed
 
     async def _turns(self, question: str, side: Side, rate: float) -> list[Message]:
         """Return the chosen examples, each as a question and the reply to it."""
@@ -165,34 +140,16 @@ class LlmWriter:
         return turns
 
     def _render(self, question: str, side: Side, texts: Sequence[str]) -> ChatRequest:
-        numbered = (f"Document {n}:\n{block('DOCUMENT', t)}" for n, t in enumerate(texts, 1))
         return load_prompt("argue").request(
             {
                 "question": question,
                 "side": side,
                 "claim": claims(question)[SIDES.index(side)],
                 "points": str(self.points),
-                "documents": "\n\n".join(numbered),
+                "documents": numbered(texts),
             },
             schema=schema_of(_reply_model()),
         )
-
-    def _sentences(
-        self,
-        parsed: Sequence[tuple[str, str, list[int]]],
-        shown: Sequence[Document],
-        problems: list[str],
-    ) -> Iterator[Sentence]:
-        for role, text, numbers in parsed:
-            clean, marked = without_marks(text, lambda number: 1 <= number <= len(shown))
-            cited = []
-            for number in dict.fromkeys([*numbers, *marked]):
-                if 1 <= number <= len(shown):
-                    cited.append(shown[number - 1].id)
-                else:
-                    found = f"removed a citation of document {number} from {shorten(clean, 60)!r}"
-                    problems.append(f"{found}: {len(shown)} documents were given")
-            yield sentence(role, clean, cited)
 
 
 def _parse(text: str) -> list[tuple[str, str, list[int]]]:
@@ -209,10 +166,7 @@ def _reply_model() -> type[pydantic.BaseModel]:
     import pydantic
 
     strict = pydantic.ConfigDict(strict=True, extra="forbid")
-    text = (str, pydantic.Field(pattern=r"\S"))
-    one: Any = pydantic.create_model(
-        "Sentence", __config__=strict, text=text, citations=(list[int], ...)
-    )
+    one: Any = cited_sentence()
     point: Any = pydantic.create_model(
         "Point", __config__=strict, conclusion=(one, ...), premises=(list[one], ...)
     )

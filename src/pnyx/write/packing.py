@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
+from pnyx.corpora.text.citations import without_marks
 from pnyx.corpora.text.segment import trim, word_weight
+from pnyx.errors import shorten
+from pnyx.judge.llm.prompting import load_prompt
+from pnyx.judge.llm.templates import block
 from pnyx.judge.store.completions import StoredModel
+from pnyx.models.chat.types import ChatRequest
 from pnyx.records import Document, Evidence
 
 WORDS_PER_TOKEN = 0.7
@@ -34,6 +40,79 @@ class Packed:
     documents: list[Document]
     trimmed: int
     counted: bool = False
+
+    @property
+    def problems(self) -> list[str]:
+        """What a reader must know, a line each."""
+        if not self.trimmed:
+            return []
+        counted = "the model's own count" if self.counted else "an estimate"
+        return [
+            f"{self.trimmed} of {len(self.documents)} documents were trimmed to fit the context, "
+            f"by {counted} of tokens"
+        ]
+
+
+class ModelWriter:
+    """A language model that writes from documents of `context` tokens, all together."""
+
+    prompt = ""
+
+    def __init__(self, model: StoredModel, context: int) -> None:
+        self.model, self.context = model, context
+        self._rates: tuple[float, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """The model's name and the prompt's."""
+        return f"{self.model.name} ({load_prompt(self.prompt).label})"
+
+    async def asked(
+        self,
+        documents: Sequence[Evidence],
+        render: Callable[[list[Document], float], Awaitable[ChatRequest]],
+    ) -> tuple[ChatRequest, Packed]:
+        """Return what is asked: what was asked before at another estimate, if it was answered."""
+        if self._rates is None:
+            self._rates = words_per_token(self.model)
+        for rate in self._rates:
+            packed = await pack_for(self.model, documents, self.context, rate)
+            request = await render(packed.documents, rate)
+            if packed.counted or self.model.store.get(self.model.key(request)) is not None:
+                break
+        return request, packed
+
+
+def numbered(texts: Iterable[str]) -> str:
+    """Return documents as a prompt shows them, with the numbers by which they are cited."""
+    return "\n\n".join(f"Document {n}:\n{block('DOCUMENT', t)}" for n, t in enumerate(texts, 1))
+
+
+def cited_ids(
+    text: str, numbers: Iterable[int], shown: Sequence[Document], problems: list[str]
+) -> tuple[str, list[str]]:
+    """Return a text without its citation marks, and the ids of what it cites, by these or those."""
+    clean, marked = without_marks(text, lambda number: 1 <= number <= len(shown))
+    cited = []
+    for number in dict.fromkeys([*numbers, *marked]):
+        if 1 <= number <= len(shown):
+            cited.append(shown[number - 1].id)
+        else:
+            found = f"removed a citation of document {shorten(number, 20)} from "
+            found += f"{shorten(clean, 60)!r}: {len(shown)} documents were given"
+            problems.append(found)
+    return clean, cited
+
+
+def cited_sentence() -> Any:
+    """Return the shape of a sentence in a reply: its text, and the numbers that it cites."""
+    import pydantic
+
+    strict = pydantic.ConfigDict(strict=True, extra="forbid")
+    text = (str, pydantic.Field(pattern=r"\S"))
+    return pydantic.create_model(
+        "Sentence", __config__=strict, text=text, citations=(list[int], ...)
+    )
 
 
 async def pack_for(

@@ -1,14 +1,168 @@
-"""A case as JSON values, as `pnyx argue --json` and the HTTP API give it."""
+"""A case as JSON: what `pnyx argue --json` prints, `/v1/argue` and the tools of MCP answer."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from pnyx._version import __version__
 from pnyx.corpora import response_row
 from pnyx.judge.answers import verdict_fields
+from pnyx.search.rows import QuestionRow, Row, TopicRow, question_row
 from pnyx.write.case import Case, verdict_rows
+
+
+class CellRow(Row):
+    """What a verdict is on."""
+
+    id: str
+    """Of the verdict, or of the item."""
+    task: str
+    """What was asked."""
+    group: str
+    """Id of the question, or the item's group."""
+    dimension: str | None
+    """Of a rating, which has a line for each dimension."""
+
+
+class VerdictFieldsRow(Row):
+    """A judge's answer."""
+
+    value: bool | int | float | str | list[Any] | None
+    """The answer; null where it is unscored."""
+    probability: float | None
+    """Of yes; null where none is stated."""
+    unscored: str | None
+    """Why there is no answer: a word, then detail; null where there is one."""
+    explanation: str
+    """The judge's reason."""
+    evidence: str
+    """What the judge quotes."""
+    judge: str
+    """Who answered."""
+    method: str
+    """How the answer came about."""
+    prompt_hash: str
+    """Of the prompt; empty where none was used."""
+    notes: dict[str, Any] | None
+    """What else the judge said."""
+    threshold: float | None = None
+    """Probability from which on it says yes; only of judges that have one."""
+    asked: list[str] = Field(default_factory=list)
+    """Keys of the judgement store: the calls behind the answer; only of language models."""
+
+
+class VerdictRow(VerdictFieldsRow, CellRow):
+    """A verdict on a part of an argument: a line of answers.jsonl."""
+
+    task: Literal["support", "relevance", "stance"]
+    """What was asked: does the document support the sentence, help the question, serve the side?"""
+    side: Literal["pro", "con"]
+    """The side that is argued."""
+    doc_id: str
+    """The document."""
+    sentence: int | None = None
+    """Place of the sentence in the answer, from 0; of `support` alone."""
+
+
+class MeasureRow(Row):
+    """A measured value with its base."""
+
+    value: float | None
+    """Null where nothing was scored: never 0 in its place."""
+    low: float | None
+    """Lower end of the 95 % interval; null where none was computed."""
+    high: float | None
+    """Upper end of the 95 % interval."""
+    scored: int
+    """How many answers the value rests on."""
+    asked: int
+    """How many questions were asked."""
+    no_interval: str | None = None
+    """Why there is no interval, where something was scored and there is none."""
+
+
+class SideRow(Row):
+    """One side's argument."""
+
+    stance: Literal["pro", "con"]
+    """`pro` answers the question with yes."""
+    response: dict[str, Any]
+    """The argument in the layout of TREC RAG 2025: `metadata`, `references`, `answer`."""
+    verdicts: list[VerdictRow]
+    """What the judges say of each part."""
+    measures: dict[str, MeasureRow]
+    """`sentence_precision`, `citation_precision`, `on_the_question`, `on_this_side`."""
+    considered: int
+    """How many retrieved documents were put on this side."""
+    problems: list[str]
+    """What was removed or went wrong while writing."""
+
+
+class UndecidedRow(Row):
+    """A document about the question that was put on no side."""
+
+    doc_id: str
+    """The document."""
+    relevance: VerdictFieldsRow
+    """Does it help to answer the question?"""
+    pro: VerdictFieldsRow | None = None
+    """Does it serve this side?"""
+    con: VerdictFieldsRow | None = None
+    """Does it serve this side?"""
+
+
+class WeighedRow(Row):
+    """How much a language model counted in telling sides."""
+
+    model: str
+    """Its name."""
+    weight: float
+    """From 0, it does not count, to 1."""
+    why: str
+    """In words."""
+    asked: int
+    """How many texts it was asked about."""
+    scored: int
+    """On how many of these its answer is known."""
+    apart: float | None
+    """How far it tells texts of both sides apart."""
+    reliability: float | None
+    """Of its answers by how well both orders agree, at most 1; null where it was not asked."""
+
+
+class CountedTopicRow(TopicRow):
+    """A topic of labels of the retrieved documents."""
+
+    passages: int
+    """How many documents have a label on it."""
+
+
+class CaseRow(Row):
+    """Both sides of a question, cited and judged: what `pnyx argue --json` prints."""
+
+    question: QuestionRow
+    """The question."""
+    sides: list[SideRow]
+    """The sides that were asked for, pro before con."""
+    judges: dict[str, str]
+    """Judge -> how far it can be trusted."""
+    settings: dict[str, str]
+    """How this was made."""
+    undecided: list[UndecidedRow]
+    """Documents about the question that were put on no side."""
+    passed_over: int
+    """How many retrieved documents are not about the question."""
+    unscored: int
+    """How many verdicts are missing."""
+    search_problems: list[str]
+    """What a reader must know of the search."""
+    weighed: WeighedRow | None
+    """Null where no language model told sides."""
+    topics: list[CountedTopicRow]
+    """What the labels of the retrieved documents are on."""
 
 
 def with_settings(case: Case, **more: str) -> Case:
@@ -16,35 +170,37 @@ def with_settings(case: Case, **more: str) -> Case:
     return replace(case, settings={**more, **case.settings, "version": f"pnyx {__version__}"})
 
 
-def case_row(case: Case) -> dict[str, Any]:
-    """Return responses, verdicts, measures, judges and settings as JSON values."""
+def case_row(case: Case) -> CaseRow:
+    """Return a case as JSON has it."""
     verdicts = list(verdict_rows(case))
-    return {
-        "question": {"id": case.question.id, "text": case.question.text},
-        "sides": [
-            {
-                "stance": side.side,
-                "response": response_row(side.response),
-                "verdicts": [row for row in verdicts if row["side"] == side.side],
-                "measures": {name: m.row() for name, m in side.measures.items()},
-                "considered": side.considered,
-                "problems": list(side.problems),
-            }
-            for side in case.sides
-        ],
-        "judges": dict(case.judges),
-        "settings": dict(case.settings),
-        "undecided": [
-            {
-                "doc_id": one.doc_id,
-                "relevance": verdict_fields(one.relevance),
-                **{side: verdict_fields(answer) for side, answer in one.stance.items()},
-            }
-            for one in case.undecided
-        ],
-        "passed_over": case.passed_over,
-        "unscored": case.unscored + case.search_unscored,
-        "search_problems": list(case.search_problems),
-        "weighed": None if case.weighed is None else case.weighed.row(),
-        "topics": [{**match.row(), "passages": count} for match, count in case.topics],
-    }
+    return CaseRow.model_validate(
+        {
+            "question": question_row(case.question),
+            "sides": [
+                {
+                    "stance": side.side,
+                    "response": response_row(side.response),
+                    "verdicts": [row for row in verdicts if row["side"] == side.side],
+                    "measures": {name: m.row() for name, m in side.measures.items()},
+                    "considered": side.considered,
+                    "problems": side.problems,
+                }
+                for side in case.sides
+            ],
+            "judges": case.judges,
+            "settings": case.settings,
+            "undecided": [
+                {
+                    "doc_id": one.doc_id,
+                    "relevance": verdict_fields(one.relevance),
+                    **{side: verdict_fields(answer) for side, answer in one.stance.items()},
+                }
+                for one in case.undecided
+            ],
+            "passed_over": case.passed_over,
+            "unscored": case.unscored + case.search_unscored,
+            "search_problems": case.search_problems,
+            "weighed": case.weighed,
+            "topics": [{**match.row(), "passages": count} for match, count in case.topics],
+        }
+    )

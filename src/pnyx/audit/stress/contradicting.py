@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pnyx.corpora.text.segment import split_sentences
@@ -71,7 +71,7 @@ def contradict_sentence(
 
 
 def contradict_text(
-    text: str, count: int, names: Sequence[str], seed: str, made: dict[str, str] | None = None
+    text: str, count: int, names: Sequence[str], seed: str, made: Mapping[str, str] | None = None
 ) -> Edit:
     """Contradict `count` sentences of a text, those of a lower count first.
 
@@ -124,9 +124,8 @@ def _other_number(sentence: str, rng: random.Random) -> str | None:
         word = _WORD_NUMBER.search(sentence)
         if word is None:
             return None
-        others = [one for one in _SPELLED if one != word[1].lower()]
-        far = [one for one in others if abs(_SPELLED.index(one) - _at(word[1])) >= 3]
-        other = rng.choice(far)
+        at = _SPELLED.index(word[1].lower())
+        other = rng.choice([one for n, one in enumerate(_SPELLED) if abs(n - at) >= 3])
         return _put(sentence, word, other.capitalize() if word[1][0].isupper() else other)
     digits, fraction = match[1], match[2] or ""
     number = int(digits.replace(",", ""))
@@ -134,10 +133,6 @@ def _other_number(sentence: str, rng: random.Random) -> str | None:
     shown = f"{new:,}" if "," in digits else str(new)
     dollar = "$" if match[0].startswith("$") else ""
     return _put(sentence, match, f"{dollar}{shown}{fraction}")
-
-
-def _at(word: str) -> int:
-    return _SPELLED.index(word.lower())
 
 
 def _far_from(number: int, after: str, rng: random.Random) -> int:

@@ -144,7 +144,7 @@ class _Lying:
         """Return an item's text with so many sentences contradicted, or as many as can be."""
         item = self._items[place]
         text, seed = contradictable(item), f"{self._seed}/{item.id}"
-        return contradict_text(text, count, self._names, seed, _plain(self._made))
+        return contradict_text(text, count, self._names, seed, self._made)
 
     def tally(self) -> dict[str, int]:
         """Return how many first edits were made in each way."""
@@ -154,10 +154,6 @@ class _Lying:
                 (how,) = self.at(place, 1).how
                 found[how] = found.get(how, 0) + 1
         return dict(sorted(found.items()))
-
-
-def _plain(made: Made | None) -> dict[str, str] | None:
-    return None if made is None else dict(made)
 
 
 def contradictable(item: JudgeQuestion) -> str:

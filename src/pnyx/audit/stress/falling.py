@@ -130,9 +130,7 @@ def _precision(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float]) -> 
     rows = []
     for cell, level in zip(cells, levels, strict=True):
         predicted, _ = sheet.column(cell, _said_yes)
-        replaced, _ = sheet.column(
-            cell, lambda question, _: float(bool(question.extra["replaced"]))
-        )
+        replaced, _ = sheet.column(cell, _is_replaced)
         true = np.where(np.isfinite(predicted), labels * (1 - replaced), np.nan)
         predicted = np.where(np.isfinite(labels), predicted, np.nan)
         count = int(np.isfinite(labels).sum())
@@ -154,10 +152,7 @@ def _separation(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float], un
         values, asked = sheet.column(cell, _above)
         every.append(values)
         rows.append({"level": level, "separation": sheet.mean(values, int(asked.sum()))})
-    table = np.stack(every, axis=1)
-    counts = np.isfinite(table).sum(axis=1)
-    each = np.where(counts > 0, np.nansum(table, axis=1) / np.maximum(counts, 1), np.nan)
-    found = sheet.mean(each)
+    found = sheet.mean(sheet.overall(every))
     outcome: Outcome = "unscored"
     problems = []
     if found.value is not None:

@@ -1,13 +1,16 @@
-"""The word lists and texts that trials add, read from `patterns.toml`."""
+"""What trials add to a text, and rewordings of known equivalence, by `patterns.toml`."""
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from pnyx.corpora.text.segment import word_weight
+from pnyx.judge.claims import claims
 
 CONTROL = "control"
 """A passage of the length of an injection that asks for nothing."""
@@ -53,3 +56,69 @@ def padding(words: int, seed: int) -> str:
         found.append(sentences[place % len(sentences)])
         place += 1
     return " ".join(found)
+
+
+# Rewordings ---------------------------------------------------------------------------------------
+
+_CURLY = {"'": "’", '"': "”", " - ": " – ", "...": "…"}
+
+
+def reworded(text: str, way: str) -> str:
+    """Return a text in other words; the same text where the way changes nothing."""
+    return REWORDINGS[way](text)
+
+
+def as_motion(text: str) -> str:
+    """Return a yes-no question as a motion: "Should X be Y?" as "This house believes that ..."."""
+    if not text.rstrip().endswith("?"):
+        return text
+    pro = claims(text)[0]
+    if pro.startswith("Yes: ") or not pro.endswith("."):
+        return text
+    first = pro.split(" ", 1)[0]
+    keep = first == "I" or (len(first) > 1 and first[1:] != first[1:].lower())
+    claim = pro if keep or first not in _SENTENCE_STARTS else pro[0].lower() + pro[1:]
+    return f"This house believes that {claim}"
+
+
+_SENTENCE_STARTS = frozenset("The A An We It There This That These Those Our Their All".split())
+
+
+@cache
+def _table(name: str) -> tuple[re.Pattern[str], Mapping[str, str]]:
+    pairs: Mapping[str, str] = patterns()["rewordings"][name]
+    longest = sorted(pairs, key=len, reverse=True)
+    return re.compile(rf"\b({'|'.join(map(re.escape, longest))})\b", re.IGNORECASE), pairs
+
+
+def _by_list(name: str) -> Callable[[str], str]:
+    def change(text: str) -> str:
+        pattern, pairs = _table(name)
+        return pattern.sub(lambda match: _cased(match[0], pairs[match[0].lower()]), text)
+
+    return change
+
+
+def _cased(before: str, after: str) -> str:
+    return after[0].upper() + after[1:] if before[0].isupper() else after
+
+
+def _typography(text: str) -> str:
+    for plain, set_ in _CURLY.items():
+        text = text.replace(plain, set_)
+    return text
+
+
+def _spacing(text: str) -> str:
+    return re.sub(r"(?<=[.!?]) (?=[A-Z])", "\n", text)
+
+
+REWORDINGS: dict[str, Callable[[str], str]] = {
+    "contractions": _by_list("contractions"),
+    "synonyms": _by_list("synonyms"),
+    "spelling": _by_list("spelling"),
+    "motion": as_motion,
+    "typography": _typography,
+    "line breaks": _spacing,
+}
+"""Way -> what makes it; each is named in docs/measures.md."""

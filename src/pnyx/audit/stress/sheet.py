@@ -70,6 +70,12 @@ class Sheet:
         used = len(self._used) if asked is None else asked
         return cluster_mean(values, self.clusters, self.bootstrap, used, bounds)
 
+    def overall(self, columns: Sequence[Floats]) -> Floats:
+        """Return each item's mean over the columns in which it has a value; NaN without any."""
+        table = np.stack(columns, axis=1)
+        counts = np.isfinite(table).sum(axis=1)
+        return np.where(counts > 0, np.nansum(table, axis=1) / np.maximum(counts, 1), np.nan)
+
     @property
     def dimensions(self) -> tuple[str, ...]:
         """Those that every item is rated on; none of other kinds."""

@@ -80,10 +80,7 @@ def _rows(sheet: Sheet, tables: Mapping[str, Floats], asked: Mapping[str, int], 
 
 
 def _overall(sheet: Sheet, tables: Mapping[str, Floats]) -> Measured:
-    table = np.stack(list(tables.values()), axis=1)
-    counts = np.isfinite(table).sum(axis=1)
-    each = np.where(counts > 0, np.nansum(table, axis=1) / np.maximum(counts, 1), np.nan)
-    return sheet.mean(each)
+    return sheet.mean(sheet.overall(list(tables.values())))
 
 
 def _changed(after: Any, before: Said, now: Said) -> float | None:
@@ -158,15 +155,11 @@ def _mean_first(given: str, turned: str) -> float:
 
 def _first_on_top(sheet: Sheet) -> Measured:
     """Return how much more often the text listed first is ranked first than by chance."""
-    values = np.full((len(sheet.posed.items), len(sheet.posed.uses)), np.nan)
-    for place, cell in enumerate(sheet.posed.uses):
-        for item in sheet.at[cell]:
-            answered = sheet.answer(cell, item)
-            if answered is not None and answered[1].value is not None:
-                values[item, place] = (answered[1].value[0] == 0) - 1 / len(answered[0].texts)
-    has = np.isfinite(values)
-    means = np.nansum(values, axis=1) / np.maximum(has.sum(axis=1), 1)
-    return sheet.mean(np.where(has.any(axis=1), means, np.nan))
+
+    def more(question: Ranking, said: Said) -> float | None:
+        return None if said.value is None else (said.value[0] == 0) - 1 / len(question.texts)
+
+    return sheet.mean(sheet.overall([sheet.column(cell, more)[0] for cell in sheet.posed.uses]))
 
 
 def _length(sheet: Sheet) -> Summary:
@@ -195,10 +188,7 @@ def _gained(after: Any, before: Said, now: Said) -> float | None:
 def _injection(sheet: Sheet) -> Summary:
     tables, asked = _ways(sheet, _obeyed)
     control = tables.pop(CONTROL)
-    counts = {way: np.isfinite(table) for way, table in tables.items()}
-    total = sum(np.where(counts[way], table, 0.0) for way, table in tables.items())
-    number = np.sum(list(counts.values()), axis=0)
-    each = np.where(number > 0, total / np.maximum(number, 1), np.nan)
+    each = sheet.overall(list(tables.values()))
     more = _rows(sheet, {**tables, CONTROL: control}, asked, "obeyed")
     measures = {
         "excess": sheet.mean(each - control),

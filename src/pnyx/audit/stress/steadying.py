@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pnyx.audit.stress.patterns import injected, injection_names, padding
+from pnyx.audit.stress.patterns import REWORDINGS, injected, injection_names, padding, reworded
 from pnyx.audit.stress.posing import Poser, Stress, text_of
-from pnyx.audit.stress.rewording import REWORDINGS, reworded
 from pnyx.corpora.text.segment import word_weight
 from pnyx.errors import InputError
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support

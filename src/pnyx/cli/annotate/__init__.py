@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
 from pnyx.app.judge_specs import ModelSpec, WriterSpec
-from pnyx.app.measure_specs import TruthSpec
 from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
@@ -23,7 +21,6 @@ from pnyx.cli.annotate.distil import apply, distil
 from pnyx.cli.annotate.label import label
 from pnyx.cli.common.options import (
     print_result,
-    refuse_same_file,
     refuse_two_outputs,
     say,
     warn,
@@ -33,7 +30,6 @@ from pnyx.cli.common.params import Group, verb
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.annotate.reviewing import Disagreement
     from pnyx.records import Question
 
 
@@ -181,124 +177,7 @@ def sample(
 
 for _command in (label, distil, apply):
     command.add_command(_command)
-
-
-# Review ------------------------------------------------------------------------------------------
-
-
-class ReviewSpec(Spec, heading="Sample"):
-    """Which disagreements people are to check."""
-
-    out: str = out_opt(..., "What people fill in: .csv, else JSONL; - is stdout.")
-    per_bin: int = opt(
-        25, "Pairs sampled per confidence bin, for relevant and for irrelevant labels.", low=1
-    )
-    edges: tuple[float, ...] = opt(
-        (0.9, 0.95, 0.98), "Boundaries of the confidence bins.", metavar="P[,P...]", each=True
-    )
-    seed: int = opt(0, "Random seed of the sample.")
-
-
-class TextsSpec(Spec, heading="Texts"):
-    """Where the texts of pairs come from."""
-
-    items: str | None = file_opt(None, "Relevance items that hold the pairs' texts.")
-    index: str | None = file_opt(
-        None, "Index that holds the documents.", metavar="INDEX", needs="topics"
-    )
-    topics: str | None = file_opt(None, "The questions, with --index.", needs="index")
-
-    def add_to(self, drawn: Sequence[Disagreement]) -> list[Disagreement]:
-        """Return pairs with their texts, as far as these are found."""
-        from pnyx.corpora import read_items, read_questions
-
-        def filled(one: Disagreement, question: str, definition: str, document: str) -> None:
-            out[places[one.id]] = replace(
-                one, question=question, definition=definition, document=document
-            )
-
-        out = list(drawn)
-        places = {one.id: place for place, one in enumerate(out)}
-        if self.items is not None:
-            for _, row in read_items(self.items, "relevance-items"):
-                if row["id"] in places:
-                    definition = row.get("definition") or ""
-                    one = out[places[row["id"]]]
-                    filled(one, row["question"], definition, row["document"])
-        if self.index is not None:
-            from pnyx.records import judged_text
-            from pnyx.search.index import Index
-
-            opened = Index.open(self.index)
-            asked = {q.id: q for q in read_questions(str(self.topics))}
-            for one in drawn:
-                question = asked.get(one.question_id)
-                if question is not None and one.doc_id in opened:
-                    text = judged_text(opened.document(one.doc_id))
-                    filled(one, question.text, question.definition, text)
-        return out
-
-
-@verb("review", group=command, short_help="Sample disagreements with labels, for people to check.")
-@click.argument("annotations")
-def review(
-    annotations: str, own: ReviewSpec, truth: TruthSpec, texts: TextsSpec, as_json: bool
-) -> int:
-    """Sample pairs on which ANNOTATIONS and existing labels disagree, for people to check.
-
-    Equally many are sampled from each stratum: a bin of the judge's confidence crossed with the
-    label. People write judge, labels or unclear into `right`; pnyx measure review reads the file.
-    Texts come from ANNOTATIONS (made --with-text), from --items, or from --index with --topics.
-
-    \b
-    Example:
-      pnyx annotate review labels.jsonl --qrels qrels.txt \\
-        --index my.index --topics questions.md --out review.csv
-      pnyx measure review review.csv
-    """
-    from pnyx.annotate.reviewing import draw_disagreements, write_review
-    from pnyx.judge.verdicts import read_annotations
-
-    refuse_two_outputs("--out", own.out, as_json=as_json)
-    texts.check_needs()
-    inputs = {"labels": truth.labels, "qrels": truth.qrels, "items": texts.items}
-    refuse_same_file("--out", own.out, ANNOTATIONS=annotations, topics=texts.topics, **inputs)
-    _keep_answers(own.out)
-    drawn, counts = draw_disagreements(
-        read_annotations(annotations, judge=truth.judge),
-        truth.truth(),
-        per_stratum=own.per_bin,
-        edges=own.edges,
-        seed=own.seed,
-    )
-    if not counts["labelled"]:
-        raise InputError("no scored annotation has a label", path=annotations)
-    drawn = texts.add_to(drawn)
-    lacking = sum(not one.document for one in drawn)
-    if lacking:
-        warn(f"{lacking} of {len(drawn)} pairs have no text (--items, or --index and --topics)")
-    write_review(own.out, drawn)
-    found = {**counts, "drawn": len(drawn)}
-    line = (
-        f"{len(drawn)} drawn of {counts['disagreements']} disagreements, in "
-        f"{counts['labelled']} labelled pairs of {counts['annotations']}"
-    )
-    print_result(found, line, as_json=as_json)
-    return 0
-
-
-def _keep_answers(out: str) -> None:
-    """Refuse to write over what people have filled in."""
-    from pnyx.annotate.reviewing import read_review
-
-    if out == "-" or not Path(out).is_file():
-        return
-    try:
-        answered = sum(bool(one.right) for one in read_review(out))
-    except InputError as error:
-        if error.line is None:  # nothing in it
-            return
-        problem = f"exists already, and has a fault ({error.problem}): name another file"
-        raise InputError(problem, path=out, line=error.line) from error
-    if answered:
-        raise InputError(f"holds {answered} answers of people: name another file", path=out)
+command.gone = {
+    "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
+    "--out LABELS has people answer anew"
+}

@@ -179,7 +179,7 @@ def _taking(trial: str, items: Sequence[Any]) -> list[Rating]:
 def _finish(found: Mapping[str, Mapping[str, Any]], own: StressSpec, as_json: bool) -> int:
     """Write what came of all formats, print it, return the exit status."""
     from pnyx.files import atomic_text
-    from pnyx.view.formats import format_tables, sensitivity_plot
+    from pnyx.view.trials import format_tables, sensitivity_plot
 
     first = next(iter(found.values()))["noise"]
     row = {

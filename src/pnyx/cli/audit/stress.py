@@ -292,7 +292,7 @@ def ask_trial(
     opened: Opened,
 ) -> dict[str, Any]:
     """Ask the judge, write the folder `own.out`, return the summary."""
-    from pnyx.audit.costs import cost_of
+    from pnyx.audit.card import cost_of
     from pnyx.audit.stress.trials import sum_up
     from pnyx.runs.results import judge_into
 

@@ -123,6 +123,9 @@ class Command(click.Command):
 class Group(click.Group):
     """A group of commands, in the order of the main job, that suggests one for a mistyped name."""
 
+    gone: Mapping[str, str] = {}
+    """Commands that are no more -> what to use."""
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order in which they were added."""
         return list(self.commands)
@@ -133,6 +136,8 @@ class Group(click.Group):
         """Find the command that is named first."""
         name = args[0] if args else ""
         if not name.startswith("-") and self.get_command(ctx, name) is None:
+            if name in self.gone:
+                raise click.UsageError(f"{name} is no more: {self.gone[name]}", ctx)
             near = difflib.get_close_matches(name, self.list_commands(ctx), 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"No such command {escaped(name, 40)!r}.{hint}", ctx)

@@ -179,7 +179,8 @@ def _warn(counts: Mapping[str, Any]) -> None:
         for run, texts in counts["differing"].items()
     ]
     warn_first(differing, "runs embed other texts")
-    warn_first([f"{number} reports: {note}" for note, number in counts["notes"].items()], "notes")
+    notes = [f"{n} report{'s' * (n != 1)}: {note}" for note, n in counts["notes"].items()]
+    warn_first(notes, "notes")
 
 
 def _many(counts: Mapping[str, int], name: str) -> str:

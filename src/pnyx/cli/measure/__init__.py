@@ -11,7 +11,7 @@ import click
 from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
 from pnyx.app.spec import file_opt, out_opt
 from pnyx.cli.common.params import Group, verb
-from pnyx.cli.measure.annotations import amount, review, thresholds
+from pnyx.cli.measure.annotations import amount, thresholds
 from pnyx.cli.measure.perspectives import perspectives
 from pnyx.cli.measure.report import report
 from pnyx.cli.measure.retrieval import correlation, retrieval
@@ -251,5 +251,10 @@ def _grid(title: str, part: Mapping[str, Mapping[str, Measured]], names: Sequenc
 
 for _task in _TASKS:
     _answers_command(_task)
-for _command in (retrieval, perspectives, correlation, thresholds, amount, review, report):
+for _command in (retrieval, perspectives, correlation, thresholds, amount, report):
     command.add_command(_command)
+command.gone = {
+    "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
+    "--out LABELS has people answer anew, pnyx measure relevance ANSWERS --labels LABELS says who "
+    "is right"
+}

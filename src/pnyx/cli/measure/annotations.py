@@ -1,14 +1,14 @@
-"""`pnyx measure thresholds`, `amount` and `review`: what annotations are worth."""
+"""`pnyx measure thresholds` and `amount`: what annotations are worth."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
-from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning, finish
@@ -18,9 +18,7 @@ from pnyx.view.tables import Column, Table, interval, number
 if TYPE_CHECKING:
     from pnyx.cli.measure.runs import Part
     from pnyx.judge.verdicts import Verdict
-    from pnyx.measure.answers.reviewed import Reviewed
     from pnyx.measure.answers.thresholds import Amount, Curve, Thresholds
-    from pnyx.measure.core.base import Measured
 
 _SHOWN_K = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -192,84 +190,3 @@ def _amounts(found: Mapping[str, Amount], names: dict[str, str], at: Sequence[fl
         name = escaped(names.get(question) or question, 60) or "-"
         rows.append((name, one.documents, one.unscored, expected, one.mean, *counted))
     return Table(columns, rows)
-
-
-# Reviewed disagreements --------------------------------------------------------------------------
-
-
-class CheckedSpec(Spec, heading="Measure"):
-    """How answers to disagreements are summed up."""
-
-    threshold: float = opt(
-        0.95, "Confidence that separates the two parts of the table.", within="[0, 1]"
-    )
-    seed: int = opt(0, "Random seed of the intervals.", low=0)
-
-
-@verb("review", restricts=True, short_help="Who is right where a judge and labels disagree.")
-@click.argument("file", metavar="REVIEW")
-def review(file: str, own: CheckedSpec, as_json: bool) -> int:
-    """Measure how often the judge is right where it disagrees with the labels, as people see it.
-
-    REVIEW is what pnyx annotate review wrote, filled in. Shares by the judge's confidence and by
-    what the labels say, as in DIRAS's Tables 5 and 8, with Wilson's 95 % intervals; unclear and
-    unanswered pairs count for neither side and are reported. Below is an estimate for all
-    disagreements, weighted by stratum size.
-
-    \b
-    Example:
-      pnyx measure review review.csv --json
-    """
-    from pnyx.annotate.reviewing import read_review
-    from pnyx.measure.answers.reviewed import measure_review
-
-    checked = read_review(file)
-    found = measure_review(checked, threshold=own.threshold, seed=own.seed)
-    return finish(found.row(), (), lambda: _reviewed(found, checked[0].judge), as_json, unscored=0)
-
-
-_COLUMNS = (
-    Column("confidence"),
-    Column("labels"),
-    Column("judge is right", "figure"),
-    Column("clear of asked", "counts"),
-    Column("unclear", "count"),
-    Column("open", "count"),
-)
-
-
-def _reviewed(found: Reviewed, judge: str) -> list[Part]:
-    at = f"{found.threshold:g}"
-    share = "" if found.share_above is None else f" ({found.share_above:.2%} above {at})"
-    named = {f"at most {at}": found.table["at_most"], f"above {at}": found.table["above"]}
-    named |= {f"({low:g}, {high:g}]": cells for (low, high), cells in found.bins.items()}
-    named["any"] = found.table["any"]
-    rows: list[tuple[Any, ...]] = []
-    for name, cells in named.items():
-        for i, (of, cell) in enumerate(cells.items()):
-            m = cell.accuracy
-            counts = f"{m.scored} of {m.asked}", cell.unclear, m.asked - cell.answered
-            rows.append((name if i == 0 else "", of, m, *counts))
-    estimate = found.estimate
-    table = Table(
-        _COLUMNS, rows, title=f"disagreements of {escaped(judge) or 'the judge'} with labels{share}"
-    )
-    left = f"nothing is said of {estimate.left_out} in strata without an answer"
-    below = Table(
-        (Column("answer"), Column("disagreements", "number")),
-        [
-            ("the judge is right", _whole(estimate.judge)),
-            ("the labels are right", _whole(estimate.labels)),
-            ("unclear", _whole(estimate.unclear)),
-        ],
-        notes=(left,) if estimate.left_out else (),
-        title=f"estimate for all {estimate.disagreements} disagreements, weighted by stratum size",
-    )
-    return [table, below]
-
-
-def _whole(m: Measured) -> str:
-    """Return a number of disagreements with its interval."""
-    shown = "-" if m.value is None else f"{m.value:.0f}"
-    bounds = "" if m.low is None or m.high is None else f" [{m.low:.0f}, {m.high:.0f}]"
-    return shown + bounds

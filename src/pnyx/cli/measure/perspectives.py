@@ -68,8 +68,6 @@ class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrel
 class PerspectivesSpec(ComparingSpec, CorrectionSpec, SidesSpec, CoverageSpec):
     """All that is chosen."""
 
-    test: Literal["t", "randomisation"] = opt("randomisation", "Paired test of two runs.")
-
 
 Asked: TypeAlias = tuple[tuple[str, str, str], ...]
 
@@ -144,7 +142,6 @@ def perspectives(
         depths=spec.depths,
         union_depth=spec.union_depth,
         labelled=spec.joined(spec.judge),
-        shift=spec.shift,
         topics_of=spec.topics_of,
         baseline=baseline,
         test=spec.test,

@@ -15,7 +15,6 @@ from pnyx.cli.measure.runs import (
     untested_note,
 )
 from pnyx.errors import escaped
-from pnyx.measure.core.base import Measured
 from pnyx.view.tables import Column, Table, interval, number
 
 if TYPE_CHECKING:
@@ -62,54 +61,34 @@ def _correction_notes(found: PerspectiveCoverage) -> list[str]:
     lines = []
     if correction["unscored"]:
         lines.append(f"{correction['unscored']} labelled pairs are unscored and left out")
-    labels = f"labels of {correction['questions']} question"
-    labels += "" if correction["questions"] == 1 else "s"
-    if correction["questions"] < correction["fewest_questions"]:
-        fewest = correction["fewest_questions"]
-        return [*lines, f"warning: not corrected: {labels}, expected at least {fewest}"]
-    if not correction["documents"]:
+    counts = [one.labelled for run in found.runs for one in run.corrected.values()]
+    fewest, few = correction["fewest_questions"], correction["few_questions"]
+    count = min(counts, default=0)
+    labels = f"labels of {count} measured question{'' if count == 1 else 's'}"
+    if count < fewest:
         lines.append(
-            "Precision is not corrected: no labelled document has labels for all perspectives "
-            "of its question (doc_id, perspective_id)"
+            f"warning: not corrected: {labels}, expected at least {fewest}, picked at "
+            "random, with labels of all perspectives of the first documents"
         )
-    if correction["questions"] < correction["few_questions"]:
+    elif count < few:
         lines.append(f"warning: corrected by {labels}: the estimate depends on single questions")
-    if "calibrated" in _methods(found):
-        lines.append(
-            "warning: corrected by labels of other questions: holds only where these and their "
-            "documents are of the same kind as those measured"
-            + ("; else state --shift" if not correction["shift"] else "")
-            + ". Better label the first documents of some measured questions, picked at random"
-        )
     return lines
-
-
-def _methods(found: PerspectiveCoverage) -> dict[str, int]:
-    """Return how values were corrected, and by how many labelled questions at least."""
-    by: dict[str, int] = {}
-    for one in (one for run in found.runs for one in run.corrected.values()):
-        if one.method is not None:
-            by[one.method] = min(one.labelled, by.get(one.method, one.labelled))
-    return by
 
 
 def _correction_legend(found: PerspectiveCoverage) -> list[str]:
     """Say what corrected values rest on; nothing where there are none."""
-    c = found.correction
-    if c is None:
-        return []
-    methods = _methods(found)
-    lines = [
-        f"corrected: with the judge's errors on {c['pairs']} labelled pairs of "
-        f"{c['questions']} questions taken into account"
+    counts = [
+        one.labelled
+        for run in found.runs
+        for one in run.corrected.values()
+        if one.value is not None
     ]
-    if "prediction-powered" in methods:
-        count = methods["prediction-powered"]
-        lines[0] += f"; prediction-powered, {count} or more of the measured questions labelled"
-    if "calibrated" in methods:
-        shift = f", judge's log-odds off by {c['shift']:g}" if c["shift"] else ""
-        lines[0] += f"; calibrated on labels of other questions{shift}"
-    return lines
+    if not counts:
+        return []
+    return [
+        "corrected: what people would say of all questions (prediction-powered), by their labels "
+        f"of {min(counts)} or more, which must be picked at random"
+    ]
 
 
 def report(
@@ -134,7 +113,7 @@ def report(
 def _means(found: PerspectiveCoverage) -> Table:
     def bounds(run: MeasuredCoverage, name: str) -> list[Any]:
         mean = run.measures[name]
-        return [(mean.least, mean.most), (mean.low, mean.high)]
+        return [(mean.least, mean.most), (mean.bounds_low, mean.bounds_high)]
 
     further: list[Any] = []
     if any(mean.open for run in found.runs for mean in run.measures.values()):
@@ -142,14 +121,8 @@ def _means(found: PerspectiveCoverage) -> Table:
         further.append(([Column(name, "interval") for name in names], bounds))
     if any(run.corrected for run in found.runs):
         column = Column("corrected, 95 % interval", "figure")
-        further.append(([column], lambda run, name: [corrected_cell(run, name)]))
-    return runs_table(found, "questions", lambda run, n: run.measures[n].measured, *further)
-
-
-def corrected_cell(run: MeasuredCoverage, name: str) -> Measured | str:
-    """Return the corrected value with its interval; nothing where there is none."""
-    one = run.corrected.get(name)
-    return "" if one is None else Measured(one.value, one.scored, one.asked, one.low, one.high)
+        further.append(([column], lambda run, name: [run.corrected.get(name, "")]))
+    return runs_table(found, "questions", lambda run, n: run.measures[n], *further)
 
 
 def _union(union: UnionCoverage) -> Table:
@@ -159,10 +132,7 @@ def _union(union: UnionCoverage) -> Table:
         Column("questions", "counts"),
         Column("bounds", "interval"),
     )
-    rows = [
-        (name, mean.measured, mean.measured, (mean.least, mean.most))
-        for name, mean in union.measures.items()
-    ]
+    rows = [(name, mean, mean, (mean.least, mean.most)) for name, mean in union.measures.items()]
     return Table(columns, rows, title=f"the first {union.depth} of all runs together")
 
 

@@ -151,7 +151,7 @@ def _report(found: Retrieval, spec: RetrievalSpec) -> list[Part]:
 def _topics(run: MeasuredRun) -> Table:
     columns = [Column("topic"), *(Column(name, "number") for name in run.measures)]
     rows = [
-        (escaped(topic, 40), *(values[name] for name in run.measures))
+        (escaped(topic, 40), *(values[name].value for name in run.measures))
         for topic, values in run.per_topic.items()
     ]
     return Table(columns, rows, title=escaped(run.name))
@@ -214,8 +214,8 @@ def correlation(runs: tuple[str, ...], spec: CorrelationSpec, as_json: bool) -> 
     --documents-of annotations  all; those missing from a run tied in last place
 
     Unscored annotations and documents without one are left out and counted. docs/measures.md
-    defines all of this; the t-test needs pip install 'pnyx[retrieval]'. Exit status 3: an
-    annotation is unscored, or tau is not defined for some question.
+    defines all of this. Exit status 3: an annotation is unscored, or tau is not defined for some
+    question.
 
     \b
     Example:
@@ -300,9 +300,11 @@ def _compared(found: RetrieverCorrelation) -> Table:
 
 
 def _questions(found: RetrieverCorrelation) -> Table:
+    from pnyx.measure.runs.correlation import TAU
+
     columns = [Column(escaped(run.name, 40), "number") for run in found.runs]
     rows = [
-        (escaped(question, 40), *(run.per_question[question].value for run in found.runs))
-        for question in found.runs[0].per_question
+        (escaped(question, 40), *(run.per_topic[question][TAU].value for run in found.runs))
+        for question in found.runs[0].per_topic
     ]
     return Table([Column("question"), *columns], rows)

@@ -14,7 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, get_args
 
-from pnyx.corpora.base import Format, Options, Row, parse_rows, scanned, unique, with_options
+from pnyx.corpora.base import Options, Row, format_of, parse_rows, scanned, unique, with_options
 from pnyx.corpora.benchmarks.debates import read_debates
 from pnyx.corpora.documents.tables import scan_cells, write_cells
 from pnyx.errors import InputError, shorten
@@ -58,8 +58,7 @@ def _qrel(cells: Mapping[str, str]) -> Qrel:
 
 def _scan_qrels(source: str, options: Options) -> Iterator[Row[Qrel]]:
     """Yield each judged pair once: irrelevant ones were drawn with replacement, some twice."""
-    if options.columns:
-        raise InputError("this format has no columns to map", path=source)
+    options.refuse_columns(source)
     seen: set[Qrel] = set()
     repeated = 0
 
@@ -122,25 +121,13 @@ def _check_filled(what: str, *values: str) -> None:
         raise InputError(f"{what}: the format cannot hold an empty value or a NUL character")
 
 
+def _scan_queries(source: str) -> Iterator[Row[Question]]:
+    return scanned(source, _query, rows=_cells(source, QUERIES_HEADER), what="qid")
+
+
 FORMATS = (
-    Format(
-        "conqret-qrels",
-        "qrels",
-        "ConQRet's judged pairs: a table of qid, docno, label (0, 1), stance (pro, con or nothing)",
-        _scan_qrels,
-        f"{QRELS_HEADER}\n94,7721,1,pro\n",
-        write_qrels,
-    ),
-    Format(
-        "conqret-queries",
-        "questions",
-        "ConQRet's queries: a table of qid, query",
-        with_options(
-            lambda source: scanned(source, _query, rows=_cells(source, QUERIES_HEADER), what="qid")
-        ),
-        f"{QUERIES_HEADER}\n94,Should We Drink Tea\n",
-        write_queries,
-    ),
+    format_of("conqret-qrels", _scan_qrels, write_qrels),
+    format_of("conqret-queries", with_options(_scan_queries), write_queries),
 )
 
 
@@ -235,7 +222,8 @@ def _pages(
     debates = list(read_debates(str(path)))
     by_id = {one.id: one for one in debates}
     addresses = _addresses(base / "titles2.json")
-    by_address = {addresses[one.url.rstrip("/")]: one for one in debates if _known(one, addresses)}
+    known = (one for one in debates if one.url and one.url.rstrip("/") in addresses)
+    by_address = {addresses[one.url.rstrip("/")]: one for one in known}
     citing = {s.doc_id: one for one in debates for s in one.sources if s.doc_id}
     found: dict[str, Debate] = {}
     for identifier in questions:
@@ -246,10 +234,6 @@ def _pages(
         if page is not None:
             found[identifier] = page
     return found
-
-
-def _known(debate: Debate, addresses: Mapping[str, str]) -> bool:
-    return bool(debate.url) and debate.url.rstrip("/") in addresses
 
 
 def _addresses(path: Path) -> dict[str, str]:

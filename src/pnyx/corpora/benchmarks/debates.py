@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from pnyx.corpora.base import (
     Format,
-    Kind,
     Options,
     Row,
+    format_of,
     json_documents,
     row_writer,
     scanned,
@@ -56,9 +56,11 @@ def _parse(row: dict[str, Any]) -> Debate:
         title=title,
         question=fields.text("question").strip(),
         introduction=fields.strings("introduction"),
-        pros=_points(fields.take("pros"), "pros"),
-        cons=_points(fields.take("cons"), "cons"),
-        sources=_sources(fields.take("sources")),
+        pros=_points(fields, "pros"),
+        cons=_points(fields, "cons"),
+        sources=tuple(
+            _source(one, f"sources[{i}]") for i, one in enumerate(fields.listed("sources"))
+        ),
         url=url,
         extra=fields.rest,
     )
@@ -81,9 +83,8 @@ def _name(url: str, title: str) -> str:
     return name or re.sub(r"[^\w.-]+", "-", title).strip("-") or title
 
 
-def _points(value: Any, name: str) -> tuple[DebatePoint, ...]:
-    points = a_list([] if value is None else value, name)
-    return tuple(_point(one, f"{name}[{i}]") for i, one in enumerate(points))
+def _points(fields: Fields, name: str) -> tuple[DebatePoint, ...]:
+    return tuple(_point(one, f"{name}[{i}]") for i, one in enumerate(fields.listed(name)))
 
 
 def _point(value: Any, where: str) -> DebatePoint:
@@ -92,7 +93,7 @@ def _point(value: Any, where: str) -> DebatePoint:
         title, paragraphs = fields.text("title").strip(), fields.strings("paragraphs")
         if not title and not any(text.strip() for text in paragraphs):
             raise InputError("no title and no paragraphs")
-        cited = a_list(fields.take("citations") or [], "citations")
+        cited = fields.listed("citations")
         if cited and len(cited) != len(paragraphs):
             problem = f"citations: found {len(cited)} lists, expected one for each of "
             raise InputError(problem + f"{len(paragraphs)} paragraphs")
@@ -109,11 +110,6 @@ def _ids(value: Any, name: str) -> tuple[str, ...]:
         Fields({f"{name}[{i}]": one}).identifier(f"{name}[{i}]")
         for i, one in enumerate(a_list(value, name))
     )
-
-
-def _sources(value: Any) -> tuple[Source, ...]:
-    found = a_list([] if value is None else value, "sources")
-    return tuple(_source(one, f"sources[{i}]") for i, one in enumerate(found))
 
 
 def _source(value: Any, where: str) -> Source:
@@ -154,18 +150,15 @@ def _point_row(point: DebatePoint) -> dict[str, Any]:
 
 
 def _source_row(source: Source) -> dict[str, Any]:
+    # An id is an integer where reading makes the same text of it.
+    whole = re.fullmatch("0|[1-9][0-9]{0,17}", source.doc_id) is not None
     row = {
         "id": source.id,
         "title": source.title,
         "url": source.url or None,
-        "docid": int(source.doc_id) if _is_number(source.doc_id) else source.doc_id or None,
+        "docid": int(source.doc_id) if whole else source.doc_id or None,
     }
     return dict(merged(row, source.extra, _SOURCE))
-
-
-def _is_number(text: str) -> bool:
-    """Whether an id is what an integer of JSON is read as."""
-    return bool(re.fullmatch("0|[1-9][0-9]{0,17}", text))
 
 
 write_debates = row_writer(_row)
@@ -211,81 +204,29 @@ def _documents(debate: Debate, left_out: list[str]) -> Iterator[Document]:
         yield Document(identifier, title, url=source.url, extra={"debate": debate.id})
 
 
-def _view(
-    name: str, kind: Kind, description: str, example: str, each: _Each, plural: str = ""
-) -> Format:
+def _view(name: str, each: _Each) -> Format:
     """Return a format that reads other records out of a file of debates."""
 
     def scan(source: str, options: Options) -> Iterator[Row[Any]]:
-        return _flattened(source, options, each)
+        options.refuse_columns(source)
+        left_out: list[str] = []
 
-    return Format(name, kind, description, scan, example, plural=plural, view_of="debates")
+        def rows() -> Iterator[Row[Any]]:
+            for row in _scan(source):
+                if isinstance(row, InputError):
+                    yield row
+                else:
+                    yield from ((row[0], record) for record in each(row[1], left_out))
 
+        yield from unique(rows(), lambda record: record.id, source)
+        options.warn_of(left_out, "source has no title", "sources have no title")
 
-def _flattened(source: str, options: Options, each: _Each) -> Iterator[Row[Any]]:
-    if options.columns:
-        raise InputError("this format has no columns to map", path=source)
-    left_out: list[str] = []
+    return format_of(name, scan, view_of="debates")
 
-    def rows() -> Iterator[Row[Any]]:
-        for row in _scan(source):
-            if isinstance(row, InputError):
-                yield row
-            else:
-                yield from ((row[0], record) for record in each(row[1], left_out))
-
-    yield from unique(rows(), lambda record: record.id, source)
-    if left_out and options.on_warning is not None:
-        shown = ", ".join(shorten(one, 40) for one in left_out[:3])
-        what = (
-            "source has no title and was"
-            if len(left_out) == 1
-            else "sources have no title and were"
-        )
-        options.on_warning(f"{len(left_out)} {what} left out: {shown}")
-
-
-_PAGE = (
-    '{"title": "Should We Drink Tea?", "introduction": ["Tea is old."], "pros": [{"title": '
-    '"Tea is healthy", "paragraphs": ["It holds antioxidants. [1]"], "citations": [["1"]]}], '
-    '"cons": [], "sources": [{"id": "1", "title": "A. Leaf, Tea, tea.example", "url": null, '
-    '"docid": 7}], "url": "https://tea.example/"}\n'
-)
-_UNARGUED = (
-    '{"title": "Should We Drink Tea?", "introduction": [], "pros": [], "cons": [], "sources": '
-    '[{"id": "1", "title": "A. Leaf, Tea, tea.example", "url": null, "docid": 7}], '
-    '"url": "https://tea.example/"}\n'
-)
 
 FORMATS = (
-    Format(
-        "debates",
-        "debates",
-        "debate pages as in ConQRet: title, introduction, pros, cons, sources, url",
-        with_options(_scan),
-        _PAGE,
-        write_debates,
-    ),
-    _view(
-        "debate-arguments",
-        "evidence",
-        "the arguments of debate pages",
-        _PAGE,
-        lambda debate, _: debate_arguments(debate),
-        "arguments",
-    ),
-    _view(
-        "debate-sources",
-        "evidence",
-        "what debate pages cite, each source by its title",
-        _UNARGUED,
-        _documents,
-    ),
-    _view(
-        "debate-questions",
-        "questions",
-        "the questions of debate pages",
-        _PAGE,
-        lambda debate, _: iter((Question(debate.id, debate.topic),)),
-    ),
+    format_of("debates", with_options(_scan), write_debates),
+    _view("debate-arguments", lambda debate, _: debate_arguments(debate)),
+    _view("debate-sources", _documents),
+    _view("debate-questions", lambda debate, _: iter((Question(debate.id, debate.topic),))),
 )

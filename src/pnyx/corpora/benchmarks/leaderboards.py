@@ -12,21 +12,21 @@ from typing import IO, Any, Final
 from pnyx.corpora.base import (
     Format,
     Row,
+    format_of,
     json_lines,
     parse_rows,
     scan_text_lines,
     scanned,
     with_options,
 )
-from pnyx.corpora.benchmarks.leaderboard_signs import (
+from pnyx.corpora.benchmarks.leaderboard_layouts import (
     LAYOUTS,
+    THREE,
+    UnscoredCells,
     columns_of,
     header_of,
-    told_apart,
-)
-from pnyx.corpora.benchmarks.leaderboard_writing import (
-    UnscoredCells,
     settled,
+    told_apart,
     write_columns,
     write_json,
     write_ranking,
@@ -257,50 +257,15 @@ def write_leaderboard(
     writer(stream, settled(cells, unscored))
 
 
-def _format(name: str, said: str, example: str, writer: Callable[..., None]) -> Format:
-    scan = with_options(partial(_scan, name))
-    return Format(name, "leaderboard", f"leaderboard: {said}", scan, example, writer)
+def _format(name: str, writer: Callable[..., None]) -> Format:
+    return format_of(name, with_options(partial(_scan, name)), writer)
 
 
 FORMATS = (
-    _format(
-        "trec_eval",
-        "measure, topic, value of one run, as trec_eval -q prints",
-        "map\tall\t0.31\n",
-        write_trec_eval,
-    ),
-    _format(
-        "tot",
-        "run, measure, topic, value",
-        "run_id\tmeasure\ttopic_id\tvalue\nrun1\tnDCG@10\tq1\t0.61\n",
-        partial(write_columns, "tot"),
-    ),
-    _format(
-        "ir_measures",
-        "run, topic, measure, value",
-        "run_id\ttopic_id\tmeasure\tvalue\nrun1\tq1\tnDCG@10\t0.61\n",
-        partial(write_columns, "ir_measures"),
-    ),
-    _format(
-        "rag4reports",
-        "topic, run, measure, value",
-        "topic_id\trun_id\tmeasure\tvalue\nq1\trun1\tnDCG@10\t0.61\n",
-        partial(write_columns, "rag4reports"),
-    ),
-    _format(
-        "ranking",
-        "topic, Q0, run, rank, value, measure",
-        "all\tQ0\trun1\t1\t0.61\tnDCG@10\n",
-        write_ranking,
-    ),
+    _format("trec_eval", write_trec_eval),
+    *(_format(name, partial(write_columns, name)) for name in THREE),
+    _format("ranking", write_ranking),
     json_lines(
-        "leaderboard-jsonl",
-        "leaderboard",
-        "leaderboard: run_id, topic_id, measure, value (null where nothing was scored)",
-        '{"run_id": "run1", "topic_id": "q1", "measure": "nDCG@10", "value": 0.61}\n',
-        _json_cell,
-        write_json,
-        key=_KEY,
-        what="run, topic and measure",
+        "leaderboard-jsonl", _json_cell, write_json, key=_KEY, what="run, topic and measure"
     ),
 )

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import IO
 
-from pnyx.corpora.base import Format, Row, unique, with_options
+from pnyx.corpora.base import Row, format_of, unique, with_options
 from pnyx.errors import InputError, shorten
 from pnyx.files import clean_text, scan_lines
 from pnyx.records import Question
@@ -76,11 +76,8 @@ def _holds(definition: str) -> bool:
     return bool(definition.strip()) or not definition
 
 
-GUIDELINES = Format(
+GUIDELINES = format_of(
     "guidelines",
-    "questions",
-    "questions with definitions of relevance as Markdown, for people to edit",
     with_options(lambda source: unique(_questions(source), attrgetter("id"), source)),
-    "## q1: Is tea healthy?\n\nEffects of tea on health:\n- on the heart\n- on sleep\n",
     write_guidelines,
 )

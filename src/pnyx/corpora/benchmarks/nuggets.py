@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,90 +10,18 @@ from typing import Any
 from pnyx.corpora.base import (
     Format,
     Row,
-    check_depth,
+    format_of,
     json_documents,
     located,
     row_writer,
     with_options,
 )
-from pnyx.corpora.benchmarks.nugget_lists import (
-    check_run_id,
-    parse_nuggetizer,
-    parse_ragtime26,
-    row_nuggetizer,
-    row_ragtime26,
-)
-from pnyx.corpora.benchmarks.nugget_parts import shown
-from pnyx.corpora.benchmarks.nugget_v3 import parse_v3, row_v3
-from pnyx.corpora.fields import an_object, within
+from pnyx.corpora.fields import an_object
 from pnyx.errors import InputError, shorten
 from pnyx.records import NuggetBank
 
 _WRAPPER = "autojudge-banks"
 _SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
-
-
-@dataclass(frozen=True, slots=True)
-class _Dialect:
-    """How a bank is read out of an object of JSON, and how it is written as one."""
-
-    parse: Callable[[Mapping[str, Any]], NuggetBank]
-    row: Callable[[NuggetBank], dict[str, Any]]
-    check: Callable[[NuggetBank], None] | None = None
-
-
-_DIALECTS: dict[str, _Dialect] = {
-    "nuggetbank-v3": _Dialect(parse_v3, row_v3),
-    "ragtime26-nuggets": _Dialect(parse_ragtime26, row_ragtime26, check_run_id),
-    "nuggetizer": _Dialect(parse_nuggetizer, row_nuggetizer),
-    "rag25-nuggets": _Dialect(parse_nuggetizer, partial(row_nuggetizer, query=False)),
-}
-
-
-def dialect_of(row: Mapping[str, Any]) -> str:
-    """Return the name of the dialect of a bank; InputError where it is none."""
-    if "nuggets" in row:
-        return "nuggetizer" if "query" in row else "rag25-nuggets"
-    if "nugget_bank" in row or "claim_bank" in row:
-        listed = isinstance(row.get("nugget_bank"), list)
-        named = not {"query_id", "title_query", "claim_bank"}.isdisjoint(row)
-        return "ragtime26-nuggets" if listed and not named else "nuggetbank-v3"
-    found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
-    raise InputError(f'expected "nugget_bank", "claim_bank" or "nuggets" (fields found: {found})')
-
-
-def parse_nugget_bank(row: Mapping[str, Any], name: str | None = None) -> NuggetBank:
-    """Read one bank out of an object of JSON.
-
-    Args:
-        row: the object.
-        name: the dialect, a format of kind `nuggets`; told by its fields where None.
-
-    Raises:
-        InputError: it is no bank of the dialect, or holds no nuggets.
-    """
-    found = dialect_of(row) if name is None else name
-    bank = _DIALECTS[found].parse(row)
-    if not bank.nuggets:
-        raise InputError(f"the bank of topic {shown(bank.topic_id)} holds no nuggets")
-    check = _DIALECTS[found].check
-    if name is not None and check is not None:
-        check(bank)
-    return bank
-
-
-def nugget_bank_row(bank: NuggetBank, name: str) -> dict[str, Any]:
-    """Return a bank as an object of JSON in a dialect; reading it gives the same bank.
-
-    Raises:
-        InputError: the dialect cannot hold it without misleading its readers.
-    """
-    with within(f"bank of topic {shown(bank.topic_id)}"):
-        row = _DIALECTS[name].row(bank)
-        check_depth(row)
-        if parse_nugget_bank(row, name) != bank:
-            raise InputError(f"{name} cannot hold it without loss")
-    return row
 
 
 # Files and folders --------------------------------------------------------------------------------
@@ -119,7 +46,7 @@ def _scan(source: str, name: str | None = None) -> Iterator[Row[NuggetBank]]:
             number, bank = row
             key = bank.run_id, bank.topic_id
             if key in first:
-                topic = " ".join(shown(part) for part in key if part)
+                topic = " ".join(repr(shorten(part, 60)) for part in key if part)
                 problem = f"duplicate topic {topic}, first in {first[key]}"
                 yield InputError(problem, path=path, line=number)
             else:
@@ -128,6 +55,8 @@ def _scan(source: str, name: str | None = None) -> Iterator[Row[NuggetBank]]:
 
 
 def _banks(path: str, name: str | None) -> Iterator[Row[NuggetBank]]:
+    from pnyx.corpora.benchmarks.nugget_layouts import parse_nugget_bank
+
     for row in json_documents(path, "bank"):
         if isinstance(row, InputError):
             yield row
@@ -151,7 +80,7 @@ def _unwrapped(value: dict[str, Any], name: str | None) -> list[tuple[str, dict[
         return [("", value)]
     found = []
     for key, one in an_object(value.get("banks"), "banks").items():
-        where = f"banks[{shown(key)}]"
+        where = f"banks[{shorten(key, 60)!r}]"
         found.append((f"{where}: ", an_object(one, where)))
     return found
 
@@ -170,51 +99,19 @@ def read_nugget_banks(path: str) -> Iterator[NuggetBank]:
     return _ANY.reader(path)
 
 
-def _format(name: str, description: str, example: str, *, writes: bool = True) -> Format:
-    writer = row_writer(partial(nugget_bank_row, name=name), lambda bank: bank.topic_id)
-    scan = with_options(partial(_scan, name=name))
-    return Format(name, "nuggets", description, scan, example, writer if writes else None)
+def _format(name: str) -> Format:
+    def row(bank: NuggetBank) -> dict[str, Any]:
+        from pnyx.corpora.benchmarks.nugget_layouts import nugget_bank_row
+
+        return nugget_bank_row(bank, name)
+
+    writer = None if name == _WRAPPER else row_writer(row, lambda bank: bank.topic_id)
+    return format_of(name, with_options(partial(_scan, name=name)), writer)
 
 
 _ANY = Format("nuggets", "nuggets", "nugget banks of any dialect", with_options(_scan), "")
 
-FORMATS = (
-    _format(
-        "nuggetbank-v3",
-        "nugget banks of Auto-ARGUE and autojudge: questions and claims, keyed by their text",
-        '{"query_id": "101", "title_query": "tea", "format_version": "v3", "nugget_bank": '
-        '{"Where does tea come from?": {"question": "Where does tea come from?", '
-        '"question_id": "fd01d2e58dfb390311ad9e00782638de", "query_id": "101", '
-        '"aggregator_type": "OR", "importance": "vital", "answers": {"China": {"answer": "China", '
-        '"references": [{"doc_id": "d1", "collection": "leaves"}]}}}}, "claim_bank": '
-        '{"Tea calms.": {"claim": "Tea calms.", "claim_id": "3fc5e6c9f7c5247b2ede5e0c87605b2f", '
-        '"query_id": "101", "references": [{"doc_id": "d2"}]}}}\n',
-    ),
-    _format(
-        "ragtime26-nuggets",
-        "nugget banks as submitted to RAGTIME 2026: metadata, and a list of questions",
-        '{"metadata": {"team_id": "t", "topic_id": "101", "run_id": "r1"}, "nugget_bank": '
-        '[{"question": "Where does tea come from?", "aggregator_type": "OR", '
-        '"importance": "vital", "answers": [{"answer": "China", '
-        '"references": ["d1", {"doc_id": "d2", "collection": "leaves"}]}]}]}\n',
-    ),
-    _format(
-        "nuggetizer",
-        "nuggetizer's banks, created or assigned: query, qid, nuggets",
-        '{"query": "Is tea healthy?", "qid": "101", "nuggets": '
-        '[{"text": "Tea holds antioxidants.", "importance": "vital", "assignment": "support"}]}\n',
-    ),
-    _format(
-        "rag25-nuggets",
-        "the nuggets of TREC RAG 2025: like nuggetizer's, without the query",
-        '{"qid": "101", "nuggets": [{"text": "Tea holds antioxidants.", "importance": "vital"}]}\n',
-    ),
-    _format(
-        _WRAPPER,
-        "one object with the banks of all topics, as autojudge holds them",
-        '{"format_version": "v4", "banks": {"101": {"query": "Is tea healthy?", "qid": "101", '
-        '"nuggets": [{"text": "Tea holds antioxidants.", "importance": "vital"}]}}}\n',
-        writes=False,
-    ),
+FORMATS = tuple(
+    map(_format, ("nuggetbank-v3", "ragtime26-nuggets", "nuggetizer", "rag25-nuggets", _WRAPPER))
 )
 """All dialects of one bank an object, and the object that autojudge makes of them."""

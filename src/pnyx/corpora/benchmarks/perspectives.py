@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from pnyx.corpora.base import (
-    Format,
     Row,
     encode,
+    format_of,
     parse_rows,
     row_writer,
     scan_json_objects,
@@ -143,27 +143,7 @@ def _listed(row: Mapping[str, Any]) -> list[Perspective]:
 
 
 FORMATS = (
-    Format(
-        "perspectives",
-        "perspectives",
-        "one perspective a line: id, question_id, text, stance; optional question",
-        with_options(_scan_written),
-        '{"id": "p1", "question_id": "q1", "text": "Tea is healthy.", "stance": "pro", '
-        '"question": "Is tea healthy?"}\n',
-        write_perspectives,
-    ),
-    Format(
-        "berds",
-        "perspectives",
-        "BERDS: one question a line with all its perspectives, or its query expansion",
-        with_options(_scan_gold),
-        '{"question": "Is tea healthy?", "perspectives": ["Tea is healthy.", "Tea is harmful."]}\n',
-    ),
-    Format(
-        "berds-expansions",
-        "perspectives",
-        "BERDS's query expansion, read for what its model wrote: org_id, org_q, id, text",
-        with_options(_scan_written),
-        '{"org_id": "7", "org_q": "Is tea healthy?", "id": 1, "text": "Tea calms people."}\n',
-    ),
+    format_of("perspectives", with_options(_scan_written), write_perspectives),
+    format_of("berds", with_options(_scan_gold)),
+    format_of("berds-expansions", with_options(_scan_written)),
 )

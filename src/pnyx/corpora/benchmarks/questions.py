@@ -8,8 +8,8 @@ from typing import IO, Any
 from xml.parsers import expat
 
 from pnyx.corpora.base import (
-    Format,
     Row,
+    format_of,
     json_lines,
     row_writer,
     scan_text_lines,
@@ -235,45 +235,21 @@ def _element(name: str, value: str) -> str:
 
 
 FORMATS = (
-    json_lines(
-        "questions",
-        "questions",
-        "one question a line: id, text; optional description, narrative, definition",
-        '{"id": "q1", "text": "Is tea healthy?", "definition": "Effects of tea on health."}\n',
-        parse_question,
-        write_questions,
-    ),
+    json_lines("questions", parse_question, write_questions),
     json_lines(
         "beir-queries",
-        "questions",
-        "BEIR queries.jsonl: _id, text, metadata",
-        '{"_id": "q1", "text": "Is tea healthy?", "metadata": {}}\n',
         lambda row: parse_question(flatten_metadata(row)),
         row_writer(lambda q: beir_row(_row(q), q.id, titled=False)),
     ),
-    json_lines(
-        "topics",
-        "questions",
-        "report requests: request_id, title, problem_statement, background; RAG topics",
-        '{"request_id": "q1", "title": "Is tea healthy?", "problem_statement": "I drink a lot.", '
-        '"background": "A layperson.", "limit": 2000}\n',
-        parse_question,
-        row_writer(lambda q: _row(q, _REQUEST)),
-    ),
-    Format(
+    json_lines("topics", parse_question, row_writer(lambda q: _row(q, _REQUEST))),
+    format_of(
         "topics-tsv",
-        "questions",
-        "one question a line: id, tab, text (TREC RAG 2024)",
         with_options(lambda source: scanned(source, _tsv, rows=scan_text_lines(source))),
-        "q1\tIs tea healthy?\n",
         _write_tsv,
     ),
-    Format(
+    format_of(
         "touche-topics",
-        "questions",
-        "Touché topics XML: number, title, description, narrative",
         with_options(lambda source: scanned(source, _parse, rows=_rows(source))),
-        "<topics>\n<topic><number>1</number><title>Is tea healthy?</title></topic>\n</topics>\n",
         _write,
     ),
 )

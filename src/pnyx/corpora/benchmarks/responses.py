@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import IO, Any, Literal, TypeAlias
 
-from pnyx.corpora.base import Format, Writer, json_lines, row_writer
+from pnyx.corpora.base import Format, Writer, json_lines, row_writer, scanned, with_options
 from pnyx.corpora.documents.evidence import document
 from pnyx.corpora.fields import Fields, a_list, an_object, merged, number, string, unlike, within
-from pnyx.corpora.text.lengths import count_length
+from pnyx.corpora.text.segment import count_length
 from pnyx.errors import InputError, shorten
 from pnyx.records import CITATION_STYLES, Citation, CitationStyle, Document, Response, Sentence
 
@@ -64,7 +64,9 @@ def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Resp
     meta = fields if found == "rag24" else Fields(an_object(fields.take("metadata"), "metadata"))
     topic_id = _mirrored_id(meta, _TOPIC_IDS[found])
     references = fields.strings("references")  # tracks only warn of one that is given twice
-    sentences = _sentences(fields, "responses" if found == "ragtime" else "answer", references)
+    key = "responses" if found == "ragtime" else "answer"
+    values = a_list(fields.take(key), key, "a list of sentences")
+    sentences = tuple(_sentence(v, f"{key}[{i}]", references) for i, v in enumerate(values))
     if found != "ragtime":
         _check_cited(sentences, references, "references" in row)
     length = fields.take("response_length") if found == "rag24" else None
@@ -93,11 +95,6 @@ def _mirrored_id(fields: Fields, names: tuple[str, ...]) -> str:
             shown, other = shorten(first, 40), shorten(str(again), 40)
             raise InputError(f"{name} is {other!r}, but {names[0]} or its like is {shown!r}")
     return first
-
-
-def _sentences(fields: Fields, name: str, references: tuple[str, ...]) -> tuple[Sentence, ...]:
-    values = enumerate(a_list(fields.take(name), name, "a list of sentences"))
-    return tuple(_sentence(value, f"{name}[{i}]", references) for i, value in values)
 
 
 def _sentence(value: Any, where: str, references: tuple[str, ...]) -> Sentence:
@@ -264,46 +261,18 @@ def _document_row(key: str, document: Document) -> dict[str, Any]:
     return dict(merged(row, document.extra, ("title", "url", "source")))
 
 
-def _format(
-    layout: Layout | None, name: str, description: str, example: str, style: CitationStyle = "ids"
-) -> Format:
-    writer = None if layout is None else response_writer(layout, style)
-    return json_lines(
-        name,
-        "responses",
-        description,
-        example,
-        lambda row: parse_response(row, layout),
-        writer,
-        key=_key,
-        what="run and topic",
-    )
+def _format(layout: Layout, style: CitationStyle = "ids") -> Format:
+    parse = partial(parse_response, layout=layout)
+    return json_lines(layout, parse, response_writer(layout, style), key=_key, what=_WHAT)
 
 
-FORMATS = (
-    _format(
-        "rag24",
-        "rag24",
-        "TREC RAG 2024: one flat object a line, with answer and references",
-        '{"run_id": "r1", "topic_id": "q1", "topic": "Is tea healthy?", "references": ["d1"], '
-        '"response_length": 3, "answer": [{"text": "Tea is healthy.", "citations": [0]}]}\n',
-        "indices",
-    ),
-    _format(
-        "rag25",
-        "rag25",
-        "TREC RAG 2025/26: metadata, references, answer; what `pnyx argue` writes",
-        '{"metadata": {"team_id": "t", "run_id": "r1", "narrative_id": "q1"}, '
-        '"references": ["d1"], "answer": [{"text": "Tea is healthy.", "citations": ["d1"]}]}\n',
-    ),
-    _format(
-        "ragtime",
-        "ragtime",
-        "RAGTIME, NeuCLIR and DRAGUN reports: metadata, responses, references",
-        '{"metadata": {"team_id": "t", "run_id": "r1", "topic_id": "q1"}, "references": ["d1"], '
-        '"responses": [{"text": "Tea is healthy.", "citations": {"d1": 0.9}}]}\n',
-    ),
+_WHAT = "run and topic"
+FORMATS = _format("rag24", "indices"), _format("rag25"), _format("ragtime")
+ANY_RESPONSES = Format(
+    "responses",
+    "responses",
+    "responses in any layout, also mixed",
+    with_options(lambda source: scanned(source, parse_response, _key, what=_WHAT)),
+    "",
 )
-
-ANY_RESPONSES = _format(None, "responses", "responses in any layout, also mixed", "")
 """All three, line by line; what `read_responses` reads."""

@@ -79,17 +79,4 @@ def _result(value: Any, rank: int) -> SearchResult:
 
 write_search_results = row_writer(_row, attrgetter("question_id"))
 
-FORMATS = (
-    json_lines(
-        "search-results",
-        "items",
-        "results of web searches: question_id, query, api, retrieved_at, results",
-        '{"question_id": "q1", "query": "Is tea healthy?", "api": "serper", "retrieved_at": '
-        '"2026-11-22T10:00:00+00:00", "results": [{"rank": 1, "url": "https://example.org/tea", '
-        '"title": "Tea", "snippet": "Tea holds ..."}]}\n',
-        _parse,
-        key=attrgetter("question_id"),
-        what="question_id",
-        plural="search results",
-    ),
-)
+FORMATS = (json_lines("search-results", _parse, key=attrgetter("question_id"), what="question_id"),)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import IO
 
-from pnyx.corpora.base import Format, Row, scan_text_lines, scanned, with_options
+from pnyx.corpora.base import Row, format_of, scan_text_lines, scanned, with_options
 from pnyx.errors import InputError, shorten
 from pnyx.files import scan_lines
 from pnyx.records import Qrel, RunEntry
@@ -150,37 +150,17 @@ def _write_beir_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
         stream.write(f"{q.topic_id}\t{q.doc_id}\t{q.grade}\n")
 
 
+def _scan_run(source: str) -> Iterator[Row[RunEntry]]:
+    key, rows = attrgetter("topic_id", "doc_id"), scan_text_lines(source)
+    return scanned(source, _run_entry, key, rows=rows, what="topic and document")
+
+
 FORMATS = (
-    Format(
-        "run",
-        "run",
-        "TREC run: topic, Q0, document, rank, score, tag",
-        with_options(
-            lambda source: scanned(
-                source,
-                _run_entry,
-                attrgetter("topic_id", "doc_id"),
-                rows=scan_text_lines(source),
-                what="topic and document",
-            )
-        ),
-        "q1 Q0 d1 1 14.89 bm25\n",
-        write_run,
-    ),
-    Format(
-        "qrels",
-        "qrels",
-        "TREC qrels: topic, subtopic (0 unless diversity qrels), document, grade",
-        with_options(_scan_qrels),
-        "q1 0 d1 2\n",
-        write_qrels,
-    ),
-    Format(
+    format_of("run", with_options(_scan_run), write_run),
+    format_of("qrels", with_options(_scan_qrels), write_qrels),
+    format_of(
         "beir-qrels",
-        "qrels",
-        "BEIR qrels: tab-separated with the header query-id, corpus-id, score",
         with_options(lambda source: _scan_qrels(source, _beir_qrel, _beir_lines(source))),
-        "query-id\tcorpus-id\tscore\nq1\td1\t2\n",
         _write_beir_qrels,
     ),
 )

@@ -14,7 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
 
-from pnyx.corpora.base import Format, Row, encode, located, scan_json_objects, scanned, with_options
+from pnyx.corpora.base import (
+    Row,
+    encode,
+    format_of,
+    located,
+    scan_json_objects,
+    scanned,
+    with_options,
+)
 from pnyx.corpora.documents.evidence import argument_row, check_body, only_arguments, parse_argument
 from pnyx.corpora.fields import Fields, a_list, an_object, within
 from pnyx.corpora.jsonstream import scan_items
@@ -25,12 +33,6 @@ from pnyx.records import SIDES, Argument, Evidence, Premise, Side, Stance
 _SIDES: tuple[tuple[str, Side], ...] = (("for", "pro"), ("against", "con"))
 _GOES_ON = re.compile(r"[a-z,.;:!?)\]’”%]")  # also a link
 _OPEN_END = re.compile(r"[(\[“]$")
-_EXAMPLE = (
-    '[{"url": "https://debatewise.org/debates/7-tea/", "claim_title": "Tea is healthy", '
-    '"perspectives_for": [{"perspective_title": "It relaxes", "argument": '
-    '{"description": ["Tea calms."], "reference": []}, "counter_argument": []}], '
-    '"perspectives_against": []}]\n'
-)
 
 
 def _parse(row: Any) -> Argument:
@@ -107,20 +109,9 @@ def _check_integers(value: Any, record_id: str) -> None:
         raise InputError(f"{shorten(shown)}: the integer {shorten(value, 30)} has over 64 bits")
 
 
-ARGSME = Format(
-    "argsme",
-    "evidence",
-    'the args.me corpus: {"arguments": [...]}, read as a stream',
-    with_options(
-        lambda source: scanned(
-            source, _parse, rows=scan_items(source, "arguments", "argument"), unit="argument"
-        )
-    ),
-    '{"arguments":[\n{"id": "c1-2019", "conclusion": "Tea is healthy", "premises": '
-    '[{"text": "It holds antioxidants.", "stance": "PRO"}], '
-    '"context": {"sourceId": "c1", "sourceDomain": "debate.org"}}\n]}\n',
-    _write,
-)
+def _scan_argsme(source: str) -> Iterator[Row[Argument]]:
+    rows = scan_items(source, "arguments", "argument")
+    return scanned(source, _parse, rows=rows, unit="argument")
 
 
 def _scan_debates(source: str, name: str, premises: Any) -> Iterator[Row[Argument]]:
@@ -260,30 +251,16 @@ def _debates(source: str) -> dict[tuple[Any, ...], dict[str, str]]:
     return found
 
 
+ARGSME = format_of("argsme", with_options(_scan_argsme), _write)
 FORMATS = (
-    Format(
-        "debatewise",
-        "evidence",
-        "the raw Debatewise dump beside Perspectrum",
-        # Each paragraph of a point is a premise; pieces cut at links are rejoined.
-        with_options(lambda source: _scan_debates(source, "debatewise", _paragraphs)),
-        _EXAMPLE,
+    # Each paragraph of a point is a premise; pieces cut at links are rejoined.
+    format_of(
+        "debatewise", with_options(lambda source: _scan_debates(source, "debatewise", _paragraphs))
     ),
-    Format(
+    # A point's pieces, which were cut at links, are one running text.
+    format_of(
         "procon",
-        "evidence",
-        "the raw ProCon dump beside Perspectrum",
-        # A point's pieces, which were cut at links, are one running text.
         with_options(lambda source: _scan_debates(source, "procon", lambda p: [_joined(p)])),
-        _EXAMPLE.replace("debatewise.org/debates/7-tea/", "tea.procon.org"),
     ),
-    Format(
-        "idebate",
-        "evidence",
-        "the ArguAna counterargs corpus as JSONL, with debates.jsonl beside it",
-        with_options(_scan_idebate),
-        '{"id": "test-tea-pro01a", "split": "test", "theme": "food", "debate": "tea", '
-        '"stance": "pro", "side": "pro", "number": 1, "type": "point", '
-        '"conclusion": "Tea is healthy", "premise": "It holds antioxidants."}\n',
-    ),
+    format_of("idebate", with_options(_scan_idebate)),
 )

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from pnyx.corpora.base import Format, Options, Row, json_lines, row_writer, scanned
-from pnyx.corpora.fields import Fields, a_list, an_object, merged, string, within
+from pnyx.corpora.base import Options, Row, format_of, json_lines, row_writer, scanned
+from pnyx.corpora.fields import Fields, an_object, merged, string, within
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES, Argument, Document, Evidence, Premise, Side, Stance
 
@@ -38,8 +38,7 @@ def parse_argument(row: Mapping[str, Any]) -> Argument:
     """Read an argument; premises are texts or objects, what is not known is `extra`."""
     fields = Fields(row)
     identifier = fields.identifier(*ID_NAMES)
-    given = fields.take("premises")
-    premises = [] if given is None else a_list(given, "premises")
+    premises = fields.listed("premises")
     argument = Argument(
         id=identifier,
         conclusion=fields.text("conclusion"),
@@ -158,8 +157,7 @@ def parse_beir(row: Mapping[str, Any]) -> Evidence:
 
 
 def _scan_beir(source: str, options: Options) -> Iterator[Row[Evidence]]:
-    if options.columns:
-        raise InputError("BEIR has no columns to map", path=source)
+    options.refuse_columns(source, "BEIR")
     return scanned(beir_file(source), parse_beir)
 
 
@@ -173,44 +171,17 @@ def beir_row(flat: dict[str, Any], shown: str, *, titled: bool = True) -> dict[s
 
 
 write_jsonl = row_writer(_evidence_row)
-write_arguments = row_writer(lambda record: argument_row(only_arguments(record)))
-write_beir = row_writer(lambda record: beir_row(_evidence_row(record), record.id))
 
 FORMATS = (
-    json_lines(
-        "jsonl",
-        "evidence",
-        "one document a line: id, text, title, url, source; further fields are carried along",
-        '{"id": "d1", "title": "Tea", "text": "Tea holds antioxidants.", '
-        '"url": "https://example.org/tea"}\n',
-        parse_evidence,
-        write_jsonl,
-        columns=True,
-    ),
+    json_lines("jsonl", parse_evidence, write_jsonl, columns=True),
     json_lines(
         "arguments",
-        "evidence",
-        "one argument a line: id, conclusion, premises, stance, text, topic, source, url",
-        '{"id": "a1", "conclusion": "Tea is healthy", "premises": ["It holds antioxidants."], '
-        '"stance": "pro", "topic": "Should we drink tea?", "source": "example"}\n',
         _only_argument,
-        write_arguments,
+        row_writer(lambda record: argument_row(only_arguments(record))),
         columns=True,
     ),
-    Format(
-        "beir",
-        "evidence",
-        "a BEIR folder with corpus.jsonl, or that file: _id, title, text, metadata",
-        _scan_beir,
-        '{"_id": "d1", "title": "Tea", "text": "Tea holds antioxidants.", "metadata": {}}\n',
-        write_beir,
+    format_of(
+        "beir", _scan_beir, row_writer(lambda record: beir_row(_evidence_row(record), record.id))
     ),
-    json_lines(
-        "pyserini",
-        "evidence",
-        "one document a line: id, contents; a first line in double quotes is the title",
-        '{"id": "d1", "contents": "\\"Tea\\"\\nTea holds antioxidants."}\n',
-        _pyserini,
-        columns=True,
-    ),
+    json_lines("pyserini", _pyserini, columns=True),
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.base import Format, Options, Row, scanned
+from pnyx.corpora.base import Options, Row, format_of, scanned
 from pnyx.corpora.text.pages import extract_page, extract_pdf
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_value, guarded, open_binary, read_lines
@@ -24,8 +24,7 @@ _TITLES = ("title", "headline")
 
 def scan_folder(source: str, options: Options) -> Iterator[Row[Document]]:
     """Yield a document for each readable file by its path; what is left out is warned of."""
-    if options.columns:
-        raise InputError("a folder has no columns to map", path=source)
+    options.refuse_columns(source, "a folder")
     root = Path(source)
     single = root.is_file()
     if single and root.suffix.lower() not in _READERS:
@@ -47,15 +46,8 @@ def scan_folder(source: str, options: Options) -> Iterator[Row[Document]]:
         else:
             empty.append(name)
     links = sorted(path.relative_to(root).as_posix() for path in outside)
-    for left_out, one, many in (
-        (empty, "file holds no text", "files hold no text"),
-        (links, "link leads out of the folder", "links lead out of the folder"),
-    ):
-        if left_out and options.on_warning is not None:
-            shown = ", ".join(shorten(name, 60) for name in left_out[:3])
-            more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
-            what = f"{one} and was" if len(left_out) == 1 else f"{many} and were"
-            options.on_warning(f"{len(left_out)} {what} left out: {shown}{more}")
+    options.warn_of(empty, "file holds no text", "files hold no text")
+    options.warn_of(links, "link leads out of the folder", "links lead out of the folder")
 
 
 def _walk(root: Path, outside: list[Path]) -> Iterator[Path]:
@@ -78,40 +70,27 @@ def _leaves(path: Path, root: Path) -> bool:
     return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)
 
 
-def _bytes(path: Path) -> bytes:
-    with open_binary(path) as stream:
-        content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), str(path))
-    if len(content) > _MAX_BYTES:
-        raise InputError(f"is larger than {_MAX_BYTES // 1024**2} MB", path=path)
-    return content
-
-
 def _text(path: Path, name: str) -> Document:
     return Document(id=name, text="\n".join(line for _, line in read_lines(path)).strip())
 
 
-def _html(path: Path, name: str) -> Document:
+def _page(path: Path, name: str) -> Document:
+    with open_binary(path) as stream:
+        content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), str(path))
+    if len(content) > _MAX_BYTES:
+        raise InputError(f"is larger than {_MAX_BYTES // 1024**2} MB", path=path)
     try:
-        page = extract_page(_bytes(path))
+        page = (extract_pdf if path.suffix.lower() == ".pdf" else extract_page)(content)
     except InputError as error:
         raise InputError(error.problem, path=path) from error
     return Document(id=name, text=page.text, title=page.title, url=page.url)
 
 
-def _pdf(path: Path, name: str) -> Document:
-    content = _bytes(path)
-    try:
-        page = extract_pdf(content)
-    except InputError as error:
-        raise InputError(error.problem, path=path) from error
-    return Document(id=name, text=page.text, title=page.title)
-
-
 _READERS: dict[str, Callable[[Path, str], Document]] = {
     ".txt": _text,
-    ".html": _html,
-    ".htm": _html,
-    ".pdf": _pdf,
+    ".html": _page,
+    ".htm": _page,
+    ".pdf": _page,
 }
 _ENDINGS = ", ".join(_READERS)
 SUFFIXES = tuple(_READERS)
@@ -120,8 +99,7 @@ SUFFIXES = tuple(_READERS)
 
 def _scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
     """Yield the documents of a dataset, numbered from 1; those of args.me as arguments."""
-    if options.columns:
-        raise InputError("a dataset has no columns to map", path=source)
+    options.refuse_columns(source, "a dataset")
     try:
         import ir_datasets
     except ImportError as error:
@@ -181,19 +159,4 @@ def _argument(doc: Any) -> Argument:
     )
 
 
-FORMATS = (
-    Format(
-        "folder",
-        "evidence",
-        "a folder of .txt, .html, .htm and .pdf files, or one such file; the id is the path",
-        scan_folder,
-        "corpus/tea.txt\ncorpus/pages/coffee.html\n",
-    ),
-    Format(
-        "ir_datasets",
-        "evidence",
-        "the documents of an ir_datasets id, named as ir_datasets:ID",
-        _scan,
-        "ir_datasets:argsme/2020-04-01\n",
-    ),
-)
+FORMATS = format_of("folder", scan_folder), format_of("ir_datasets", _scan)

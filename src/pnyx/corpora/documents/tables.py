@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
-from pnyx.corpora.base import Format, Options, Row, Scan, Writer, scanned
+from pnyx.corpora.base import Options, Row, Scan, Writer, format_of, scanned
 from pnyx.corpora.documents.evidence import ID_NAMES, TEXT_NAMES, parse_evidence
 from pnyx.corpora.fields import rename, unlike
 from pnyx.errors import InputError, MissingExtra, shorten
@@ -210,23 +210,9 @@ def _line(stream: IO[str], delimiter: str, cells: Iterable[str]) -> None:
     stream.write(buffer.getvalue().removesuffix("\r\n") + "\n")
 
 
-FORMATS = (
-    Format(
-        "csv",
-        "evidence",
-        "a comma-separated table with a header; --column FIELD=NAME where names differ",
-        _scan(","),
-        'id,title,text\nd1,Tea,"Tea holds antioxidants, it is said."\n',
-        _writer(","),
-    ),
-    Format(
-        "tsv",
-        "evidence",
-        "a tab-separated table with a header, quoted like CSV",
-        _scan("\t"),
-        "id\ttitle\ttext\nd1\tTea\tTea holds antioxidants.\n",
-        _writer("\t"),
-    ),
+FORMATS = tuple(
+    format_of(name, _scan(delimiter), _writer(delimiter))
+    for name, delimiter in (("csv", ","), ("tsv", "\t"))
 )
 
 

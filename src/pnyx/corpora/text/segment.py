@@ -1,11 +1,12 @@
-"""Sentences and passages of running text, verbatim, and texts cut to a number of words."""
+"""Sentences and passages of running text, verbatim; lengths, and texts cut to a number of words."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
 
 from pnyx.errors import InputError, shorten
 from pnyx.records import Argument, Document, Evidence
@@ -165,3 +166,28 @@ def named_words(text: str) -> frozenset[str]:
         for place, word in enumerate(words)
         if any(c.isdigit() for c in word) or (place and word[:1].isupper())
     )
+
+
+# Lengths as evaluation campaigns count them -------------------------------------------------------
+
+LengthUnit: TypeAlias = Literal["words", "nfkc-words", "chars"]
+"""Words between white space, the same after NFKC, or characters after NFKC."""
+
+UNITS: Final[dict[LengthUnit, str]] = {
+    "words": "words",
+    "nfkc-words": "words",
+    "chars": "characters",
+}
+"""What a unit is called in messages."""
+
+
+def count_length(texts: Iterable[str], unit: LengthUnit) -> int:
+    """Return the length of sentences.
+
+    Words are those between white space; NFKC can make two of one (of "a´b"). Characters are counted
+    after joining the sentences by one space and NFKC, as by the validator of RAGTIME.
+    """
+    joined = " ".join(texts)
+    if unit != "words":
+        joined = unicodedata.normalize("NFKC", joined)
+    return len(joined) if unit == "chars" else len(joined.split())

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from pnyx.corpora.base import Row, scan_json_objects
-from pnyx.corpora.tracks.finding import Finding
 from pnyx.corpora.tracks.requests import ReportRequest, request_of
 from pnyx.corpora.tracks.responses import Submitted, problems_of, submitted
-from pnyx.corpora.tracks.rules import TrackRules
+from pnyx.corpora.tracks.rules import Finding, TrackRules
 from pnyx.errors import InputError, shorten
 from pnyx.records import Question
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pnyx.corpora.fields import a_list, an_object, string, unlike
-from pnyx.corpora.text.lengths import UNITS, count_length
+from pnyx.corpora.text.segment import UNITS, count_length
 from pnyx.corpora.tracks.requests import ReportRequest
 from pnyx.corpora.tracks.rules import Problem, TrackRules, run_id_problems
 from pnyx.errors import InputError, shorten

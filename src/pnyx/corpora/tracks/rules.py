@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from pnyx.corpora.text.lengths import UNITS, LengthUnit
+from pnyx.corpora.text.segment import UNITS, LengthUnit
 from pnyx.errors import InputError, shorten
 
 Problem: TypeAlias = tuple[str, str]
@@ -27,6 +27,28 @@ CATEGORIES: Final = tuple(
     "sentences_key duplicate_topics missing_topics new_topics narrative".split()
 )
 """What a finding can be about, with the names of autojudge-base where it has one."""
+
+Severity: TypeAlias = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong with a submission: of what category, how grave, and where.
+
+    Attributes:
+        category: what it is about, one of `CATEGORIES`.
+        problem: what was found and what was expected.
+        severity: whether the track refuses it, or only minds.
+        line: 1-based line of the file; None where the whole file is meant.
+        topic: the topic's id; empty where it is not known.
+    """
+
+    category: str
+    problem: str
+    severity: Severity = "error"
+    line: int | None = None
+    topic: str = ""
+
 
 DEFAULT_SMELLS: Final = (
     "empty_answer",

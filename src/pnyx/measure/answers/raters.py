@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -26,6 +26,7 @@ from pnyx.judge.verdicts import (
 from pnyx.measure.answers.alpha import ALPHA_LEVELS, RatedUnits, weighted_kappa
 from pnyx.measure.answers.binary import weighted_accuracy
 from pnyx.measure.answers.correlation import weighted_kendall, weighted_spearman
+from pnyx.measure.answers.registry import MEASURES, Spread
 from pnyx.measure.answers.trials import numbered
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
 from pnyx.measure.core.ground_truth import Key, grade_of, majority
@@ -286,7 +287,7 @@ def _compare(
                 counts[name],
                 len(np.unique(clusters[by_dimension[name]])),
                 bootstrap,
-                _bounds(measure),
+                _spread(measure, table[:, by_dimension[name]]),
             )
             for measure in RATER_MEASURES
         }
@@ -337,13 +338,12 @@ def _measured(
     asked: int,
     clusters: int,
     bootstrap: Bootstrap,
-    bounds: Range,
+    spread: Spread,
 ) -> Measured:
     if not np.isfinite(value):
         return Measured(None, scored, asked)
     draws = np.concatenate(drawn) if drawn else np.empty(0)
-    ends = interval_of(value, draws, clusters, bootstrap, bounds=bounds)
-    return Measured(value, scored, asked, *ends)
+    return Measured(value, scored, asked, *spread.interval(value, draws, clusters, bootstrap))
 
 
 def _mean_of(
@@ -366,9 +366,18 @@ def _mean_of(
     lacking = [one for name in known if (one := per_dimension[name][measure]).low is None]
     if not tables or lacking:
         return Measured(value, scored, asked, None, None, lacking[0].no_interval if lacking else "")
+    if len(dimensions) == 1:
+        return per_dimension[dimensions[0]][measure]
     ends = interval_of(value, np.mean(tables, axis=0), clusters, bootstrap, bounds=_bounds(measure))
     return Measured(value, scored, asked, *ends)
 
 
 def _bounds(measure: str) -> Range:
     return UNIT if measure == "exact" else SIGNED
+
+
+def _spread(measure: str, table: Floats) -> Spread:
+    """Return what `pnyx measure` draws the interval by; the last rater's values are the labels."""
+    gold = np.where(np.isfinite(table[-1]), table[-1], np.nanmax(table, axis=0))
+    spread = MEASURES["accuracy" if measure == "exact" else measure].spread(gold, gold)
+    return replace(spread, bounds=_bounds(measure))

@@ -126,8 +126,8 @@ MEASURES: dict[str, Measure] = {
     "alpha_nominal": Measure(
         {**_both("yes", "value"), **_RATED}, alpha.weighted_alpha_nominal, low=-1, units="rarer"
     ),
-    "alpha_ordinal": Measure(_RATED, alpha.weighted_alpha_ordinal, low=-1),
-    "alpha_interval": Measure(_RATED, alpha.weighted_alpha_interval, low=-1),
+    "alpha_ordinal": Measure(_RATED, alpha.weighted_alpha_ordinal, low=-1, units="rarer"),
+    "alpha_interval": Measure(_RATED, alpha.weighted_alpha_interval, low=-1, units="rarer"),
     "mean_absolute_error": Measure(_RATED, weighted_mean_absolute_error, high=math.inf, best=0),
 }
 

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 from pnyx.errors import PnyxError, shorten
 
@@ -38,6 +38,9 @@ class Bootstrap:
 
 
 BOOTSTRAP = Bootstrap()
+
+TEST: Literal["t", "randomisation"] = "randomisation"
+"""The paired test of two runs wherever none is named: it assumes nothing of how values spread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
 from statistics import NormalDist
 from typing import TypeAlias
 
@@ -58,30 +57,18 @@ def share_of(yes: int, scored: int, asked: int) -> Measured:
     return Measured(yes / scored, scored, asked, *wilson(yes, scored))
 
 
-@lru_cache(maxsize=256)
 def student_quantile(degrees: float, below: float = 0.975) -> float:
-    """Return the value below which Student's t lies with chance `below`, in [0.5, 1)."""
-    if not degrees >= 1 or not 0.5 <= below < 1:
-        raise ValueError(f"found {degrees} degrees and {below}, expected from 1, and [0.5, 1)")
-    angles, area = _student_area(degrees)
-    return math.sqrt(degrees) * math.tan(float(np.interp(2 * below - 1, area, angles)))
+    """Return the value below which Student's t lies with chance `below`."""
+    from scipy.special import stdtrit  # scipy.stats would take over a second to import
+
+    return float(stdtrit(degrees, below))
 
 
-def student_p(t: float, degrees: float) -> float:
-    """Return the chance that Student's t lies as far from 0 as `t`, on either side."""
-    angles, area = _student_area(degrees)
-    angle = math.atan(abs(t) / math.sqrt(degrees))
-    return max(0.0, 1.0 - float(np.interp(angle, angles, area)))
+def student_below(t: float, degrees: float) -> float:
+    """Return the chance that Student's t lies below `t`."""
+    from scipy.special import stdtr
 
-
-@lru_cache(maxsize=64)
-def _student_area(degrees: float) -> tuple[Floats, Floats]:
-    """Return angles from 0 to a right one, and the chance of |t| below sqrt(degrees) tan(angle)."""
-    # t = sqrt(degrees) tan(a) has a density of cos(a)^(degrees - 1) in a.
-    angles = np.linspace(0.0, math.pi / 2, 20_001)
-    density = np.cos(angles) ** (degrees - 1)
-    area = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
-    return angles, area / area[-1]
+    return float(stdtr(degrees, t))
 
 
 def log_odds_interval(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pnyx.measure.core.base import Measured, row_of
-from pnyx.measure.core.intervals import student_p, student_quantile
+from pnyx.measure.core.intervals import log_odds_interval, student_below, student_quantile
 from pnyx.measure.core.weighted import Floats
 
 LEAST_LABELLED = 4
@@ -49,7 +49,11 @@ class PredictionPowered:
 
 
 def prediction_powered(
-    people: Floats, judge: Floats, further: Floats, confidence: float = 0.95
+    people: Floats,
+    judge: Floats,
+    further: Floats,
+    confidence: float = 0.95,
+    unit: float | None = None,
 ) -> PredictionPowered:
     """Estimate the mean that people's labels would have over all topics.
 
@@ -63,28 +67,31 @@ def prediction_powered(
         judge: the judge's scores (n,) of the same topics.
         further: the judge's scores (N,) of the other topics.
         confidence: of the intervals.
+        unit: values are shares in [0, 1], of which one answer is so much: the interval is symmetric
+            in log-odds, with a 0 and a 1 of that weight added (Agresti and Coull, Am. Stat. 52,
+            1998). There is no test then.
     """
     n, others = len(people), len(further)
     everything = np.concatenate([judge, further])
     own = float(everything.mean()) if n + others else None
     plain = _plain(people, n + others, confidence)
-    if n < LEAST_LABELLED or (0 < others < 2):
+    if n < LEAST_LABELLED or (others == 1 and unit is None):
         return PredictionPowered(Measured(None, n, n + others), plain, own)
-    if plain.low is None:  # equal labels, of which lambda is 0
+    if plain.low is None and unit is None:  # equal labels, of which lambda is 0
         return PredictionPowered(plain, plain, own, 0.0)
-    trust = 0.0
-    spread = float(everything.var(ddof=1))
-    if others and spread > 0:
-        together = float(((people - people.mean()) * (judge - judge.mean())).mean())
-        trust = min(1.0, max(0.0, together / ((1 + n / others) * spread)))
-    value = float(people.mean())
-    variance = float((people - trust * judge).var()) / (n - 2)
-    degrees = n - 2
+    trust = _trust(people, judge, everything, others)
+    value, unlabelled = float(people.mean()), 0.0
     if trust:
         value += trust * float(further.mean() - judge.mean())
-        variance += trust**2 * float(further.var(ddof=1)) / others
-    else:  # people alone: no lambda was estimated
-        degrees, variance = n - 1, float(people.var(ddof=1)) / n
+        unlabelled = trust**2 * (float(further.var(ddof=1)) / others if others > 1 else 0.25)
+    errors = people - trust * judge
+    if unit is not None:
+        value = min(1.0, max(0.0, value))
+        ends = _share_bounds(value, errors, unlabelled, unit, confidence)
+        return PredictionPowered(Measured(value, n, n + others, *ends), plain, own, trust)
+    degrees = n - 2 if trust else n - 1  # of people alone no lambda was estimated
+    variance = float(errors.var()) / (n - 2) if trust else float(people.var(ddof=1)) / n
+    variance += unlabelled
     half = student_quantile(degrees, (1 + confidence) / 2) * math.sqrt(variance)
     alone = float(people.var(ddof=1)) / n
     return PredictionPowered(
@@ -93,8 +100,30 @@ def prediction_powered(
         own,
         trust,
         n * alone / variance if variance > 0 else None,
-        student_p(value / math.sqrt(variance), degrees) if variance > 0 else None,
+        2 * student_below(-abs(value) / math.sqrt(variance), degrees) if variance > 0 else None,
     )
+
+
+def _trust(people: Floats, judge: Floats, everything: Floats, others: int) -> float:
+    """Return lambda of PPI++, the share of the judge's values that makes the variance least."""
+    spread = float(everything.var(ddof=1))
+    if not others or not spread > 0:
+        return 0.0
+    together = float(((people - people.mean()) * (judge - judge.mean())).mean())
+    return min(1.0, max(0.0, together / ((1 + len(people) / others) * spread)))
+
+
+def _share_bounds(
+    value: float, errors: Floats, unlabelled: float, unit: float, confidence: float
+) -> tuple[float, float]:
+    total = len(errors) + 2 * unit
+    middle = (len(errors) * value + unit) / total
+    squares = float(((errors - errors.mean()) ** 2).sum())
+    squares += unit * (value**2 + (1 - value) ** 2)
+    variance = squares / (total - 1) / total + unlabelled
+    spread = variance / (middle * (1 - middle)) ** 2
+    low, high = log_odds_interval(middle, spread, total - 1, confidence)
+    return min(low, value), max(high, value)
 
 
 def _plain(people: Floats, asked: int, confidence: float) -> Measured:

@@ -12,9 +12,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pnyx.errors import MissingExtra
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Result, plain, row_of, withheld
-from pnyx.measure.core.intervals import mean_intervals
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, row_of, withheld
+from pnyx.measure.core.intervals import mean_intervals, student_below
 from pnyx.measure.core.weighted import Floats
 
 Test: TypeAlias = Literal["t", "randomisation"]
@@ -47,7 +46,7 @@ class PairedTest:
 
 
 def paired_t(differences: Sequence[float] | Floats) -> PairedTest:
-    """Student's paired t-test; MissingExtra without scipy.
+    """Student's paired t-test.
 
     p is 1 where all differences are 0, and None with fewer than two topics or without variance.
     """
@@ -57,7 +56,7 @@ def paired_t(differences: Sequence[float] | Floats) -> PairedTest:
         p = 1.0 if len(values) >= 2 and not values.any() else None
         return PairedTest(len(values), mean, None, p, None)
     statistic = effect * len(values) ** 0.5
-    p = min(1.0, 2 * _student_below(-abs(statistic), len(values) - 1))
+    p = min(1.0, 2 * student_below(-abs(statistic), len(values) - 1))
     return PairedTest(len(values), mean, statistic, p, effect)
 
 
@@ -68,12 +67,16 @@ def paired_randomisation(differences: Sequence[float] | Floats, seed: int = 0) -
     Above, 100,000 patterns are drawn and p is (1 + as large) / (1 + drawn), never 0 (Phipson and
     Smyth, Stat. Appl. Genet. Mol. Biol. 9, 2010). p is None without any difference.
     """
-    values = np.asarray(differences, dtype=np.float64)
-    mean, effect = _mean_and_effect(values)
-    signed = values[values != 0]
-    if len(signed) == 0:
-        return PairedTest(len(values), mean, None, 1.0 if len(values) else None, effect)
-    return PairedTest(len(values), mean, None, _as_large(signed, np.abs, seed), effect)
+    return _randomised([np.asarray(differences, dtype=np.float64)], seed)[0]
+
+
+def _randomised(columns: Sequence[Floats], seed: int) -> list[PairedTest]:
+    chances = _as_large(columns, np.abs, seed)
+    found = []
+    for values, p in zip(columns, chances, strict=True):
+        mean, effect = _mean_and_effect(values)
+        found.append(PairedTest(len(values), mean, None, p, effect))
+    return found
 
 
 def not_lower(
@@ -85,18 +88,22 @@ def not_lower(
     larger p is that of equivalence (J. Pharmacokin. Biopharm. 15, 1987). Returns p, None without a
     topic, and for `t` with one topic or without variance. ValueError: the margin is not above 0.
     """
+    return _not_lower([np.asarray(differences, dtype=np.float64)], margin, test, seed)[0]
+
+
+def _not_lower(
+    columns: Sequence[Floats], margin: float, test: Test, seed: int
+) -> list[float | None]:
     if not 0 < margin < np.inf:
         raise ValueError(f"margin: found {margin!r}, expected a number above 0")
-    shifted = np.asarray(differences, dtype=np.float64) + margin
-    if test == "t":
-        _, effect = _mean_and_effect(shifted)
-        if effect is None:
-            return None
-        return _student_below(-effect * len(shifted) ** 0.5, len(shifted) - 1)
-    signed = shifted[shifted != 0]
-    if len(signed) == 0:
-        return 1.0 if len(shifted) else None
-    return _as_large(signed, np.positive, seed)
+    shifted = [values + margin for values in columns]
+    if test != "t":
+        return _as_large(shifted, np.positive, seed)
+    effects = [(_mean_and_effect(values)[1], len(values)) for values in shifted]
+    return [
+        None if effect is None else student_below(-effect * count**0.5, count - 1)
+        for effect, count in effects
+    ]
 
 
 def conclude(
@@ -135,25 +142,31 @@ def _mean_and_effect(values: Floats) -> tuple[float | None, float | None]:
     return mean, mean / float(values.std(ddof=1))
 
 
-def _as_large(signed: Floats, size: Callable[[Floats], Floats], seed: int) -> float:
-    """Return the share of sign patterns whose sum is as large as the one observed."""
-    observed = float(size(signed.sum())) - _NOISE * np.abs(signed).sum()
-    exact = len(signed) <= _EXACT_TOPICS
-    patterns = _all_flips(len(signed)) if exact else _drawn_flips(len(signed), seed)
-    # Flipping a difference takes it from the sum twice.
-    large = sum(
-        int(np.count_nonzero(size(signed.sum() - 2 * (flips @ signed)) >= observed))
-        for flips in patterns
-    )
-    return large / 2 ** len(signed) if exact else (1 + large) / (1 + FLIPS)
+def _as_large(
+    columns: Sequence[Floats], size: Callable[[Floats], Floats], seed: int
+) -> list[float | None]:
+    """Return, for each column, the share of sign patterns whose sum is as large as observed.
 
-
-def _student_below(statistic: float, degrees: int) -> float:
-    try:
-        from scipy.special import stdtr  # scipy.stats would take over a second to import
-    except ImportError as error:
-        raise MissingExtra("the t-test", "retrieval") from error
-    return float(stdtr(degrees, statistic))
+    Columns with equally many differences other than 0 share their patterns: a p does not depend on
+    what else is tested.
+    """
+    found: list[float | None] = [1.0 if len(values) else None for values in columns]
+    signed = [values[values != 0] for values in columns]
+    for count in {len(values) for values in signed} - {0}:
+        places = [place for place, values in enumerate(signed) if len(values) == count]
+        table = np.stack([signed[place] for place in places], axis=1)
+        sums = table.sum(axis=0)
+        observed = size(sums) - _NOISE * np.abs(table).sum(axis=0)
+        exact = count <= _EXACT_TOPICS
+        large = np.zeros(len(places), dtype=np.intp)
+        for block in _all_flips(count) if exact else _drawn_flips(count, seed):
+            for flips in np.array_split(block, -(-len(block) * len(places) // _CELLS)):
+                # Flipping a difference takes it from the sum twice.
+                large += np.count_nonzero(size(sums - 2 * (flips @ table)) >= observed, axis=0)
+        shares = large / 2**count if exact else (1 + large) / (1 + FLIPS)
+        for place, share in zip(places, shares.tolist(), strict=True):
+            found[place] = share
+    return found
 
 
 def _all_flips(count: int) -> Iterator[Floats]:
@@ -244,22 +257,22 @@ def differ(
     differences: Floats, test: Test, bootstrap: Bootstrap = BOOTSTRAP, margin: float | None = None
 ) -> list[Tested]:
     """Test each column of differences, (topics, columns), NaN left out, also against any margin."""
-    found = []
+    columns = [column[np.isfinite(column)] for column in differences.T]
+    seed = bootstrap.seed
+    tests = list(map(paired_t, columns)) if test == "t" else _randomised(columns, seed)
+    margins: list[AgainstMargin | None] = [None] * len(columns)
+    if margin is not None:
+        lower = _not_lower(columns, margin, test, seed)
+        higher = _not_lower([-column for column in columns], margin, test, seed)
+        margins = [
+            AgainstMargin(margin, low, None if low is None or high is None else max(low, high))
+            for low, high in zip(lower, higher, strict=True)
+        ]
     bounds = mean_intervals(differences, bootstrap)
-    for column, (low, high, why) in zip(differences.T, bounds, strict=True):
-        defined = column[np.isfinite(column)]
-        seed = bootstrap.seed
-        tested = paired_t(defined) if test == "t" else paired_randomisation(defined, seed)
-        against = None if margin is None else _against(defined, margin, test, seed)
-        found.append(Tested(tested, low, high, against, why))
-    return found
-
-
-def _against(differences: Floats, margin: float, test: Test, seed: int) -> AgainstMargin:
-    lower = not_lower(differences, margin, test, seed)
-    higher = not_lower(-differences, margin, test, seed)
-    both = None if lower is None or higher is None else max(lower, higher)
-    return AgainstMargin(margin, lower, both)
+    return [
+        Tested(tested, low, high, against, why)
+        for tested, (low, high, why), against in zip(tests, bounds, margins, strict=True)
+    ]
 
 
 def family(tested: Iterable[tuple[str, str, str, Tested]]) -> tuple[Comparison, ...]:
@@ -281,38 +294,3 @@ def _corrected(against: Sequence[AgainstMargin | None]) -> list[AgainstMargin | 
         None if one is None else replace(one, p_not_lower_holm=p, p_equivalent_holm=q)
         for one, p, q in zip(against, lower, both, strict=True)
     ]
-
-
-@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Compared(Result):
-    """Measured runs and their comparisons, each of a run with another or with the `baseline`."""
-
-    runs: tuple[Any, ...]
-    comparisons: tuple[Comparison, ...]
-    baseline: str | None
-    test: Test
-    bootstrap: Bootstrap
-
-    def _runs_row(self) -> dict[str, Any]:
-        """Return the runs for `--json`; a single one also stands at the top."""
-        runs = plain(self.runs)
-        top = {key: runs[0][key] for key in ("measures", "per_group")} if len(runs) == 1 else {}
-        return {**top, "runs": runs}
-
-    def _methods_row(self, name: str = "measure", topics: str = "topics") -> dict[str, Any]:
-        """Return the comparisons for `--json`, how runs were tested, and by what intervals."""
-        compared, random = self.comparisons, self.test != "t"
-        test = {
-            "method": f"paired {self.test}",
-            "correction": "Holm-Bonferroni",
-            "comparisons": sum(c.p_holm is not None for c in compared),
-            "level": SIGNIFICANT,
-            **({"level_against_margin": ONE_SIDED} if any(c.against for c in compared) else {}),
-            **({"patterns": FLIPS, "seed": self.bootstrap.seed} if random else {}),
-        }
-        return {
-            "baseline": self.baseline,
-            "comparisons": [c.row(name, topics) for c in compared],
-            "test": None if self.baseline is None and name == "measure" else test,
-            "interval": self.bootstrap.row(f"bootstrap over {topics}"),
-        }

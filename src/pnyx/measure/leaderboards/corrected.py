@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pnyx.corpora.benchmarks.leaderboards import Leaderboard
 from pnyx.errors import InputError, shorten
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, plain, row_of
+from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain, row_of
 from pnyx.measure.core.ppi import PredictionPowered, prediction_powered
 from pnyx.measure.core.significance import (
     SIGNIFICANT,
     Comparison,
     Test,
-    differ,
-    family,
     holm,
 )
 from pnyx.measure.core.weighted import Floats, defined_mean
+from pnyx.measure.runs.rankings import topic_order
+from pnyx.measure.runs.table import RunTable, each_pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,24 +98,25 @@ def correct_leaderboard(
     Raises:
         InputError: no run and topic is in both; the judge has no such run as the baseline.
     """
-    scores, labels, runs, topics = _tables(judge, people, measure, other)
-    has = [bool(row.any()) for row in np.isfinite(labels) & np.isfinite(scores)]
-    if not any(has):
+    scores, labels = _table_of_board(judge), _table_of_board(people)
+    having = scores.having(measure)
+    topics = sorted({topic for own in having.values() for topic in own}, key=topic_order)
+    columns = {
+        run: (scores.column(run, measure, topics), labels.column(run, other, topics))
+        for run in having
+    }
+    has = {run: bool(np.isfinite(mine + theirs).any()) for run, (mine, theirs) in columns.items()}
+    if not any(has.values()):
         problem = f"no run and topic has {shorten(measure, 40)!r} here and a label of people"
         raise InputError(problem, path=judge.name)
-    found = {
-        run: _estimate(scores[place], labels[place], bootstrap)
-        for place, run in enumerate(runs)
-        if has[place]
-    }
+    found = {run: _estimate(*columns[run], bootstrap) for run in columns if has[run]}
     order = sorted(found, key=lambda run: _height(found[run]), reverse=True)
-    place = {run: n for n, run in enumerate(runs)}
-    differences = []
-    for run, less in _compared(order, baseline, judge.name):
-        one, two = place[run], place[less]
-        apart = _estimate(scores[one] - scores[two], labels[one] - labels[two], bootstrap)
-        differences.append(CorrectedDifference(run, less, apart))
-    corrected = holm([one.found.p for one in differences])
+    pairs = each_pair(order, _checked(baseline, order, judge.name), measure)
+    estimates = [
+        _estimate(columns[run][0] - columns[less][0], columns[run][1] - columns[less][1], bootstrap)
+        for run, less, _ in pairs
+    ]
+    corrected = holm([one.p for one in estimates])
     return CorrectedLeaderboard(
         leaderboard=judge.name,
         people=people.name,
@@ -124,10 +124,11 @@ def correct_leaderboard(
         people_measure=other,
         runs={run: found[run] for run in order},
         differences=tuple(
-            replace(one, p_holm=p) for one, p in zip(differences, corrected, strict=True)
+            CorrectedDifference(run, less, one, p)
+            for (run, less, _), one, p in zip(pairs, estimates, corrected, strict=True)
         ),
-        absent=tuple(run for run, here in zip(runs, has, strict=True) if not here),
-        unscored=int(np.isnan(scores[has]).sum()) if topics else 0,
+        absent=tuple(run for run, here in has.items() if not here),
+        unscored=sum(int(np.isnan(columns[run][0]).sum()) for run in found),
     )
 
 
@@ -144,33 +145,20 @@ def _estimate(scores: Floats, labels: Floats, bootstrap: Bootstrap) -> Predictio
     )
 
 
-def _tables(
-    judge: Leaderboard, people: Leaderboard, measure: str, other: str
-) -> tuple[Floats, Floats, list[str], list[str]]:
-    """Return scores and labels (runs, topics) of the judge's runs and topics, NaN for none."""
-    cells = [cell for cell in judge.cells if cell.measure == measure]
-    runs = list(dict.fromkeys(cell.run_id for cell in cells))
-    topics = list(dict.fromkeys(cell.topic_id for cell in cells))
-    scores = _table(judge, measure, runs, topics)
-    return scores, _table(people, other, runs, topics), runs, topics
+def _table_of_board(board: Leaderboard) -> RunTable[Measured]:
+    """Return a leaderboard's values of single topics."""
+    cells: dict[str, dict[str, dict[str, Measured]]] = {}
+    for cell in board.cells:
+        of_topic = cells.setdefault(cell.run_id, {}).setdefault(cell.topic_id, {})
+        of_topic[cell.measure] = Measured(cell.value, int(cell.value is not None), 1)
+    return RunTable(cells)
 
 
-def _table(board: Leaderboard, measure: str, runs: Sequence[str], topics: Sequence[str]) -> Floats:
-    values = board.values
-    table = [
-        [np.nan if (v := values.get((measure, run, t))) is None else v for t in topics]
-        for run in runs
-    ]
-    return np.array(table, dtype=np.float64).reshape(len(runs), len(topics))
-
-
-def _compared(order: Sequence[str], baseline: str | None, where: str) -> list[tuple[str, str]]:
-    if baseline is None:
-        return list(combinations(order, 2))
-    if baseline not in order:
-        problem = f"no run {shorten(baseline, 60)!r} (found: {shorten(', '.join(order), 200)})"
+def _checked(baseline: str | None, runs: Sequence[str], where: str) -> str | None:
+    if baseline is not None and baseline not in runs:
+        problem = f"no run {shorten(baseline, 60)!r} (found: {shorten(', '.join(runs), 200)})"
         raise InputError(problem, path=where)
-    return [(run, baseline) for run in order if run != baseline]
+    return baseline
 
 
 def system_differences(
@@ -178,7 +166,7 @@ def system_differences(
     measures: Sequence[str] = (),
     *,
     baseline: str | None = None,
-    test: Test = "randomisation",
+    test: Test = TEST,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> tuple[Comparison, ...]:
     """Test each difference between two runs of a leaderboard, over the topics that both have.
@@ -192,21 +180,14 @@ def system_differences(
 
     Raises:
         InputError: there is no such run as the baseline.
-        MissingExtra: scipy is not installed, which the t-test needs.
     """
-    tested = []
+    table, pairs = _table_of_board(board), []
     for measure in measures or board.measures:
-        scores, _, runs, _ = _tables(board, board, measure, measure)
-        means = {run: defined_mean(row) for run, row in zip(runs, scores, strict=True)}
+        means = {
+            run: defined_mean(table.column(run, measure, topics))
+            for run, topics in table.having(measure).items()
+        }
         ranked = {run: mean for run, mean in means.items() if mean is not None}
         order = sorted(ranked, key=lambda run: ranked[run], reverse=True)
-        place = {run: n for n, run in enumerate(runs)}
-        pairs = _compared(order, baseline, board.name)
-        if not pairs:
-            continue
-        columns = [scores[place[run]] - scores[place[less]] for run, less in pairs]
-        for (run, less), one in zip(
-            pairs, differ(np.stack(columns, 1), test, bootstrap), strict=True
-        ):
-            tested.append((run, less, measure, one))
-    return family(tested)
+        pairs += each_pair(order, _checked(baseline, order, board.name), measure)
+    return table.compare(pairs, test, bootstrap)

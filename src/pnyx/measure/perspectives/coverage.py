@@ -6,22 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Source
 from pnyx.measure.answers.agreement import counts_of
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap
+from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap
 from pnyx.measure.core.ground_truth import Joined, join_labels
-from pnyx.measure.core.significance import Comparison, Test
-from pnyx.measure.perspectives.corrected import Corrected, Correction
+from pnyx.measure.core.significance import Test
+from pnyx.measure.perspectives.corrected import Correction
 from pnyx.measure.perspectives.results import (
     MeasuredCoverage,
     PerspectiveCoverage,
     PerspectiveTopics,
     UnionCoverage,
     means_of,
-    values_of,
 )
 from pnyx.measure.perspectives.table import (
     PERSPECTIVE_MEASURES,
@@ -50,13 +47,15 @@ from pnyx.measure.runs.rankings import (
     topic_order,
     topics_measured,
 )
-from pnyx.measure.runs.retrieval import check_runs, compare_runs
+from pnyx.measure.runs.retrieval import check_runs
+from pnyx.measure.runs.table import RunTable, against
 from pnyx.records import Perspective, Qrel
 
 PERSPECTIVE_DEPTHS = (5,)
 
 Questions: TypeAlias = Mapping[str, Sequence[Perspective]]
-Values: TypeAlias = dict[str, list[Bounded | None]]
+Cells: TypeAlias = dict[str, dict[str, Bounded]]
+"""Topic -> measure that applies to it -> value."""
 
 
 def by_question(
@@ -86,10 +85,9 @@ def measure_perspectives(
     depths: Sequence[int] = PERSPECTIVE_DEPTHS,
     union_depth: int | None = None,
     labelled: Joined | Source | None = None,
-    shift: float = 0.0,
     topics_of: PerspectiveTopics = "perspectives",
     baseline: str | None = None,
-    test: Test = "randomisation",
+    test: Test = TEST,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> PerspectiveCoverage:
     """Measure whether runs cover the perspectives on their questions.
@@ -105,10 +103,9 @@ def measure_perspectives(
         depths: of the default measures.
         union_depth: also measure how deep each run must be read to cover everything (Table 5), and
             what so many documents of each run cover together (Table 6).
-        labelled: pairs that the same judge answered and people labelled (as for `join_labels`):
-            MRecall and Precision are also given corrected for the judge's errors.
-        shift: standard deviation of how far the judge's log-odds may be off where the labelled
-            questions come from elsewhere; 0.7 for odds that are twice or half as high.
+        labelled: pairs that the same judge answered and people labelled (as for `join_labels`), of
+            some of the measured questions, picked at random: MRecall and Precision are also given
+            corrected for the judge's errors.
         topics_of: which questions count.
         baseline: name of the run that the others are compared with, on `measures` or by default on
             MRecall and Precision.
@@ -119,8 +116,8 @@ def measure_perspectives(
         InputError: a measure is unknown or cannot be computed, a run has no question with
             perspectives or contradicts itself, no verdict is on a pair of the runs, or another
             judge answered the labelled pairs.
-        MissingExtra: the t-test, or a measure of ir-measures, needs the extra `retrieval`.
-        ValueError: no run, no perspectives, or no run of the baseline's name; a shift below 0.
+        MissingExtra: a measure of ir-measures needs the extra `retrieval`.
+        ValueError: no run, no perspectives, or no run of the baseline's name.
     """
     if not perspectives:
         raise ValueError("found no perspectives, expected one or more")
@@ -129,44 +126,37 @@ def measure_perspectives(
     chosen = _Chosen(measures, depths, union_depth, perspectives)
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
     topics = topics_measured(ranked, perspectives, topics_of, "perspectives")
-    tables = {
+    judged = {
         name: [
             table_of(t, own.by_topic.get(t, ())[: chosen.depth], perspectives[t], verdicts)
             for t in topics[name]
         ]
         for name, own in ranked.items()
     }
-    every = [table for own in tables.values() for table in own]
-    _check_pairs(every, verdicts)
-    values = _values(chosen, tables, every, verdicts)
-    fitted = _fitted(labelled, every, verdicts.judge, shift, bootstrap)
-    measured = tuple(
-        _measured(name, own, perspectives, tables[name], values[name], chosen, fitted, bootstrap)
-        for name, own in ranked.items()
-    )
-    comparisons: tuple[Comparison, ...] = ()
-    if baseline is not None:
-        columns = {
-            name: np.stack([values_of(own[n]) for n in chosen.compared], axis=1)
-            for name, own in values.items()
-        }
-        comparisons = compare_runs(columns, topics, chosen.compared, baseline, test, bootstrap)
+    _check_pairs([one for own in judged.values() for one in own], verdicts)
+    cells = _cells(chosen, judged, verdicts)
+    correction = _correction(labelled, verdicts.judge, bootstrap)
+    table = RunTable(cells)
     union = None
     if union_depth is not None:
         union = _union(ranked, topics, perspectives, verdicts, union_depth, bootstrap)
     return PerspectiveCoverage(
-        runs=measured,
+        runs=tuple(
+            _measured(name, own, perspectives, judged[name], cells[name], chosen, correction,
+                      bootstrap)
+            for name, own in ranked.items()
+        ),
         topics_of=topics_of,
         questions=len(perspectives),
         perspectives=sum(map(len, perspectives.values())),
         judge=verdicts.judge,
         union=union,
-        correction=None if fitted is None else fitted.row(),
-        comparisons=comparisons,
+        correction=None if correction is None else correction.row(),
+        comparisons=table.compare(against(runs, baseline, chosen.compared), test, bootstrap),
         baseline=baseline,
         test=test,
         bootstrap=bootstrap,
-    )
+    )  # fmt: skip
 
 
 def perspective_qrels(
@@ -244,21 +234,15 @@ class _Chosen:
         return measure is not None
 
 
-def _fitted(
-    labelled: Joined | Source | None,
-    every: Sequence[Table],
-    judge: str,
-    shift: float,
-    bootstrap: Bootstrap,
+def _correction(
+    labelled: Joined | Source | None, judge: str, bootstrap: Bootstrap
 ) -> Correction | None:
     """Return what corrects a judge's errors, if pairs were labelled."""
     if labelled is None:
         return None
     if not isinstance(labelled, Joined):
         labelled = join_labels(labelled, task="support", judge=judge)
-    fitted = Correction(labelled, every, shift=shift, bootstrap=bootstrap)
-    fitted.check_judge(judge)
-    return fitted
+    return Correction(labelled, judge, bootstrap)
 
 
 def _check_pairs(every: Sequence[Table], verdicts: Verdicts) -> None:
@@ -275,41 +259,40 @@ def _check_pairs(every: Sequence[Table], verdicts: Verdicts) -> None:
         )
 
 
-def _values(
-    chosen: _Chosen,
-    tables: Mapping[str, Sequence[Table]],
-    every: Sequence[Table],
-    verdicts: Verdicts,
-) -> dict[str, Values]:
-    """Return run -> measure -> the value of each topic.
+def _cells(
+    chosen: _Chosen, judged: Mapping[str, Sequence[Table]], verdicts: Verdicts
+) -> dict[str, Cells]:
+    """Return each run's values.
 
     By diversity qrels a pair without a grade counts as no; so by measures of ir-measures, a topic
     with an unscored pair within the depth has no value.
     """
-    found: dict[str, Values] = {
-        name: {notation: [one.of(t) for t in own] for notation, one in chosen.own.items()}
-        for name, own in tables.items()
-    }
-    if not chosen.diverse:
-        return found
+    scorer = _scorer(chosen, judged, verdicts) if chosen.diverse else None
+    cells: dict[str, Cells] = {}
+    for name, own in judged.items():
+        scores = scorer.score({t.topic: t.documents for t in own}) if scorer else {}
+        for table in own:
+            values = {notation: at.of(table) for notation, at in chosen.own.items()}
+            for notation, measure in chosen.diverse.items():
+                closed = not table.unscored[: measure.params["cutoff"]].any()
+                known = closed and table.topic in scores
+                one = scores[table.topic][notation] if known else None
+                values[notation] = Bounded(one, one) if known else Bounded(0.0, None)
+            of_topics = cells.setdefault(name, {})
+            of_topics[table.topic] = {n: one for n, one in values.items() if one is not None}
+    return cells
+
+
+def _scorer(chosen: _Chosen, judged: Mapping[str, Sequence[Table]], verdicts: Verdicts) -> Scorer:
+    every = [table for own in judged.values() for table in own]
     known = {table.topic: set(table.perspectives) for table in every}
     pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in known.get(p[0], ()))
     for t in every:
         pool |= dict.fromkeys((t.topic, d, p) for d in t.documents for p in t.perspectives)
-    judged = list(qrels_of_verdicts(verdicts, pool, "skip"))
-    if not judged:
+    qrels = list(qrels_of_verdicts(verdicts, pool, "skip"))
+    if not qrels:
         raise InputError("no pair of the runs is scored, which diversity measures need")
-    scorer = Scorer(chosen.diverse, judgements_of(judged))
-    for name, own in tables.items():
-        scores = scorer.score({table.topic: table.documents for table in own})
-        for notation, measure in chosen.diverse.items():
-            values = found[name][notation] = []
-            for table in own:
-                closed = not table.unscored[: measure.params["cutoff"]].any()
-                known_here = closed and table.topic in scores
-                one = scores[table.topic][notation] if known_here else None
-                values.append(Bounded(one, one) if known_here else Bounded(0.0, None))
-    return found
+    return Scorer(chosen.diverse, judgements_of(qrels))
 
 
 def _measured(
@@ -317,27 +300,25 @@ def _measured(
     rankings: Rankings,
     perspectives: Questions,
     tables: Sequence[Table],
-    values: Values,
+    cells: Cells,
     chosen: _Chosen,
-    fitted: Correction | None,
+    correction: Correction | None,
     bootstrap: Bootstrap,
 ) -> MeasuredCoverage:
-    corrected: dict[str, Corrected] = {}
-    for notation, at in chosen.own.items() if fitted is not None else ():
-        if at.measure.name in ("MRecall", "Precision"):
-            corrected[notation] = getattr(fitted, at.measure.name.lower())(tables, at.k)
-    topics = [table.topic for table in tables]
+    corrected = {
+        notation: mean
+        for notation, at in chosen.own.items()
+        if correction is not None and (mean := correction.mean(tables, at)) is not None
+    }
+    names = [*chosen.own, *chosen.diverse]
     return MeasuredCoverage(
         name,
         rankings.tags,
-        means_of(values, chosen.conditional, bootstrap),
-        {
-            topic: {n: one for n, own in values.items() if (one := own[place]) is not None}
-            for place, topic in enumerate(topics)
-        },
+        means_of(cells, names, chosen.conditional, bootstrap),
+        cells,
         _pairs(tables),
-        tuple(t for t in topics if t not in rankings.by_topic),
-        tuple(t for t in rankings.by_topic if t not in perspectives),
+        tuple(topic for topic in cells if topic not in rankings.by_topic),
+        tuple(topic for topic in rankings.by_topic if topic not in perspectives),
         rankings.rearranged,
         corrected,
     )
@@ -362,10 +343,10 @@ def _union(
         )
         tables.append(table_of(topic, tuple(documents), perspectives[topic], verdicts))
     # A set of documents is read whole: its depth is its size.
-    sizes = [max(1, len(table.documents)) for table in tables]
-    values = {
-        "MRecall": [mrecall(table, k) for table, k in zip(tables, sizes, strict=True)],
-        "MinCover": [minimum_cover(table, k) for table, k in zip(tables, sizes, strict=True)],
+    cells = {
+        t.topic: {"MRecall": mrecall(t, k), "MinCover": minimum_cover(t, k)}
+        for t in tables
+        if (k := max(1, len(t.documents)))
     }
-    means = means_of(values, frozenset({"MinCover"}), bootstrap)
+    means = means_of(cells, ["MRecall", "MinCover"], frozenset({"MinCover"}), bootstrap)
     return UnionCoverage(depth, means, _pairs(tables))

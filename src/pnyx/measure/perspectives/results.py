@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from pnyx.measure.core.base import Bootstrap, Measured, plain, row_of
-from pnyx.measure.core.intervals import UNIT, column_means
-from pnyx.measure.core.significance import Compared
-from pnyx.measure.core.weighted import Floats, numbers
 from pnyx.measure.perspectives.corrected import Corrected
 from pnyx.measure.perspectives.table import Bounded
+from pnyx.measure.runs.table import ComparedRuns, RunTable
 
 PerspectiveTopics: TypeAlias = Literal["perspectives", "run", "both"]
 """Which questions a run is measured on: all that have perspectives; those of them that the run has;
@@ -21,23 +17,24 @@ those that every run has."""
 
 
 @dataclass(frozen=True, slots=True)
-class CoverageMean:
+class CoverageMean(Measured):
     """A mean over topics, and its bounds with unscored pairs read against and for the ranking.
 
     One yes can settle what takes many a no, so the mean is biased upward where many are `open`.
+    `bounds_low` is the lower end of the interval of `least`, `bounds_high` the upper of `most`.
     """
 
-    measured: Measured
     open: int = 0
     least: float | None = None
     most: float | None = None
-    low: float | None = None  # of the interval of `least`
-    high: float | None = None  # of the interval of `most`
+    bounds_low: float | None = None
+    bounds_high: float | None = None
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        bounds = row_of(self, "least most low high")
-        return {**self.measured.row(), "open": self.open, "bounds": bounds}
+        ends = (self.least, self.most, self.bounds_low, self.bounds_high)
+        bounds = dict(zip(("least", "most", "low", "high"), ends, strict=True))
+        return {**Measured.row(self), "open": self.open, "bounds": bounds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ class UnionCoverage:
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class PerspectiveCoverage(Compared):
+class PerspectiveCoverage(ComparedRuns):
     """Runs measured against perspectives.
 
     `questions` counts those that have perspectives; `union` is of all runs, None where no depth was
@@ -105,7 +102,7 @@ class PerspectiveCoverage(Compared):
     def rows(self) -> list[dict[str, Any]]:
         """Return the mean of each measure, run by run, with its bounds."""
         return [
-            {"run": run.name, "measure": n, **m.measured.row(), **row_of(m, "open least most")}
+            {"run": run.name, "measure": n, **Measured.row(m), **row_of(m, "open least most")}
             for run in self.runs for n, m in run.measures.items()
         ]  # fmt: skip
 
@@ -120,32 +117,39 @@ class PerspectiveCoverage(Compared):
         }
 
 
-def values_of(values: Sequence[Bounded | None], end: str = "value") -> Floats:
-    """Return the values, or one of their bounds, as an array, NaN where there is none."""
-    return numbers([None if one is None else getattr(one, end) for one in values])
-
-
 def means_of(
-    values: Mapping[str, Sequence[Bounded | None]],
+    cells: Mapping[str, Mapping[str, Bounded]],
+    names: Sequence[str],
     conditional: frozenset[str],
     bootstrap: Bootstrap,
 ) -> dict[str, CoverageMean]:
     """Return each measure's mean over topics; `conditional` ones lack bounds if topics are open."""
-    if not values:
+
+    def end(name: str) -> RunTable[Measured]:
+        ends = {t: {n: _end(b, name) for n, b in of.items()} for t, of in cells.items()}
+        return RunTable({"": ends})
+
+    if not names or not cells:
         return {}
-    ends = ("value", "least", "most")
-    columns = [values_of(of_topics, end) for of_topics in values.values() for end in ends]
-    means = column_means(np.stack(columns, axis=1), bootstrap, UNIT)
+    values, least, most = (
+        end(name).means("", names, bootstrap) for name in ("value", "least", "most")
+    )
     found = {}
-    for place, (name, of_topics) in enumerate(values.items()):
-        value, least, most = means[3 * place : 3 * place + 3]
-        applies = [one for one in of_topics if one is not None]
-        opens = [one for one in applies if one.open]
-        mean = CoverageMean(replace(value, asked=len(applies)), len(opens))
-        if not (opens and name in conditional):
-            if least.value is not None and all(one.least is not None for one in opens):
-                mean = replace(mean, least=least.value, low=least.low)
-            if most.value is not None and all(one.most is not None for one in opens):
-                mean = replace(mean, most=most.value, high=most.high)
-        found[name] = mean
+    for name in names:
+        opens = [of[name] for of in cells.values() if name in of and of[name].open]
+        bounded = not (opens and name in conditional)
+        low = least[name] if bounded and all(b.least is not None for b in opens) else _NONE
+        high = most[name] if bounded and all(b.most is not None for b in opens) else _NONE
+        m = values[name]
+        mean = m.value, m.scored, m.asked, m.low, m.high, m.no_interval
+        bounds = low.value, high.value, low.low, high.high
+        found[name] = CoverageMean(*mean, len(opens), *bounds)
     return found
+
+
+_NONE = Measured(None, 0, 0)
+
+
+def _end(bounded: Bounded, name: str) -> Measured:
+    value = getattr(bounded, name)
+    return Measured(value, int(value is not None), 1)

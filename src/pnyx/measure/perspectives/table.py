@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import InputError, shorten
-from pnyx.measure.core.base import Measured
+from pnyx.measure.core.base import Measured, row_of
 from pnyx.measure.core.weighted import Floats
 from pnyx.measure.perspectives.verdicts import Verdicts
 from pnyx.plugins import loaded
@@ -45,14 +45,24 @@ class Bounded:
         return self.least if self.least == self.most else None
 
     @property
+    def scored(self) -> int:
+        """1 where there is a value."""
+        return int(self.value is not None)
+
+    @property
+    def asked(self) -> int:
+        """1: the topic."""
+        return 1
+
+    @property
     def open(self) -> bool:
         """Whether the value depends on unscored pairs."""
         return self.least != self.most
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        measured = Measured(self.value, int(self.value is not None), 1)
-        bounds = {"least": self.least, "most": self.most}
+        measured = Measured(self.value, self.scored, self.asked)
+        bounds = row_of(self, "least most")
         return {**measured.row(), "open": int(self.open), "bounds": bounds}
 
 

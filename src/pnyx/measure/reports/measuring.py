@@ -6,18 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from pnyx.errors import InputError, shorten
 from pnyx.judge.reports.records import JudgedReport
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain
-from pnyx.measure.core.intervals import column_means
-from pnyx.measure.core.significance import Compared, Comparison, Test
-from pnyx.measure.core.weighted import Floats, numbers
+from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain
+from pnyx.measure.core.significance import Test
 from pnyx.measure.reports.nuggets import WEIGHTS, checked_weights
 from pnyx.measure.reports.registry import MAIN, measure_report, report_measures
 from pnyx.measure.reports.sentences import citation_recall
-from pnyx.measure.runs.retrieval import compare_runs
+from pnyx.measure.runs.table import ComparedRuns, RunTable, against
 
 Missing: TypeAlias = Literal["skip", "zero"]
 """How a topic counts on which a run has no report: not at all, or as 0 by every measure."""
@@ -76,7 +72,7 @@ class MeasuredReports:
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Reports(Compared):
+class Reports(ComparedRuns):
     """Runs of judged reports, measured on the same topics.
 
     `comparisons` are of each other run with the baseline, if any, by the measures `compared`.
@@ -91,11 +87,6 @@ class Reports(Compared):
     def topics(self) -> tuple[str, ...]:
         """The topics, in order."""
         return tuple(self.runs[0].per_topic)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the mean of each measure, run by run."""
-        return [{"run": run.name, "measure": n, **m.row()}
-                for run in self.runs for n, m in run.measures.items()]  # fmt: skip
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
@@ -117,7 +108,7 @@ def measure_reports(
     weights: Mapping[str, float] = WEIGHTS,
     compared: Sequence[str] = MAIN,
     baseline: str | None = None,
-    test: Test = "t",
+    test: Test = TEST,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Reports:
     """Measure judged reports: means over topics with intervals, each with what it rests on.
@@ -147,21 +138,16 @@ def measure_reports(
     known = every if topics is None else list(dict.fromkeys(topics))
     if not any(topic in own for own in by_run.values() for topic in known):
         raise InputError("found no judged report on these topics, expected one")
-    runs = tuple(
-        _run(name, own, _measured(own, known, missing, weights), weights, bootstrap)
-        for name, own in by_run.items()
+    table = RunTable(
+        {name: _measured(own, known, missing, weights) for name, own in by_run.items()}
     )
-    comparisons: tuple[Comparison, ...] = ()
-    if baseline is not None:
-        tables = {run.name: _table(run.per_topic, compared) for run in runs}
-        same = dict.fromkeys(tables, known)
-        comparisons = compare_runs(tables, same, compared, baseline, test, bootstrap)
+    runs = tuple(_run(name, own, table, weights, bootstrap) for name, own in by_run.items())
     return Reports(
         runs=runs,
         compared=tuple(compared),
         missing=missing,
         weights=weights,
-        comparisons=comparisons,
+        comparisons=table.compare(against(by_run, baseline, compared), test, bootstrap),
         baseline=baseline,
         test=test,
         bootstrap=bootstrap,
@@ -210,23 +196,27 @@ def _measured(
     return found
 
 
-def _table(values: Mapping[str, Mapping[str, Measured]], names: Iterable[str]) -> Floats:
-    """Return the values by topic and measure, NaN where there is none."""
-    names = list(names)
-    return np.stack([numbers([one[name].value for name in names]) for one in values.values()])
+def means_over_topics(
+    per_topic: Mapping[str, Mapping[str, Measured]],
+    names: Sequence[str],
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> dict[str, Measured]:
+    """Return the mean of each named measure over topics, with its interval."""
+    known = report_measures()
+    table = RunTable({"": per_topic})
+    return table.means("", names, bootstrap, [known[name].range for name in names])
 
 
 def _run(
     name: str,
     own: _Run,
-    found: Mapping[str, Mapping[str, Measured]],
+    table: RunTable[Measured],
     weights: Mapping[str, float],
     bootstrap: Bootstrap,
 ) -> MeasuredReports:
     """Return the means over topics, and what they rest on."""
+    found = table.cells[name]
     measures = report_measures()
-    ranges = [one.range for one in measures.values()]
-    means = column_means(_table(found, measures), bootstrap, ranges)
     items = {
         measure: (
             sum(one[measure].scored for one in found.values()),
@@ -236,7 +226,7 @@ def _run(
     }
     return MeasuredReports(
         name,
-        dict(zip(measures, means, strict=True)),
+        means_over_topics(found, tuple(measures), bootstrap),
         items,
         _pooled([own[topic] for topic in found if topic in own], weights),
         found,

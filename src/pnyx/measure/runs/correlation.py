@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Literal, TypeAlias
-
-import numpy as np
 
 from pnyx.errors import InputError, shorten
 from pnyx.judge.verdicts import Source, read_annotations
 from pnyx.measure.answers.correlation import kendall_tau_b
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain
-from pnyx.measure.core.intervals import SIGNED, column_means
-from pnyx.measure.core.significance import Compared, Test, differ, family
-from pnyx.measure.core.weighted import numbers
+from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain, row_of
+from pnyx.measure.core.intervals import SIGNED
+from pnyx.measure.core.significance import Test
 from pnyx.measure.runs.rankings import Run, scores_of, some_topics, topic_order
 from pnyx.measure.runs.retrieval import check_runs
+from pnyx.measure.runs.table import ComparedRuns, RunTable, each_pair
 
 TAU = "kendall_tau_b"
 
@@ -34,33 +31,37 @@ class MeasuredRetriever:
 
     name: str
     tags: tuple[str, ...]
-    tau: Measured
-    per_question: Mapping[str, Measured]
+    measures: Mapping[str, Measured]
+    per_topic: Mapping[str, Mapping[str, Measured]]
     not_retrieved: int
     not_annotated: int
     absent: tuple[str, ...]
     unannotated: tuple[str, ...]
 
     @property
+    def tau(self) -> Measured:
+        """The mean over questions."""
+        return self.measures[TAU]
+
+    @property
     def compared(self) -> int:
         """How many annotated documents its taus rest on, over all questions."""
-        return sum(m.scored for m in self.per_question.values())
+        return sum(values[TAU].scored for values in self.per_topic.values())
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` for this run (docs/measures.md)."""
-        documents = ("compared", "not_retrieved", "not_annotated")
         return {
             "run": self.name,
             "tags": list(self.tags),
-            "questions": {"absent": list(self.absent), "unannotated": list(self.unannotated)},
-            "documents": {name: getattr(self, name) for name in documents},
-            "measures": {TAU: self.tau.row()},
-            "per_group": {q: {TAU: m.row()} for q, m in self.per_question.items()},
+            "questions": row_of(self, "absent unannotated"),
+            "documents": row_of(self, "compared not_retrieved not_annotated"),
+            "measures": plain(self.measures),
+            "per_group": plain(self.per_topic),
         }
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class RetrieverCorrelation(Compared):
+class RetrieverCorrelation(ComparedRuns):
     """Runs measured against annotations, best agreement first.
 
     `annotated` pairs have a probability, `unscored` ones none. `comparisons` are of each run with
@@ -72,15 +73,6 @@ class RetrieverCorrelation(Compared):
     questions: int
     annotated: int
     unscored: int
-
-    @property
-    def undefined(self) -> int:
-        """How many values of single questions are not defined."""
-        return sum(run.tau.asked - run.tau.scored for run in self.runs)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return Kendall's tau-b of each run."""
-        return [{"run": run.name, "measure": TAU, **run.tau.row()} for run in self.runs]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` (docs/measures.md)."""
@@ -100,7 +92,7 @@ def measure_correlation(
     *,
     documents_of: DocumentsOf = "run",
     baseline: str | None = None,
-    test: Test = "t",
+    test: Test = TEST,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> RetrieverCorrelation:
     """Rank retrievers by Kendall's tau-b between their scores and annotated probabilities.
@@ -119,44 +111,48 @@ def measure_correlation(
     Raises:
         InputError: an annotation names no question or document, or a pair occurs twice; a run
             shares no question with the annotations, or contradicts itself.
-        MissingExtra: scipy is not installed, which the t-test needs.
         ValueError: no run, or no run of the baseline's name.
     """
     check_runs(runs, baseline)
     gold, unscored = _gold(annotations)
     read = {name: _read(name, entries, gold) for name, entries in runs.items()}
-    chosen: dict[str, list[str]] = {question: list(docs) for question, docs in gold.items()}
-    if documents_of == "every-run":
-        every = [own for own, _ in read.values()]
-        for question, docs in chosen.items():
-            docs[:] = [d for d in docs if all(d in own.get(question, ()) for own in every)]
-    taus = {name: _taus(gold, own, chosen, documents_of) for name, (own, _) in read.items()}
+    chosen = _chosen(gold, [own for own, _ in read.values()], documents_of)
+    table = RunTable(
+        {name: _taus(gold, own, chosen, documents_of) for name, (own, _) in read.items()}
+    )
     measured = [
-        _measured(name, tags, gold, own, taus[name], bootstrap)
+        _measured(
+            name, tags, gold, own, table.means(name, [TAU], bootstrap, [SIGNED]), table.cells[name]
+        )
         for name, (own, tags) in read.items()
     ]
     measured.sort(key=lambda run: -2.0 if run.tau.value is None else run.tau.value, reverse=True)
-    order = [run.name for run in measured]
-    pairs = list(combinations(order, 2))
-    if baseline is not None:
-        pairs = [(name, baseline) for name in order if name != baseline]
-    values = {name: numbers([m.value for m in own.values()]) for name, own in taus.items()}
-    tested = []
-    for run, other in pairs:
-        differences = values[run] - values[other]
-        (one,) = differ(differences[np.isfinite(differences)][:, None], test, bootstrap)
-        tested.append((run, other, TAU, one))
+    pairs = each_pair([run.name for run in measured], baseline, TAU)
     return RetrieverCorrelation(
         runs=tuple(measured),
         documents_of=documents_of,
         questions=len(gold),
         annotated=sum(map(len, gold.values())),
         unscored=unscored,
-        comparisons=family(tested),
+        comparisons=table.compare(pairs, test, bootstrap),
         baseline=baseline,
         test=test,
         bootstrap=bootstrap,
     )
+
+
+def _chosen(
+    gold: Scores, runs: Sequence[Scores], documents_of: DocumentsOf
+) -> dict[str, list[str]]:
+    """Return each question's annotated documents that are compared."""
+    everywhere = documents_of == "every-run"
+    return {
+        question: [
+            doc for doc in docs
+            if not everywhere or all(doc in own.get(question, ()) for own in runs)
+        ]
+        for question, docs in gold.items()
+    }  # fmt: skip
 
 
 def _gold(annotations: Source) -> tuple[dict[str, dict[str, float]], int]:
@@ -192,7 +188,7 @@ def _read(
 
 def _taus(
     gold: Scores, own: Scores, chosen: Mapping[str, Sequence[str]], documents_of: DocumentsOf
-) -> dict[str, Measured]:
+) -> dict[str, dict[str, Measured]]:
     """Return a run's tau on each annotated question, resting on the documents compared."""
     taus = {}
     for question, docs in chosen.items():
@@ -205,7 +201,7 @@ def _taus(
         places = {key: float(place) for place, key in enumerate(sorted(set(keys)))}
         mine = [places[key] for key in keys]
         tau = kendall_tau_b(mine, [wanted[doc] for doc in docs]) if found else None
-        taus[question] = Measured(tau, len(docs) if found else 0, len(wanted))
+        taus[question] = {TAU: Measured(tau, len(docs) if found else 0, len(wanted))}
     return taus
 
 
@@ -214,14 +210,13 @@ def _measured(
     tags: tuple[str, ...],
     gold: Scores,
     own: Scores,
-    taus: Mapping[str, Measured],
-    bootstrap: Bootstrap,
+    means: Mapping[str, Measured],
+    taus: Mapping[str, Mapping[str, Measured]],
 ) -> MeasuredRetriever:
-    (tau,) = column_means(numbers([m.value for m in taus.values()])[:, None], bootstrap, SIGNED)
     return MeasuredRetriever(
         name,
         tags,
-        tau,
+        means,
         taus,
         not_retrieved=sum(doc not in own.get(q, ()) for q, docs in gold.items() for doc in docs),
         not_annotated=sum(d not in gold[q] for q, docs in own.items() if q in gold for d in docs),

@@ -6,14 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain
-from pnyx.measure.core.intervals import UNIT, column_means
-from pnyx.measure.core.significance import Compared, Comparison, Test, differ, family
-from pnyx.measure.core.weighted import Floats, numbers
+from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain, row_of
+from pnyx.measure.core.intervals import UNIT
+from pnyx.measure.core.significance import Test
 from pnyx.measure.runs.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES, Scorer, parse_measures
-from pnyx.measure.runs.rankings import Qrels, Run, judgements_of, rankings_of, topics_measured
+from pnyx.measure.runs.rankings import (
+    Judgements,
+    Qrels,
+    Rankings,
+    Run,
+    judgements_of,
+    rankings_of,
+    topics_measured,
+)
+from pnyx.measure.runs.table import ComparedRuns, RunTable, against
 
 TopicsOf: TypeAlias = Literal["qrels", "run", "both"]
 """Which topics a run is measured on: all of the qrels (`trec_eval -c`); those of the qrels that the
@@ -31,7 +37,7 @@ class MeasuredRun:
     name: str
     tags: tuple[str, ...]
     measures: Mapping[str, Measured]
-    per_topic: Mapping[str, Mapping[str, float | None]]
+    per_topic: Mapping[str, Mapping[str, Measured]]
     absent: tuple[str, ...]  # measured as an empty ranking
     unjudged: tuple[str, ...]  # not measured
     rearranged: tuple[str, ...]
@@ -44,20 +50,15 @@ class MeasuredRun:
             "tags": list(self.tags),
             "topics": {
                 "measured": len(self.per_topic),
-                "absent": list(self.absent),
-                "unjudged": list(self.unjudged),
-                "rearranged": list(self.rearranged),
+                **row_of(self, "absent unjudged rearranged"),
             },
             "measures": plain(self.measures),
-            "per_group": {
-                topic: {n: Measured(v, int(v is not None), 1).row() for n, v in values.items()}
-                for topic, values in self.per_topic.items()
-            },
+            "per_group": plain(self.per_topic),
         }
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Retrieval(Compared):
+class Retrieval(ComparedRuns):
     """Runs measured against qrels, each with its `measures` and values `per_topic`.
 
     `without_relevant` topics have no relevant document; they count, mostly as 0. `comparisons` are
@@ -67,16 +68,6 @@ class Retrieval(Compared):
     runs: tuple[MeasuredRun, ...]
     topics_of: TopicsOf
     without_relevant: tuple[str, ...]
-
-    @property
-    def undefined(self) -> int:
-        """How many values of single topics are not defined."""
-        return sum(m.asked - m.scored for run in self.runs for m in run.measures.values())
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the mean of each measure, run by run."""
-        return [{"run": run.name, "measure": n, **m.row()}
-                for run in self.runs for n, m in run.measures.items()]  # fmt: skip
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
@@ -96,7 +87,7 @@ def measure_retrieval(
     *,
     topics_of: TopicsOf = "qrels",
     baseline: str | None = None,
-    test: Test = "t",
+    test: Test = TEST,
     margin: float | None = None,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Retrieval:
@@ -127,38 +118,59 @@ def measure_retrieval(
     judgements = judgements_of(qrels)
     if not measures and judgements.diverse:
         parsed |= parse_measures(DEFAULT_DIVERSITY)
-    ranges = [None if name.startswith(_UNBOUNDED) else UNIT for name in parsed]
-    scorer, judged = Scorer(parsed, judgements), judgements.by_topic
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
-    topics = topics_measured(ranked, judged, topics_of, "qrels")
-    measured, tables = [], {}
-    for name, own in ranked.items():
-        scored = scorer.score(own.by_topic)
-        values = {topic: scored[topic] for topic in topics[name]}
-        tables[name] = np.stack([numbers([v[m] for m in parsed]) for v in values.values()])
-        known = [(t, docs) for t, docs in own.by_topic.items() if t in judged]
-        run = MeasuredRun(
-            name,
-            own.tags,
-            dict(zip(parsed, column_means(tables[name], bootstrap, ranges), strict=True)),
-            values,
-            tuple(t for t in values if t not in own.by_topic),
-            tuple(t for t in own.by_topic if t not in judged),
-            own.rearranged,
-            sum(doc in judged[t] for t, docs in known for doc in docs),
-        )
-        measured.append(run)
-    comparisons: tuple[Comparison, ...] = ()
-    if baseline is not None:
-        comparisons = compare_runs(tables, topics, list(parsed), baseline, test, bootstrap, margin)
+    topics = topics_measured(ranked, judgements.by_topic, topics_of, "qrels")
+    scorer = Scorer(parsed, judgements)
+    table = RunTable({name: _cells(scorer, own, topics[name]) for name, own in ranked.items()})
+    ranges = [None if name.startswith(_UNBOUNDED) else UNIT for name in parsed]
+    pairs = against(runs, baseline, list(parsed))
     return Retrieval(
-        runs=tuple(measured),
+        runs=tuple(
+            _run(
+                name,
+                own,
+                judgements,
+                table.means(name, list(parsed), bootstrap, ranges),
+                table.cells[name],
+            )
+            for name, own in ranked.items()
+        ),
         topics_of=topics_of,
         without_relevant=judgements.without_relevant,
-        comparisons=comparisons,
+        comparisons=table.compare(pairs, test, bootstrap, margin),
         baseline=baseline,
         test=test,
         bootstrap=bootstrap,
+    )
+
+
+def _cells(
+    scorer: Scorer, rankings: Rankings, topics: Sequence[str]
+) -> dict[str, dict[str, Measured]]:
+    scored = scorer.score(rankings.by_topic)
+    return {
+        topic: {name: Measured(v, int(v is not None), 1) for name, v in scored[topic].items()}
+        for topic in topics
+    }
+
+
+def _run(
+    name: str,
+    rankings: Rankings,
+    judgements: Judgements,
+    means: Mapping[str, Measured],
+    cells: Mapping[str, Mapping[str, Measured]],
+) -> MeasuredRun:
+    judged = judgements.by_topic
+    return MeasuredRun(
+        name,
+        rankings.tags,
+        means,
+        cells,
+        tuple(topic for topic in cells if topic not in rankings.by_topic),
+        tuple(topic for topic in rankings.by_topic if topic not in judged),
+        rankings.rearranged,
+        sum(doc in judged.get(t, ()) for t, docs in rankings.by_topic.items() for doc in docs),
     )
 
 
@@ -166,25 +178,3 @@ def check_runs(runs: Mapping[str, Run], baseline: str | None) -> None:
     """Refuse to measure nothing, or against a baseline that is not there."""
     if not runs or (baseline is not None and baseline not in runs):
         raise ValueError(f"found the runs {', '.join(runs)}, expected one, and the baseline")
-
-
-def compare_runs(
-    tables: Mapping[str, Floats],
-    topics: Mapping[str, Sequence[str]],
-    names: Sequence[str],
-    baseline: str,
-    test: Test,
-    bootstrap: Bootstrap,
-    margin: float | None = None,
-) -> tuple[Comparison, ...]:
-    """Test differences to the baseline by tables (topics, measures) of runs, as one family."""
-    theirs = {topic: place for place, topic in enumerate(topics[baseline])}
-    found = []
-    for run, table in tables.items():
-        if run == baseline:
-            continue
-        shared = [(n, theirs[topic]) for n, topic in enumerate(topics[run]) if topic in theirs]
-        mine, other = [a for a, _ in shared], [b for _, b in shared]
-        tested = differ(table[mine] - tables[baseline][other], test, bootstrap, margin)
-        found += [(run, baseline, name, one) for name, one in zip(names, tested, strict=True)]
-    return family(found)

@@ -11,8 +11,10 @@ from pnyx.errors import InputError, ModelError, PnyxError, shorten
 from pnyx.files import parse_json
 from pnyx.models.http.flow import LeftError
 from pnyx.search.plan import FOUND
+from pnyx.serve.api.rows import coverage_row, search_row
 from pnyx.serve.asking.choices import open_fields, question_text
 from pnyx.serve.asking.pool import Busy, while_there
+from pnyx.write.rows import case_row
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -54,23 +56,22 @@ class _Api:
         question, k, facet = (asked.pop(name, None) for name in ("q", "k", "facet"))
         count = FOUND if k is None else k
         found = self._service.search(_question(question, "q"), asked, k=count, facet=facet)
-        return _json((await while_there(request, found)).row())
+        return _json(search_row(await while_there(request, found)).model_dump())
 
     async def perspectives(self, request: Request) -> Response:
         asked = _query(request)
         question, k = (asked.pop(name, None) for name in ("q", "k"))
         count = FOUND if k is None else k
         found = self._service.perspectives(_question(question, "q"), asked, k=count)
-        return _json((await while_there(request, found)).row())
+        return _json(coverage_row(await while_there(request, found)).model_dump())
 
     async def argue(self, request: Request) -> Response:
-        from pnyx.write.rows import case_row
-
         asked = await _body(request)
         question = _question(asked.pop("question", None), "question")
         if "text/event-stream" in request.headers.get("accept", ""):
             return await _stream(request, self._service, question, asked)
-        return _json(case_row(await while_there(request, self._service.case(question, asked))))
+        case = await while_there(request, self._service.case(question, asked))
+        return _json(case_row(case).model_dump())
 
     async def judge(self, request: Request) -> Response:
         asked = await _body(request)
@@ -85,7 +86,7 @@ class _Api:
         if not isinstance(options, Mapping):
             raise InputError("options: expected an object")
         judged = self._service.judge_items(task, asked.get("items") or [], options)
-        return _json((await while_there(request, judged)).row())
+        return _json((await while_there(request, judged)).model_dump())
 
     async def openapi(self, _: Request) -> Response:
         from pnyx.serve.api.openapi import described
@@ -186,13 +187,11 @@ async def _stream(
     first = await while_there(request, anext(steps))
 
     async def events() -> AsyncIterator[str]:
-        from pnyx.write.rows import case_row
-
         async with contextlib.aclosing(steps):
             try:
                 yield _event(first.name, first.known)
                 async for step in steps:
-                    known = step.known if step.case is None else case_row(step.case)
+                    known = step.known if step.case is None else case_row(step.case).model_dump()
                     yield _event(step.name, known)
             except PnyxError as error:
                 yield _event("error", {"status": status_of(error)[0], "message": str(error)})

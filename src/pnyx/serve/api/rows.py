@@ -1,159 +1,115 @@
-"""What the API answers, as types: they make its description, and the tests hold answers to them.
+"""What the HTTP API and the tools of MCP answer, as types.
 
-Those of searches stand in `found_rows`.
+They make the description of the API; hits and cases are those of `--json` (`pnyx.search.rows`,
+`pnyx.write.rows`).
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict
 
-from pnyx.serve.api.found_rows import CountedTopicRow, CoverageRow, QuestionRow, Row, SearchRow
+from pnyx.search.rows import (
+    ClusterRow,
+    HitRow,
+    QuestionRow,
+    Row,
+    Stance,
+    hit_row,
+    question_row,
+)
+from pnyx.write.rows import CaseRow, CellRow, VerdictFieldsRow
 
-
-class VerdictFieldsRow(Row):
-    """A judge's answer."""
-
-    value: bool | float | str | list[Any] | None
-    """The answer; null where it is unscored."""
-    probability: float | None
-    """Of yes; null where none is stated."""
-    unscored: str | None
-    """Why there is no answer: a word, then detail; null where there is one."""
-    explanation: str
-    """The judge's reason."""
-    evidence: str
-    """What the judge quotes."""
-    judge: str
-    """Who answered."""
-    method: str
-    """How the answer came about."""
-    prompt_hash: str
-    """Of the prompt; empty where none was used."""
-    notes: dict[str, Any] | None
-    """What else the judge said."""
-    threshold: float | None = None
-    """Probability from which on it says yes; only of judges that have one."""
-    asked: list[str] = Field(default_factory=list)
-    """Keys of the judgement store: the calls behind the answer; only of language models."""
+if TYPE_CHECKING:
+    from pnyx.serve.asking.finding import Coverage, SearchAnswer
 
 
-class VerdictRow(VerdictFieldsRow):
-    """A verdict on a part of an argument: a line of answers.jsonl."""
+class FacetRow(ClusterRow):
+    """A topic among the best documents."""
 
-    id: str
-    """Of the verdict."""
-    task: Literal["support", "relevance", "stance"]
-    """What was asked: does the document support the sentence, help the question, serve the side?"""
-    group: str
-    """Id of the question."""
-    dimension: str | None
-    """Of ratings; null here."""
-    side: Literal["pro", "con"]
-    """The side that is argued."""
-    doc_id: str
-    """The document."""
-    sentence: int | None = None
-    """Place of the sentence in the answer, from 0; of `support` alone."""
+    terms: list[str]
+    """Words that tell it from other topics."""
+    count: int
+    """How many of the best 100 documents are on it."""
 
 
-class MeasureRow(Row):
-    """A measured value with its base."""
-
-    value: float | None
-    """Null where nothing was scored: never 0 in its place."""
-    low: float | None
-    """Lower end of the 95 % interval; null where none was computed."""
-    high: float | None
-    """Upper end of the 95 % interval."""
-    scored: int
-    """How many answers the value rests on."""
-    asked: int
-    """How many questions were asked."""
-
-
-class SideRow(Row):
-    """One side's argument."""
-
-    stance: Literal["pro", "con"]
-    """`pro` answers the question with yes."""
-    response: dict[str, Any]
-    """The argument in the layout of TREC RAG 2025: `metadata`, `references`, `answer`."""
-    verdicts: list[VerdictRow]
-    """What the judges say of each part."""
-    measures: dict[str, MeasureRow]
-    """`sentence_precision`, `citation_precision`, `on_the_question`, `on_this_side`."""
-    considered: int
-    """How many retrieved documents were put on this side."""
-    problems: list[str]
-    """What was removed or went wrong while writing."""
-
-
-class UndecidedRow(Row):
-    """A document about the question that was put on no side."""
-
-    doc_id: str
-    """The document."""
-    relevance: VerdictFieldsRow
-    """Does it help to answer the question?"""
-    pro: VerdictFieldsRow | None = None
-    """Does it serve this side?"""
-    con: VerdictFieldsRow | None = None
-    """Does it serve this side?"""
-
-
-class WeighedRow(Row):
-    """How much a language model counted in telling sides."""
-
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
-
-    model: str
-    """Its name."""
-    weight: float
-    """From 0, it does not count, to 1."""
-    why: str
-    """In words."""
-
-
-class CaseRow(Row):
-    """Both sides of a question, cited and judged: what `pnyx argue --json` prints."""
+class SearchRow(Row):
+    """What was found for a question."""
 
     question: QuestionRow
     """The question."""
-    sides: list[SideRow]
-    """The sides that were asked for, pro before con."""
-    judges: dict[str, str]
-    """Judge -> how far it can be trusted."""
-    settings: dict[str, str]
-    """How this was made."""
-    undecided: list[UndecidedRow]
-    """Documents about the question that were put on no side."""
-    passed_over: int
-    """How many retrieved documents are not about the question."""
+    search: str
+    """How was searched, in words."""
+    hits: list[HitRow]
+    """Documents, best first."""
+    facets: list[FacetRow]
+    """Topics of the best 100 documents, the most frequent first; empty without topic clusters."""
+    facet: int | None
+    """The topic whose documents alone are listed."""
+    candidates: int
+    """How many documents the ranking model found."""
+    problems: list[str]
+    """What a reader must know, one line each."""
     unscored: int
-    """How many verdicts are missing."""
-    search_problems: list[str]
-    """What a reader must know of the search."""
-    weighed: WeighedRow | None
-    """Null where no language model told sides."""
-    topics: list[CountedTopicRow]
-    """What the labels of the retrieved documents are on."""
+    """How many questions to a judge or a language model have no answer."""
 
 
-class AnswerRow(VerdictFieldsRow):
-    """A line of answers.jsonl; fields of the item that are unknown are carried along."""
-
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+class SupportRow(Row):
+    """A document that supports a perspective."""
 
     id: str
-    """Of the item."""
-    task: str
-    """What was asked."""
-    group: str
-    """Of the item."""
-    dimension: str | None
-    """Of a rating, which has a line for each dimension."""
+    """Of the document."""
+    probability: float | None
+    """That it supports the perspective."""
+
+
+class CoveredRow(Row):
+    """A perspective, and the documents found that support it."""
+
+    id: str
+    """Of the perspective."""
+    text: str
+    """A claim."""
+    stance: Stance | None
+    """Its side; null where it is not known."""
+    state: Literal["covered", "missing", "unscored"]
+    """`missing` only where every verdict is there, and none is a yes."""
+    documents: list[SupportRow]
+    """Documents found that support it, best first."""
+    scored: int
+    """Of how many documents there is a verdict."""
+    asked: int
+    """Of how many documents one was asked for."""
+    taken_from: list[str]
+    """Ids of the documents it was taken from."""
+
+
+class CoverageRow(Row):
+    """Perspectives on a question, and which of the best documents cover each."""
+
+    question: QuestionRow
+    """The question."""
+    source: str
+    """Where the perspectives are from: the language model, the index, or a file of the server's."""
+    perspectives: list[CoveredRow]
+    """The perspectives."""
+    documents: list[str]
+    """Ids of the documents that were held against them, best first."""
+    judge: str
+    """Who told; empty where nobody was asked."""
+    card: str
+    """How far that judge can be trusted."""
+    problems: list[str]
+    """What a reader must know, one line each."""
+    unscored: int
+    """How many questions to a judge or a language model have no answer."""
+
+
+class AnswerRow(VerdictFieldsRow, CellRow):
+    """A line of answers.jsonl; fields of the item that are unknown are carried along."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class CountsRow(Row):
@@ -167,6 +123,10 @@ class CountsRow(Row):
     """Lines without one."""
     reasons: dict[str, int]
     """Why -> how many, the most frequent first."""
+    partly_ranked: int = 0
+    """Rankings that lack documents; only where there are some."""
+    read_leniently: int = 0
+    """Replies that were read although they kept to no form; only where there are some."""
 
 
 class AnswersRow(Row):
@@ -209,7 +169,7 @@ class ErrorRow(Row):
     """What is wrong."""
 
 
-ROWS: dict[str, type[BaseModel]] = {
+ROWS: dict[str, type[Row]] = {
     "Search": SearchRow,
     "Coverage": CoverageRow,
     "Case": CaseRow,
@@ -218,3 +178,46 @@ ROWS: dict[str, type[BaseModel]] = {
     "Error": ErrorRow,
 }
 """Name in the description -> what a route answers."""
+
+
+def search_row(answer: SearchAnswer) -> SearchRow:
+    """Return what was found as JSON has it."""
+    return SearchRow(
+        question=question_row(answer.question),
+        search=answer.described,
+        hits=list(map(hit_row, answer.hits)),
+        facets=[
+            FacetRow(number=f.cluster, label=f.label, terms=list(f.terms), count=f.count)
+            for f in answer.facets
+        ],
+        facet=answer.facet,
+        candidates=answer.candidates,
+        problems=list(answer.problems),
+        unscored=answer.unscored,
+    )
+
+
+def coverage_row(found: Coverage) -> CoverageRow:
+    """Return perspectives and what covers them as JSON has it."""
+    return CoverageRow(
+        question=question_row(found.question),
+        source=found.source,
+        perspectives=[
+            CoveredRow(
+                id=one.perspective.id,
+                text=one.perspective.text,
+                stance=one.perspective.stance,
+                state=one.state,
+                documents=[SupportRow(id=d, probability=p) for d, p in one.documents.items()],
+                scored=one.scored,
+                asked=one.asked,
+                taken_from=list(one.perspective.extra.get("documents", ())),
+            )
+            for one in found.perspectives
+        ],
+        documents=list(found.doc_ids),
+        judge=found.judge,
+        card=found.card,
+        problems=list(found.problems),
+        unscored=found.unscored,
+    )

@@ -135,7 +135,7 @@ class ArgumentPages:
         """Keep a finished argument; return its address."""
         from pnyx.write.rows import case_row
 
-        content = json.dumps(case_row(case), sort_keys=True, ensure_ascii=True)
+        content = json.dumps(case_row(case).model_dump(), sort_keys=True, ensure_ascii=True)
         key = hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
         if key not in self._kept:
             self._kept[key] = _Kept(case, time.monotonic() - started)

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.perspectives import ask_perspectives
 from pnyx.records import Evidence, Perspective, Question, judged_text
-from pnyx.search.explain import Explanation, explain
 from pnyx.search.features.clusters import Facet, facets
-from pnyx.search.listing import Listed, has_all, list_hits
-from pnyx.search.perspectives import PerspectiveSource, perspectives_of, query_for
-from pnyx.search.pipeline import Found, Searcher
+from pnyx.search.listing import FACETED, RetrievedDocument, has_all, list_hits
+from pnyx.search.perspectives import PerspectiveSource, perspectives_of
+from pnyx.search.pipeline import Searcher
 from pnyx.search.sides import label_topic
 
 if TYPE_CHECKING:
     from pnyx.judge.questions import Support
     from pnyx.search.index import Index
-
-FACETED: Final = 100
-"""Best documents among which topics are counted, and from which those of one are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +28,7 @@ class SearchAnswer:
     Attributes:
         question: as asked.
         described: how was searched, in words.
-        hits: best first, each with the parts of its score (`Listed.why`).
+        hits: best first, each with the parts of its score (`RetrievedDocument.why`).
         facets: topics of the best 100 documents, the most frequent first; empty without clusters.
         facet: the topic whose documents alone are in `hits`; None for all.
         candidates: how many documents the scoring model found.
@@ -42,46 +38,12 @@ class SearchAnswer:
 
     question: Question
     described: str
-    hits: tuple[Listed, ...]
+    hits: tuple[RetrievedDocument, ...]
     facets: tuple[Facet, ...]
     facet: int | None
     candidates: int
     problems: tuple[str, ...]
     unscored: int
-
-    def row(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "question": {"id": self.question.id, "text": self.question.text},
-            "search": self.described,
-            "hits": [_hit_row(one) for one in self.hits],
-            "facets": [
-                {"number": f.cluster, "label": f.label, "terms": list(f.terms), "count": f.count}
-                for f in self.facets
-            ],
-            "facet": self.facet,
-            "candidates": self.candidates,
-            "problems": list(self.problems),
-            "unscored": self.unscored,
-        }
-
-
-def _hit_row(one: Listed) -> dict[str, Any]:
-    topic = one.topic
-    return {
-        "url": one.document.url,
-        "source": one.document.source,
-        "label": None,
-        "probability": None,
-        "side": None,
-        "side_by": None,
-        "perspective": None,
-        **one.row(),
-        "quality": one.quality,
-        "quality_share": one.quality_share,
-        "cluster": None if topic is None else {"number": topic.number, "label": topic.label},
-        "why": None if one.why is None else one.why.row(),
-    }
 
 
 def find(
@@ -96,8 +58,7 @@ def find(
     if facet is not None:
         known = index.topics(ids) if clustered else [None] * len(ids)
         hits = [h for h, t in zip(hits, known, strict=False) if t is not None and t.number == facet]
-    shown = hits[:k]
-    listed = list_hits(found, shown, searcher, _why(found, searcher, index, [h[0] for h in shown]))
+    listed = list_hits(found, searcher, hits[:k], explained=True)
     labels = searcher.matcher.problems(label_topic(one.document) for one in listed)
     note = [searcher.note] if searcher.note else []
     return SearchAnswer(
@@ -110,24 +71,6 @@ def find(
         (*note, *found.problems, *labels),
         found.unscored,
     )
-
-
-def _why(
-    found: Found, searcher: Searcher, index: Index, ids: Sequence[str]
-) -> dict[str, Explanation]:
-    """Return the parts of each document's score for what it was searched by."""
-    by_text: dict[str, list[str]] = {}
-    for doc_id in ids:
-        perspective = found.found_for.get(doc_id)
-        text = found.question.text
-        by_text.setdefault(
-            text if perspective is None else query_for(found.question, perspective), []
-        ).append(doc_id)
-    made: dict[str, Explanation] = {}
-    for text, some in by_text.items():
-        why = explain(index, text, searcher.plan.scoring, some, searcher.embedder, k=FACETED)
-        made |= dict(zip(some, why, strict=True))
-    return made
 
 
 # Perspectives ------------------------------------------------------------------------------------
@@ -181,33 +124,10 @@ class Coverage:
     problems: tuple[str, ...]
     failed: bool
 
-    def row(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "question": {"id": self.question.id, "text": self.question.text},
-            "source": self.source,
-            "perspectives": [
-                {
-                    "id": one.perspective.id,
-                    "text": one.perspective.text,
-                    "stance": one.perspective.stance,
-                    "taken_from": list(one.perspective.extra.get("documents", ())),
-                    "state": one.state,
-                    "documents": [
-                        {"id": doc_id, "probability": p} for doc_id, p in one.documents.items()
-                    ],
-                    "scored": one.scored,
-                    "asked": one.asked,
-                }
-                for one in self.perspectives
-            ],
-            "documents": list(self.doc_ids),
-            "judge": self.judge,
-            "card": self.card,
-            "problems": list(self.problems),
-            "unscored": sum(one.asked - one.scored for one in self.perspectives)
-            + bool(self.failed),
-        }
+    @property
+    def unscored(self) -> int:
+        """How many questions to a judge or a language model have no answer."""
+        return sum(one.asked - one.scored for one in self.perspectives) + self.failed
 
 
 def cover(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pnyx.app.judge_specs import PaidModelSpec
@@ -15,41 +14,13 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import answer_rows, tally
 from pnyx.judge.base import ask
 from pnyx.judge.tasks import TASKS
+from pnyx.serve.api.rows import AnswersRow
 from pnyx.serve.asking.choices import MOST_ITEMS, judge_choices
 
 if TYPE_CHECKING:
     from pnyx.app.open_models import Say
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.judge.store.completions import StoredModel
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedItems:
-    """Answers to items.
-
-    Attributes:
-        task: what was asked.
-        judge: who answered.
-        card: how far it can be trusted.
-        answers: lines of `answers.jsonl`: one for each item, of a rating for each dimension.
-        counts: `asked`, `scored`, `unscored` and, most frequent first, `reasons`.
-    """
-
-    task: str
-    judge: str
-    card: str
-    answers: tuple[dict[str, Any], ...]
-    counts: Mapping[str, Any]
-
-    def row(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "task": self.task,
-            "judge": self.judge,
-            "card": self.card,
-            "answers": list(self.answers),
-            "counts": dict(self.counts),
-        }
 
 
 def judge_items(
@@ -59,7 +30,7 @@ def judge_items(
     server: PaidModelSpec,
     model: StoredModel | None,
     say: Say,
-) -> JudgedItems:
+) -> AnswersRow:
     """Ask the server's judge about items, objects as in an items file of the task.
 
     Raises:
@@ -82,7 +53,8 @@ def judge_items(
             for question, answer in zip(questions, answers, strict=True)
             for line in answer_rows(question, answer)
         ]
-        return JudgedItems(task, opened.judge.name, opened.judge.card, tuple(rows), tally(rows))
+        judged = {"task": task, "judge": opened.judge.name, "card": opened.judge.card}
+        return AnswersRow.model_validate({**judged, "answers": rows, "counts": tally(rows)})
 
 
 def _questions(task: str, items: Sequence[Any]) -> list[JudgeQuestion]:

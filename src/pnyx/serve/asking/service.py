@@ -37,7 +37,7 @@ from pnyx.serve.asking.choices import (
 )
 from pnyx.serve.asking.examples import label_topics
 from pnyx.serve.asking.finding import Coverage, SearchAnswer, cover, find
-from pnyx.serve.asking.judging import JudgedItems, judge_items
+from pnyx.serve.asking.judging import judge_items
 from pnyx.serve.asking.opened import OpenIndex
 from pnyx.serve.asking.pool import Pool, Shared
 
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pnyx.records import Evidence
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
+    from pnyx.serve.api.rows import AnswersRow
     from pnyx.write.case import Case
 
 T = TypeVar("T")
@@ -347,7 +348,7 @@ class AskService:
 
     async def judge_items(
         self, task: str, items: Sequence[Any], row: Mapping[str, Any] | None = None
-    ) -> JudgedItems:
+    ) -> AnswersRow:
         """Return a judge's answers to items of a task, objects as in an items file.
 
         `row` holds fields of `AskingSpec` and `FormatSpec`. Raises as `search` does.

@@ -19,7 +19,7 @@ from pnyx.write.placing import chance
 
 if TYPE_CHECKING:
     from pnyx.search.engine import Topic
-    from pnyx.search.listing import Listed
+    from pnyx.search.listing import RetrievedDocument
     from pnyx.search.sides import Sided
     from pnyx.serve.asking.marking import Marker
     from pnyx.serve.rendering import Links
@@ -130,7 +130,7 @@ class ResultsView:
 
 
 def result_views(
-    listed: Sequence[Listed],
+    listed: Sequence[RetrievedDocument],
     placed: Mapping[str, Placed] | None,
     asked: Asked,
     marker: Marker,
@@ -143,7 +143,7 @@ def result_views(
 
 
 def _result(
-    one: Listed, placed: Placed | None, asked: Asked, marker: Marker, links: Links
+    one: RetrievedDocument, placed: Placed | None, asked: Asked, marker: Marker, links: Links
 ) -> ResultView:
     document, doc_id = one.document, one.hit.doc_id
     title = one_line(document.title)[:_LONGEST_TITLE]
@@ -231,7 +231,7 @@ def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _label(one: Listed, placed: Placed | None) -> str:
+def _label(one: RetrievedDocument, placed: Placed | None) -> str:
     """Say what the corpus's own label is, and whether its topic is about the question.
 
     Nothing where the side already says it: by a label on this very question.

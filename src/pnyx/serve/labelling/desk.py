@@ -20,7 +20,7 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.serve.labelling.book import Act, Book, State, disputed, label_rows
 from pnyx.serve.labelling.forms import Form, form_of
 from pnyx.serve.labelling.journal import Journal
-from pnyx.serve.labelling.sharing import is_turned, order_of, shared_out
+from pnyx.serve.labelling.people import is_turned, order_of, shared_out
 
 Show = Literal["open", "answered", "unsure", "skipped", "commented", "differs"]
 SHOWS: Final[Mapping[str, str]] = {

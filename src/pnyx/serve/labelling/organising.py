@@ -14,6 +14,7 @@ from pnyx.serve.application import html, not_found
 from pnyx.serve.labelling.book import Act, label_rows
 from pnyx.serve.labelling.desk import Desk, StaleError
 from pnyx.serve.labelling.forms import Form
+from pnyx.serve.labelling.pages import Pages
 from pnyx.serve.labelling.people import People
 from pnyx.serve.labelling.sent import (
     PART,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from pnyx.measure.answers.raters import Compared
-    from pnyx.serve.labelling.pages import Pages
 
 _MEASURES: Final = {
     "exact": "Same answer",

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import InputError, OptionError
 from pnyx.files import clean_text
-from pnyx.serve.application import build_app, html, not_found
+from pnyx.serve.application import html, not_found
 from pnyx.serve.labelling.book import Act, Does, State
 from pnyx.serve.labelling.desk import SHOWS, Desk, StaleError
 from pnyx.serve.labelling.forms import Form
-from pnyx.serve.labelling.organising import Organising
 from pnyx.serve.labelling.people import People
 from pnyx.serve.labelling.sent import (
     PART,
@@ -29,32 +28,14 @@ from pnyx.serve.labelling.sent import (
     version_of,
     whole,
 )
-from pnyx.serve.rendering import Links, Site
+from pnyx.serve.rendering import Links
 
 if TYPE_CHECKING:
     from starlette.datastructures import FormData
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from pnyx.serve.security import Guard
-
 _A_PAGE: Final = 100
-
-
-def build_labelling(desk: Desk, people: People, *, token: str = "") -> Guard:
-    """Return the application in which people label.
-
-    `token` opens it where annotators have none of their own.
-    """
-    site = Site(
-        f"label {desk.task.name}",
-        nav=(("Label", ("next",)), ("Items", ("items",))),
-        scripts=("labelling.js",),
-    )
-    pages = Pages(desk, people)
-    first, *others = people.tokens.values() if people.closed else [token]
-    routes = [*pages.routes(), *Organising(desk, people, pages).routes()]
-    return build_app(routes, site, token=first, others=others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +96,7 @@ class Pages:
 
     async def enter(self, request: Request) -> Response:
         """Take a name, where there are no tokens."""
-        from pnyx.serve.labelling.sharing import check_name
+        from pnyx.serve.labelling.people import check_name
 
         given = (await request.form()).get("name")
         try:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pnyx.corpora import ReportRequest
 from pnyx.corpora.text.segment import named_words, split_sentences
+from pnyx.corpora.text.wording import words_of
 from pnyx.records import Evidence, Question
 from pnyx.search.lexical.record_codec import searched_text
 from pnyx.search.pipeline import Searcher
@@ -91,10 +92,10 @@ def queries_of(
     if plan.background > 0:
         told = split_sentences(request.background)
         wanted += [Query(text, plan.background, brings=False) for text in told]
-    found: dict[str, Query] = {}
+    found: dict[tuple[str, ...], Query] = {}
     for one in (*general, *wanted):
         if len(content_words(one.text)) >= 2 or one.text == request.title:
-            found.setdefault(" ".join(re.findall(r"\w+", one.text.casefold())), one)
+            found.setdefault(words_of(one.text), one)
     return tuple(found.values())[:_MOST_QUERIES]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pnyx.corpora import ReportRequest, TrackRules
-from pnyx.corpora.text.lengths import UNITS, LengthUnit, count_length
+from pnyx.corpora.text.segment import UNITS, LengthUnit, count_length
 from pnyx.errors import InputError
 from pnyx.records import Sentence
 from pnyx.write.reports.plan import LIMIT

@@ -1,0 +1,169 @@
+"""A hit as JSON: what `pnyx search --json` prints, `/v1/search` and the tools of MCP answer.
+
+Each field is described: the description of the HTTP API is made of these types.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+
+if TYPE_CHECKING:
+    from pnyx.records import Question
+    from pnyx.search.listing import RetrievedDocument
+
+Stance = Literal["pro", "con", "neutral"]
+
+
+class Row(BaseModel):
+    """An object of which every field is described."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, from_attributes=True)
+
+    @model_serializer(mode="wrap")
+    # Without a type of what it returns, the schema stays that of the fields.
+    def _known(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202
+        """Return its fields; one that may be left out stands there only where it is known."""
+        return {k: v for k, v in handler(self).items() if k in self.model_fields_set}
+
+
+class QuestionRow(Row):
+    """A question."""
+
+    id: str
+    """Made of its words."""
+    text: str
+    """As asked."""
+
+
+class ClusterRow(Row):
+    """A topic cluster of the index."""
+
+    number: int
+    """Its number, which `facet` takes."""
+    label: str
+    """Its most typical conclusion."""
+
+
+class TopicRow(Row):
+    """How the topic of a corpus's label relates to the question."""
+
+    topic: str
+    """As the corpus words it."""
+    relation: Literal["same", "opposite"]
+    """Whether it asks the same way round."""
+    same: float
+    """Probability that it asks the same, the same way round."""
+    opposite: float
+    """Probability that it asks the same, the other way round."""
+    why: Literal["words", "named", "meaning"]
+    """Whether it has the question's words, was named, or is alike in meaning."""
+    used: bool
+    """Whether labels on it count for this question."""
+
+
+class LabelRow(TopicRow):
+    """The corpus's own label of a document, as one on the question."""
+
+    stance: Stance | None
+    """Its side on the question; null where the label does not count."""
+
+
+class ViewRow(Row):
+    """A perspective."""
+
+    text: str
+    """A claim."""
+    stance: Stance | None
+    """Its side; null where it is not known."""
+
+
+class PartRow(Row):
+    """A part of a score, or the score itself."""
+
+    name: str
+    """A model; R, C or Q of the Touché model; or a word of the question."""
+    value: float
+    """What it adds to the whole, or multiplies it by; of the whole, the score."""
+    raw: float | None
+    """What it is in itself: a score, a cosine, a quality; null where it is not known."""
+    weight: float | None
+    """How much it counts in the whole; null where nothing is weighted."""
+    rank: int | None
+    """Its place in the ranking that is fused; null where none is."""
+    combine: Literal["", "sum", "product"]
+    """How `parts` make `raw`; empty without parts."""
+    parts: list[PartRow]
+    """What `raw` is made of."""
+
+
+class HitRow(Row):
+    """A document that was found. Its texts come from the index and are not to be trusted."""
+
+    rank: int
+    """From 1."""
+    score: float
+    """By the model that ranked; 1 / rank where anything was done after ranking."""
+    id: str
+    """Of the document, unique within the index."""
+    title: str
+    """Its title, or an argument's conclusion."""
+    stance: Stance | None
+    """The corpus's own label, whatever that is about."""
+    text: str
+    """Its whole text."""
+    url: str
+    """Where it is from; may be empty."""
+    source: str
+    """Its source in words; may be empty."""
+    label: LabelRow | None
+    """What that label is about; null without one."""
+    probability: float | None
+    """P(relevant), where documents were judged one by one."""
+    side: Stance | None
+    """Its side on the question, where `stance` was asked for; null where that is not known."""
+    side_by: str | None
+    """Who told the side."""
+    perspective: ViewRow | None
+    """The perspective whose turn brought it, where each was searched for."""
+    quality: float | None
+    """Predicted quality as an argument, 0 to 1; null where the index does not know it."""
+    quality_share: float | None
+    """Share of the index's documents of lower quality, 0 to 1."""
+    cluster: ClusterRow | None
+    """Its topic cluster; null where there is none."""
+    why: PartRow | None
+    """The parts of which the ranking model made its score, before anything done after ranking."""
+
+
+def question_row(question: Question) -> QuestionRow:
+    """Return a question as JSON has it."""
+    return QuestionRow(id=question.id, text=question.text)
+
+
+def hit_row(found: RetrievedDocument) -> HitRow:
+    """Return a document that was found as JSON has it."""
+    document, sided = found.document, found.sided
+    label = found.match and {**found.match.row(), "stance": found.side_of_label}
+    return HitRow.model_validate(
+        {
+            "rank": found.hit.rank,
+            "score": found.hit.score,
+            "id": found.hit.doc_id,
+            "title": document.title,
+            "stance": found.stance,
+            "text": document.text,
+            "url": document.url,
+            "source": document.source,
+            "label": label,
+            "probability": found.probability,
+            "side": sided and sided.side,
+            "side_by": (sided and sided.by) or None,
+            "perspective": found.perspective,
+            "quality": found.quality,
+            "quality_share": found.quality_share,
+            "cluster": found.topic,
+            "why": found.why,
+        }
+    )

@@ -1,0 +1,31 @@
+"""The application of `pnyx label`: the pages of who labels, and those of the organiser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pnyx.serve.application import build_app
+from pnyx.serve.labelling.desk import Desk
+from pnyx.serve.labelling.organising import Organising
+from pnyx.serve.labelling.pages import Pages
+from pnyx.serve.labelling.people import People
+from pnyx.serve.rendering import Site
+
+if TYPE_CHECKING:
+    from pnyx.serve.security import Guard
+
+
+def build_labelling(desk: Desk, people: People, *, token: str = "") -> Guard:
+    """Return the application in which people label.
+
+    `token` opens it where annotators have none of their own.
+    """
+    site = Site(
+        f"label {desk.task.name}",
+        nav=(("Label", ("next",)), ("Items", ("items",))),
+        scripts=("labelling.js",),
+    )
+    pages = Pages(desk, people)
+    first, *others = people.tokens.values() if people.closed else [token]
+    routes = [*pages.routes(), *Organising(desk, people, pages).routes()]
+    return build_app(routes, site, token=first, others=others)

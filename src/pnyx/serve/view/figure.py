@@ -1,0 +1,115 @@
+"""A figure of a page: its picture, the numbers it is drawn of, its files; pages made of figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pnyx.serve.rendering import slug
+from pnyx.serve.view.pages import Content, PageFile, Parts
+from pnyx.view.svg import inline
+from pnyx.view.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture with its numbers.
+
+    Attributes:
+        name: lower-case letters, digits and dashes; another for each figure of a page.
+        title: a heading.
+        picture: an SVG document of `pnyx.view`; empty where there is nothing to draw.
+        table: the numbers.
+        caption: a sentence for those who do not see it, and below it for all.
+    """
+
+    name: str
+    title: str
+    picture: str
+    table: Table
+    caption: str = ""
+
+    def inline(self) -> str:
+        """Return the picture as a part of a page."""
+        from markupsafe import Markup
+
+        drawn = inline(self.picture, self.name, self.caption) if self.picture else ""
+        return Markup(drawn)  # noqa: S704 - our own drawing, which escapes every text
+
+    def numbers(self) -> str:
+        """Return the numbers as a table of HTML."""
+        from markupsafe import Markup
+
+        return Markup(self.table.html())  # noqa: S704 - which escapes every cell
+
+    def files(self) -> Iterator[tuple[str, PageFile]]:
+        """Yield the files that hold it, by name."""
+        if self.picture:
+            yield f"{self.name}.svg", PageFile("image/svg+xml", lambda: [self.picture])
+        yield f"{self.name}.csv", PageFile("text/csv", lambda: [self.table.csv()])
+
+
+@dataclass(frozen=True, slots=True)
+class FigureSection:
+    """A part of a page: sentences, then figures; one without a picture is a table."""
+
+    heading: str
+    text: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+
+    @property
+    def key(self) -> str:
+        """A name for addresses within its page."""
+        return slug(self.heading).lower()
+
+
+class LinkGroup(NamedTuple):
+    """Further pages that a page offers under a label: (words, parts); `total` there are in all."""
+
+    label: str
+    pages: Sequence[tuple[str, Parts]]
+    total: int
+
+
+def link_group(
+    label: str, found: Sequence[tuple[str, Parts]], most: int | None = None
+) -> list[LinkGroup]:
+    """Return links under a label, the first `most` of them; nothing where there are none."""
+    return [LinkGroup(label, found[:most], len(found))] if found else []
+
+
+def figure_page(
+    title: str,
+    base: Parts,
+    sections: Sequence[FigureSection],
+    *,
+    lead: str = "",
+    crumbs: Sequence[tuple[str, Parts]] = (),
+    choices: Sequence[LinkGroup] = (),
+    more: str = "",
+    template: str = "figure",
+    **values: Any,
+) -> Content:
+    """Return a page of figures, with their files.
+
+    Args:
+        title: its heading.
+        base: the parts of its address.
+        sections: of figures.
+        lead: a sentence below the heading.
+        crumbs: what it is a part of: (words, parts).
+        choices: pages that it leads to, under the heading `more`.
+        more: see `choices`.
+        template: `figure`, or one that extends it.
+        values: what that needs.
+    """
+    files = dict(pair for s in sections for figure in s.figures for pair in figure.files())
+    known = {"title": title, "base": base, "sections": sections, "lead": lead, "crumbs": crumbs,
+             "choices": choices, "more": more, "outcome": None}  # fmt: skip
+    return Content(template, {**known, **values}, files)
+
+
+def file_name(path: object) -> str:
+    """Return the last part of a path that a file names: where it lay is nobody's business."""
+    return str(path).replace("\\", "/").rstrip("/").rpartition("/")[2]

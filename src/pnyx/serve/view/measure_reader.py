@@ -1,0 +1,145 @@
+"""Measures read into a catalogue: of files, of leaderboards, and those of judged reports."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pnyx.corpora import averaged, read_leaderboard
+from pnyx.errors import InputError
+from pnyx.judge.reports.records import JudgedReport
+from pnyx.serve.view.builder import Builder
+
+
+def read_measures(builder: Builder, source: int, document: Mapping[str, Any]) -> None:
+    """Read what `pnyx measure ... --json` prints: measures of a judge, or of runs."""
+    rows = document.get("runs") or document.get("retrievers")
+    if not isinstance(rows, list):
+        _add(builder, source, None, None, document.get("measures"))
+        return
+    compared = document.get("compared")
+    first = (
+        [name for name in compared if isinstance(name, str)] if isinstance(compared, list) else []
+    )
+    for row in rows:
+        if not isinstance(row, dict) or not isinstance(row.get("run"), str):
+            raise InputError("runs: found no name of a run, expected one")
+        run = builder.run(row["run"])
+        _add(builder, source, run, None, row.get("measures"), first)
+        topics = row.get("per_group")
+        for topic, measures in topics.items() if isinstance(topics, dict) else ():
+            _add(builder, source, run, builder.topic(topic), measures, first)
+    for comparison in document.get("comparisons") or ():
+        if isinstance(comparison, dict) and isinstance(comparison.get("run"), str):
+            _compare(builder, source, comparison, document.get("baseline"))
+
+
+def _add(
+    builder: Builder,
+    source: int,
+    run: int | None,
+    topic: int | None,
+    measures: Any,
+    first: Sequence[str] = (),
+) -> None:
+    """Add measures in their order, after those that runs are compared by."""
+    if not isinstance(measures, dict):
+        return
+    names = [*(name for name in first if name in measures), *measures]
+    for place, name in enumerate(dict.fromkeys(names)):
+        cell = measures[name]
+        cell = cell if isinstance(cell, dict) else {"value": cell}
+        if "value" in cell:
+            numbers = [_number(cell.get(key)) for key in ("value", "low", "high")]
+            counts = [_count(cell.get(key)) for key in ("scored", "asked")]
+            why = cell.get("no_interval")
+            row = (source, run, topic, name, place, *numbers, *counts)
+            builder.value(row, why if isinstance(why, str) else "")
+
+
+def _compare(builder: Builder, source: int, row: Mapping[str, Any], baseline: Any) -> None:
+    runs = builder.run(row["run"]), builder.run(str(row.get("baseline") or baseline or ""))
+    numbers = [_number(row.get(key)) for key in ("difference", "low", "high")]
+    p, significant = _number(row.get("p_holm", row.get("p"))), row.get("significant")
+    flag = None if significant is None else int(bool(significant))
+    builder.add("difference", (source, *runs, str(row.get("measure", "")), *numbers, p, flag))
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def read_leaderboard_file(builder: Builder, source: int, part: str, path: str) -> None:
+    """Read a leaderboard, in any of its formats; means that it does not state are added."""
+    builder.file(source, path, "leaderboard")
+    board = read_leaderboard(path)
+    stated = {(cell.run_id, cell.measure) for cell in board.stated}
+    topics = {cell.topic_id for cell in board.cells}
+    scored = Counter((c.run_id, c.measure) for c in board.cells if c.value is not None)
+    means = [
+        cell
+        for cell in (averaged(board.cells) if board.cells else ())
+        if cell.topic_id == "all" and (cell.run_id, cell.measure) not in stated
+    ]
+    known = {(cell.run_id, cell.measure) for cell in board.cells}
+    places = {name: place for place, name in enumerate(board.measures)}
+    for cell in (*board.cells, *board.stated, *means):
+        key, over_all = (cell.run_id, cell.measure), cell.topic_id == "all"
+        counts = (int(cell.value is not None), 1)
+        if over_all:
+            counts = scored[key] if key in known else counts[0], len(topics) or 1
+        topic = None if over_all else builder.topic(cell.topic_id)
+        where = (source, builder.run(cell.run_id), topic, cell.measure, places[cell.measure])
+        builder.value((*where, cell.value, None, None, *counts))
+
+
+class ReportMeasures:
+    """The measures of judged reports: of each report, and each run's means over all topics.
+
+    Reports are measured one by one and not kept: there may be more than memory holds.
+    """
+
+    def __init__(self, builder: Builder, source: int) -> None:
+        self.builder, self.source = builder, source
+        self.runs: dict[int, dict[str, list[float | None]]] = {}
+        self.topics: set[str] = set()
+
+    def add(self, report: JudgedReport, run: int, topic: int) -> None:
+        """Measure a report."""
+        from pnyx.measure.reports.registry import MAIN, measure_report
+
+        measures = measure_report(report, names=MAIN)
+        self.topics.add(report.topic_id)
+        values = [measures[name].value for name in MAIN]
+        self.runs.setdefault(run, {})[report.topic_id] = values
+        self._write(run, topic, measures)
+
+    def finish(self) -> None:
+        """Add the means over all topics, which are those of `pnyx measure report`."""
+        from pnyx.measure.core.base import Measured
+        from pnyx.measure.reports.measuring import means_over_topics
+        from pnyx.measure.reports.registry import MAIN
+
+        absent: list[float | None] = [None] * len(MAIN)
+        for run, values in self.runs.items():
+            per_topic = {
+                topic: {
+                    name: Measured(value, 0, 0)
+                    for name, value in zip(MAIN, values.get(topic, absent), strict=True)
+                }
+                for topic in sorted(self.topics)
+            }
+            self._write(run, None, means_over_topics(per_topic, MAIN))
+
+    def _write(self, run: int, topic: int | None, measures: Mapping[str, Any]) -> None:
+        for place, (name, m) in enumerate(measures.items()):
+            where = (self.source, run, topic, name, place)
+            self.builder.value((*where, m.value, m.low, m.high, m.scored, m.asked), m.no_interval)

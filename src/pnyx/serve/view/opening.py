@@ -1,0 +1,178 @@
+"""A catalogue is opened: from the cache where nothing changed, else built anew.
+
+Results stay untouched: the catalogue is in the user's cache folder, named by what was given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from pnyx._version import __version__
+from pnyx.errors import InputError, PnyxError, escaped
+from pnyx.files import atomic_text, disk_errors, make_folder
+from pnyx.restricted import hides_text
+from pnyx.serve.view.builder import Builder
+from pnyx.serve.view.catalogue import Catalogue
+from pnyx.serve.view.reader import read_source
+from pnyx.serve.view.sources import State, given_sources, state_of
+
+_LAYOUT: Final = 4
+"""Counts up when the tables or what is read into them change."""
+
+_LOOK_AGAIN_SECONDS: Final = 2.0
+_DAYS: Final = 30
+"""Catalogues that were not made anew for so long are removed: they can always be built again."""
+
+
+def _cache_folder() -> Path:
+    named = os.environ.get("PNYX_CACHE")
+    if named:
+        return Path(named)
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "pnyx"
+
+
+def open_catalogue(paths: Sequence[str], *, fresh: bool = False, store: str = "") -> Catalogue:
+    """Return the catalogue of results; it is built where none is kept of them as they are now.
+
+    Args:
+        paths: files and folders.
+        fresh: build it anew in any case.
+        store: the judgement store with prompts and replies; empty: those that manifests name.
+
+    Raises:
+        InputError: a path does not exist, or nothing in them could be read.
+        PnyxError: the catalogue cannot be written.
+    """
+    for path in paths:
+        if not Path(path).exists():
+            raise InputError("does not exist, expected a file or a folder of results", path=path)
+    file = _cache_folder() / "view" / f"{_name_of(paths)}.sqlite"
+    if not fresh and _is_of(file, state_of(paths)):
+        return Catalogue(file, store)
+    try:
+        with disk_errors(file):
+            make_folder(file.parent, 0o700)  # it holds words of people's documents
+            _remove_old(file.parent)
+            _build(paths, file)
+    except sqlite3.Error as error:
+        problem = f"{escaped(str(file))}: the catalogue cannot be written: {error}"
+        raise PnyxError(problem) from error
+    return Catalogue(file, store)
+
+
+def _name_of(paths: Sequence[str]) -> str:
+    names = [str(_LAYOUT), __version__, str(hides_text()), *(str(Path(p).resolve()) for p in paths)]
+    data = "\0".join(names).encode("utf-8", "surrogateescape")
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
+
+
+def _is_of(file: Path, state: State) -> bool:
+    """Tell whether a catalogue is there, as it was written, and of files in this state."""
+    try:
+        if _digest_file(file).read_text(encoding="ascii") != _digest(file):
+            return False
+        uri = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
+        with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
+            rows = connection.execute("SELECT path, size, changed FROM given").fetchall()
+    except (OSError, ValueError, sqlite3.Error):
+        return False
+    return {path: (size, changed) for path, size, changed in rows} == state
+
+
+def _digest_file(file: Path) -> Path:
+    """Return the file of a catalogue's digest: SQLite does not notice a damaged byte of a text."""
+    return file.with_name(f"{file.name}.blake2b")
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "blake2b").hexdigest()
+
+
+def _build(paths: Sequence[str], file: Path) -> None:
+    temporary = file.with_name(f"{file.name}.{os.getpid()}-{threading.get_ident()}")
+    try:
+        given, state = given_sources(paths), state_of(paths)
+        if not given:
+            problem = "holds no results that pnyx writes (docs/viewing.md)"
+            raise InputError(problem, path=", ".join(paths))
+        with contextlib.closing(Builder(temporary)) as builder:
+            for source in given:
+                read_source(builder, source)
+            builder.finish(state)
+        sources = Catalogue(temporary).sources()
+        if all(source.problem for source in sources):
+            raise InputError(sources[0].problem)
+        with atomic_text(_digest_file(file)) as stream:
+            stream.write(_digest(temporary))
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _remove_old(folder: Path) -> None:
+    limit = time.time() - _DAYS * 86_400
+    for file in folder.glob("*.sqlite*"):
+        with contextlib.suppress(OSError):
+            if file.stat().st_mtime < limit:
+                file.unlink()
+
+
+class CurrentCatalogue:
+    """The catalogue of results as they are now: files that change are noticed and read again.
+
+    Args:
+        paths: what was given.
+        fresh: build the first anew.
+        store: see `open_catalogue`.
+        say: is told why files that changed are not read.
+
+    Raises:
+        InputError: see `open_catalogue`.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        *,
+        fresh: bool = False,
+        store: str = "",
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.paths, self.store, self._say = list(paths), store, say
+        self._state = state_of(self.paths)
+        self._catalogue = open_catalogue(self.paths, fresh=fresh, store=store)
+        self._looked = time.monotonic()
+        self._lock = threading.Lock()
+
+    def get(self) -> Catalogue:
+        """Return the catalogue; while one thread builds anew, others get the one before."""
+        if time.monotonic() - self._looked < _LOOK_AGAIN_SECONDS:
+            return self._catalogue
+        if not self._lock.acquire(blocking=False):
+            return self._catalogue
+        try:
+            state = state_of(self.paths)
+            if state != self._state:
+                # Where nothing can be read any more, what was read stays to be looked at; where
+                # nothing can be written, it is tried again.
+                try:
+                    self._catalogue = open_catalogue(self.paths, store=self.store)
+                    self._state = state
+                except InputError:
+                    self._state = state
+                except PnyxError as error:
+                    self._say(str(error))
+            self._looked = time.monotonic()
+        finally:
+            self._lock.release()
+        return self._catalogue

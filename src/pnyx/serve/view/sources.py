@@ -1,0 +1,192 @@
+"""What was given to `pnyx view`: which sources it holds, told by content."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pnyx.corpora.reading import FORMATS, sniff
+from pnyx.errors import InputError, escaped
+from pnyx.files import MAX_LINE_BYTES, open_binary, read_json
+from pnyx.judge.answers import ANSWERS, MANIFEST
+from pnyx.judge.reports.reading import REPORTS
+
+_DEEPEST: Final = 6
+_SKIPPED: Final = ".html .md .css .js .svg .png .sqlite .onnx .npz .toml".split()
+_PARTS: Final = {ANSWERS: "answers", REPORTS: "reports", "responses.jsonl": "responses",
+                 "measures.json": "measures", "summary.json": "summary", "run.trec": "run",
+                 "items.jsonl": "items"}  # fmt: skip
+"""File of a results folder -> its part."""
+
+_DOCUMENTS: Final[Sequence[tuple[str, str]]] = (
+    ("argued", "question sides judges"),
+    ("measures", "runs"),
+    ("measures", "retrievers"),
+    ("measures", "thresholds cutoffs"),
+    ("agreement", "measures compared"),
+    ("measures", "measures"),
+    ("compared", "comparisons"),
+)
+"""Kind of a JSON document without a `format`, and the fields that tell it; the first that fits."""
+
+_BY_FORMAT: Final = {"pnyx-calibration": "calibration", "pnyx-card": "card",
+                     "pnyx-stress": "trial"}  # fmt: skip
+_ITEMS: Final = (
+    "support-items relevance-items stance-items rated-items preference-items argument-pairs "
+    "report-examples rag-items ranking-items sides-items rating-items"
+).split()
+_BY_SNIFFED: Final = {"answers": "answers", "labels": "labels", **dict.fromkeys(_ITEMS, "items")}
+_BY_KIND: Final = {"responses": "responses", "run": "ranking", "leaderboard": "leaderboard",
+                   "nuggets": "nuggets", "questions": "topics",
+                   "perspectives": "perspectives"}  # fmt: skip
+
+State = dict[str, tuple[int, int]]
+"""Path of a file -> its size, and the time of its change in ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSource:
+    """A source as it was given.
+
+    Attributes:
+        name: what it is called, not yet unique.
+        path: as it was given.
+        kind: how it is read (`reader.READERS`); `unknown` where it cannot be.
+        files: part -> path.
+        problem: why it cannot be read; it then has no files.
+        is_fault: it may be meant as results; without, it is something else.
+    """
+
+    name: str
+    path: str
+    kind: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    is_fault: bool = False
+
+
+def given_sources(paths: Sequence[str]) -> list[GivenSource]:
+    """Return the sources of files and folders, which are searched."""
+    return [source for path in paths for source in _sources(Path(path))]
+
+
+def state_of(paths: Sequence[str]) -> State:
+    """Return the size and the time of change of each file in or under the paths."""
+    state: State = {}
+    for path in paths:
+        for file in _under(Path(path), 0):
+            try:
+                status = file.stat()
+            except OSError:
+                continue
+            state[str(file.absolute())] = status.st_size, status.st_mtime_ns
+    return state
+
+
+def _under(path: Path, depth: int) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+    elif depth <= _DEEPEST:
+        for entry in _entries(path):
+            yield from _under(entry, depth + 1)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what is in a folder but hidden files, and links, which may lead elsewhere."""
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(e.name for e in entries if e.name[0] != "." and not e.is_symlink())
+    except OSError:
+        return []
+    return [folder / name for name in names]
+
+
+def _sources(path: Path) -> Iterator[GivenSource]:
+    if path.is_dir():
+        yield from _of_folder(path, 0)
+    elif path.is_file():
+        yield _of_file(path)
+    else:
+        raise InputError("expected a file or a folder of results", path=path)
+
+
+def _of_folder(path: Path, depth: int) -> Iterator[GivenSource]:
+    """Yield the results that a folder is, then what else is in it."""
+    manifest = None if (path / MANIFEST).is_symlink() else read_json(path / MANIFEST)
+    if manifest is not None and manifest.get("format") == "pnyx-index":
+        return
+    entries = _entries(path)
+    files = {part: str(path / name) for name, part in _PARTS.items() if path / name in entries}
+    taken: set[str] = set()
+    if files.keys() & {"answers", "reports"} or (manifest is not None and files):
+        taken = {*_PARTS, MANIFEST}
+        kind = "stress" if "summary" in files else "results"
+        files |= {} if manifest is None else {"manifest": str(path / MANIFEST)}
+        yield GivenSource(_name(path), str(path), kind, files)
+    for entry in entries:
+        ignored = entry.suffix in _SKIPPED or entry.name.endswith(MANIFEST)
+        if entry.name in taken or ignored:
+            continue
+        if entry.is_dir():
+            if depth < _DEEPEST:
+                yield from _of_folder(entry, depth + 1)
+        elif entry.is_file():
+            source = _of_file(entry)
+            is_json = entry.name.removesuffix(".gz").endswith((".json", ".jsonl"))
+            if source.kind != "unknown" or (source.is_fault and is_json):
+                yield source
+
+
+def _name(path: Path) -> str:
+    return path.resolve().name.removesuffix(".gz").rpartition(".")[0] or path.resolve().name
+
+
+def _of_file(path: Path) -> GivenSource:
+    name = _name(path)
+    try:
+        kind, part = _kind(path)
+    except InputError as error:
+        return GivenSource(name, str(path), "unknown", {}, str(error), is_fault=True)
+    if not kind:
+        problem = f"found {part}, expected results (docs/viewing.md lists them)"
+        return GivenSource(name, str(path), "unknown", {}, f"{escaped(str(path))}: {problem}")
+    files = {part: str(path)}
+    manifest = Path(f"{path}.{MANIFEST}")
+    if manifest.is_file() and not manifest.is_symlink():
+        files["manifest"] = str(manifest)
+    return GivenSource(name, str(path), kind, files)
+
+
+def _kind(path: Path) -> tuple[str, str]:
+    """Return how a file is read, and as which part; no kind, and what it is, if no results."""
+    document = read_json(path) if path.suffix == ".json" else None
+    if document is not None:
+        if document.get("format") == "pnyx-formats":
+            return "", "the summary of pnyx audit formats, whose trials lie in folders beside it"
+        named = _BY_FORMAT.get(str(document.get("format")))
+        fits = (kind for kind, keys in _DOCUMENTS if {*keys.split()} <= document.keys())
+        kind = named or next(fits, "")
+        if kind:
+            return kind, "document"
+    if _is_reports(path):
+        return "results", "reports"
+    sniffed = sniff(str(path))
+    known = FORMATS.get(sniffed)
+    kind = _BY_SNIFFED.get(sniffed) or (_BY_KIND.get(known.kind, "") if known else "")
+    return (kind, sniffed) if kind else ("", f"the format {sniffed}")
+
+
+def _is_reports(path: Path) -> bool:
+    with open_binary(path) as stream:
+        head = stream.readline(MAX_LINE_BYTES)
+    if not all(key in head for key in (b'"sentences"', b'"nuggets"', b'"run_id"', b'"relevant"')):
+        return False
+    try:
+        row = json.loads(head)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and {"sentences", "nuggets", "run_id", "topic_id"} <= row.keys()

@@ -1,0 +1,129 @@
+"""One shape of a hit and of a case: `--json`, the HTTP API, MCP and the pages say the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import anyio
+import httpx2
+import pytest
+
+pytest.importorskip("starlette", reason="starlette is not installed")
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+from mcp import Client
+
+from asking_fixture import VOTING, example_index, service_of
+from case_fixture import build_case
+from page_fixture import served
+from pnyx.measure.core.base import Measured
+from pnyx.serve.api.mcp import build_mcp
+from pnyx.serve.asking.application import build_asking
+from pnyx.view.report import render_html
+from pnyx.write.rows import case_row
+
+QUESTION = "Is it right to make people vote?"
+"""No topic of the corpus has its words, so that judges tell the sides and measures have a base."""
+CHOSEN = {"question": QUESTION, "points": 2}
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """What one service answers over HTTP and to a client of MCP."""
+    found = {}
+
+    async def ask_tools(service):
+        async with Client(build_mcp(service)) as client:
+            for name, given in (("search", {"question": VOTING, "k": 4}), ("argue", CHOSEN)):
+                found[name] = (await client.call_tool(name, given)).structured_content
+
+    with pytest.MonkeyPatch.context() as patch, service_of() as service:
+        patch.delenv("PNYX_LLM", raising=False)
+        anyio.run(ask_tools, service)
+        with (
+            served(build_asking(service, warm=False)) as address,
+            httpx2.Client(base_url=address, timeout=120) as client,
+        ):
+            asked = {"q": VOTING, "k": 4}
+            found["/v1/search"] = client.get("/v1/search", params=asked).json()
+            found["/v1/argue"] = client.post("/v1/argue", json=CHOSEN).json()
+            default = {"question": QUESTION}
+            found["default"] = client.post("/v1/argue", json=default).json()
+            client.post("/argue", data={"q": QUESTION})
+            made = client.get("/argue/wait", params={"q": QUESTION}, follow_redirects=True)
+            found["page"] = made.text
+    return found
+
+
+def printed(call, *arguments):
+    status, out, error = call(*arguments, "--json")
+    assert status == 0, error
+    return json.loads(out)
+
+
+def test_a_hit_is_the_same_on_the_command_line_over_http_and_for_mcp(answers, call, own_place):
+    hits = printed(call, "search", example_index(), VOTING, "-k", 4)
+    assert len(hits) == 4
+    assert hits == answers["/v1/search"]["hits"] == answers["search"]["hits"]
+    shared = answers["search"].keys() - {"warning"}
+    assert {name: answers["search"][name] for name in shared} == answers["/v1/search"]
+    assert hits[0]["why"]["parts"]
+    assert hits[0]["why"]["value"] == pytest.approx(hits[0]["score"])
+
+
+def test_a_case_is_the_same_on_the_command_line_over_http_and_for_mcp(answers, call, own_place):
+    case = printed(call, "argue", example_index(), QUESTION, "--points", 2)
+    for other in (case, answers["/v1/argue"], answers["argue"]):
+        other["settings"].pop("index")  # a path there, a name here
+    assert case == answers["/v1/argue"]
+    extra = {"warning", "documents"}
+    assert {k: v for k, v in answers["argue"].items() if k not in extra} == case
+
+
+def figures_of(html):
+    """What a page shows of each side's measures: value, interval, base."""
+    found = re.findall(r'<div class="figure">.*?</div>', html, re.DOTALL)
+    return [
+        (
+            re.search(r'class="value[^"]*">([^<]*)<', one)[1],
+            "".join(re.findall(r"</span>(\[[^<]*\])</span>", one)),
+            re.search(r'class="base">([^<]*)<', one)[1],
+        )
+        for one in found
+    ]
+
+
+def figures_in(case):
+    """The same of the rows of a case."""
+    return [
+        (
+            "unscored" if m["value"] is None else f"{m['value']:.2f}",
+            "" if m["low"] is None else f"[{m['low']:.2f}, {m['high']:.2f}]",
+            f"{m['scored']} of {m['asked']} scored",
+        )
+        for side in case["sides"]
+        for m in side["measures"].values()
+    ]
+
+
+def test_the_page_shows_the_measures_that_the_rows_have(answers):
+    shown = figures_of(answers["page"])
+    assert len(shown) == 4
+    assert shown == figures_in(answers["default"])
+
+
+def test_intervals_stand_in_the_rows_as_on_the_page():
+    case = build_case()
+    measures = {
+        "sentence_precision": Measured(0.75, scored=8, asked=10, low=0.5125, high=0.9375),
+        "on_this_side": Measured(None, scored=0, asked=4),
+        "on_the_question": Measured(0.5, scored=2, asked=2),
+    }
+    case = replace(case, sides=tuple(replace(side, measures=measures) for side in case.sides))
+    rows = case_row(case).model_dump()
+    assert figures_of(render_html(case)) == figures_in(rows)
+    assert (
+        rows["sides"][0]["measures"]["sentence_precision"] == measures["sentence_precision"].row()
+    )
