@@ -29,7 +29,7 @@ from argue_report import (
 )
 from chat_server import ChatServer
 from pnyx.judge.reports.judging import opened_topics
-from pnyx.judge.reports.opened import Material
+from pnyx.judge.reports.opened import DocumentSources
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import JudgedReport, report_of_row
 from pnyx.judge.store.store import Store
@@ -354,7 +354,7 @@ def test_the_total_of_questions_never_grows_and_ends_as_it_is(tmp_path):
     judge, totals = PlannedJudge(), []
 
     def topics(plan):
-        return opened_topics([response()], [BANK], plan, Material())
+        return opened_topics([response()], [BANK], plan, DocumentSources())
 
     arguments = (tmp_path / "out", judge, topics, "x", ReportPlan(), dict)
     judge_reports_into(*arguments, settings={}, on_total=totals.append)
