@@ -196,6 +196,27 @@ def test_what_a_run_costs_is_within_its_plan_and_the_plan_says_what_is_expected(
         assert counts == [asked_for] * 3
 
 
+@pytest.mark.parametrize("credit", ["cited", "any"])
+@pytest.mark.parametrize("batch", [1, 50])
+def test_a_plan_bounds_a_run_in_which_more_sentences_may_give_answers(
+    tmp_path, call, credit, batch
+):
+    """What a server refuses or drops is sent again: such attempts no plan can count."""
+    run, bank = write_files(tmp_path)
+    with ChatServer(reply=scripted) as server:
+        more = ("--credit", credit, "--batch", batch)
+        asked = ("judge", "report", run, "--nuggets", bank, "--llm", server.spec, *more)
+        _, printed, _ = call(*asked, "--plan", "--json")
+        planned = json.loads(printed)
+        (model,) = planned["models"]
+        _, printed, _ = call(*asked, "--out", "out", "--json")
+        counts = json.loads(printed)["counts"]
+        assert counts["unscored"] == 0
+        assert planned["questions_least"] <= counts["asked"] <= planned["questions"]
+        assert model["calls_least"] <= len(server.asked()) <= model["calls"]
+        assert len(server.asked()) == len(set(server.answered()))
+
+
 def test_a_plan_says_how_its_bounds_come_about(tmp_path, call):
     run, bank = write_files(tmp_path)
     with ChatServer(reply=scripted) as server:
