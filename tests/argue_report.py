@@ -270,7 +270,10 @@ _MARKS = {
 
 
 def scripted(prompt: str) -> str:
-    """Reply to a prompt of the tree by `YES`, as a language model would: one or many at a time."""
+    """Reply to a prompt of the tree by `YES`, as a language model would: one or many at a time.
+
+    A nugget that the published tree asks of no such sentence (`--credit any`) is a no.
+    """
     truth = {(q.task, q.text, q.statement): q.id in YES for q in questions()}
     task = next(name for mark, name in _MARKS.items() if mark in prompt)
     (_, text), *rest = [(one[1], one[3]) for one in _BLOCK.finditer(prompt)]
@@ -282,10 +285,14 @@ def scripted(prompt: str) -> str:
     if listed:
         lines = (line.partition(". ") for line in rest[0][1].splitlines())
         asked = [said for number, _, said in lines if number.isdigit()]
-    verdicts = [_verdict(task, truth[task, text, one], brief=listed) for one in asked]
+    verdicts = [_verdict(task, _true(truth, (task, text, one)), brief=listed) for one in asked]
     if not several:
         return json.dumps({**verdicts[0], **({} if task == "nugget" else {"evidence": ""})})
     return json.dumps({str(number): one for number, one in enumerate(verdicts, 1)})
+
+
+def _true(truth: dict[tuple[str, str, str], bool], key: tuple[str, str, str]) -> bool:
+    return truth.get(key, False) if key[0] == "nugget" else truth[key]
 
 
 def _verdict(task: str, yes: bool, *, brief: bool) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from argue_report import (
 )
 from chat_server import ChatServer
 from pnyx.judge.reports.judging import opened_topics
-from pnyx.judge.reports.opened import Material
+from pnyx.judge.reports.opened import DocumentSources
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import JudgedReport, report_of_row
 from pnyx.judge.store.store import Store
@@ -196,6 +196,27 @@ def test_what_a_run_costs_is_within_its_plan_and_the_plan_says_what_is_expected(
         assert counts == [asked_for] * 3
 
 
+@pytest.mark.parametrize("credit", ["cited", "any"])
+@pytest.mark.parametrize("batch", [1, 50])
+def test_a_plan_bounds_a_run_in_which_more_sentences_may_give_answers(
+    tmp_path, call, credit, batch
+):
+    """What a server refuses or drops is sent again: such attempts no plan can count."""
+    run, bank = write_files(tmp_path)
+    with ChatServer(reply=scripted) as server:
+        more = ("--credit", credit, "--batch", batch)
+        asked = ("judge", "report", run, "--nuggets", bank, "--llm", server.spec, *more)
+        _, printed, _ = call(*asked, "--plan", "--json")
+        planned = json.loads(printed)
+        (model,) = planned["models"]
+        _, printed, _ = call(*asked, "--out", "out", "--json")
+        counts = json.loads(printed)["counts"]
+        assert counts["unscored"] == 0
+        assert planned["questions_least"] <= counts["asked"] <= planned["questions"]
+        assert model["calls_least"] <= len(server.asked()) <= model["calls"]
+        assert len(server.asked()) == len(set(server.answered()))
+
+
 def test_a_plan_says_how_its_bounds_come_about(tmp_path, call):
     run, bank = write_files(tmp_path)
     with ChatServer(reply=scripted) as server:
@@ -354,7 +375,7 @@ def test_the_total_of_questions_never_grows_and_ends_as_it_is(tmp_path):
     judge, totals = PlannedJudge(), []
 
     def topics(plan):
-        return opened_topics([response()], [BANK], plan, Material())
+        return opened_topics([response()], [BANK], plan, DocumentSources())
 
     arguments = (tmp_path / "out", judge, topics, "x", ReportPlan(), dict)
     judge_reports_into(*arguments, settings={}, on_total=totals.append)

@@ -211,9 +211,9 @@ def test_stored_replies_are_judged_anew_without_a_call(capsys, monkeypatch):
 
         strict = SupportForm.read
 
-        def lenient(self, prompt, questions, sample, text):
+        def lenient(self, call, text):
             said = '{"reason": "", "evidence": "", "answer": "yes", "confidence": 0.9}'
-            return strict(self, prompt, questions, sample, said if text[:4] == "Yes," else text)
+            return strict(self, call, said if text[:4] == "Yes," else text)
 
         monkeypatch.setattr(SupportForm, "read", lenient)
         assert run(capsys, *arguments, "--from-store")[0] == 3

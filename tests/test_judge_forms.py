@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pnyx.files import json_line
 from pnyx.judge.answers import Judged, Provenance, answer_rows
 from pnyx.judge.forms import FORMS, form_of
-from pnyx.judge.forms.base import Reading, reordered
+from pnyx.judge.forms.base import FormCall, ReplyReading, reordered
 from pnyx.judge.llm.prompting import Prompt, load_prompt
 from pnyx.judge.llm.reading import (
     UnreadableReply,
@@ -201,11 +201,11 @@ CASES = {
 }
 
 
-def read(case: Case, text: str) -> list[Reading | None]:
-    return form_of(case.prompt).read(case.prompt, case.questions, 0, text)
+def read(case: Case, text: str) -> list[ReplyReading | None]:
+    return form_of(case.prompt).read(FormCall(case.prompt, case.questions), text)
 
 
-def values(readings: list[Reading | None]) -> list[Any]:
+def values(readings: list[ReplyReading | None]) -> list[Any]:
     return [
         None if r is None else (r.value, r.stated) if r.stated is not None else r.value
         for r in readings
@@ -269,7 +269,7 @@ def not_unicode(text: str) -> bool:
     return re.search(r"\\u[dD][89a-fA-F]", text) is not None
 
 
-def written(question: JudgeQuestion, reading: Reading, text: str) -> None:
+def written(question: JudgeQuestion, reading: ReplyReading, text: str) -> None:
     """Check that an answer can be written, and that its word stands where it is said to."""
     answer = Judged(
         reading.value, Provenance("j"), reading.stated, reading.explanation, notes=reading.notes
@@ -406,10 +406,10 @@ def test_what_is_said_twice_is_not_read(name, old, new):
 def test_each_sample_reads_its_own_order(sample, count):
     question = Ranking("1", "Q?", tuple(f"Text {n}." for n in range(count)))
     form, prompt = FORMS["order"], load_prompt("ranking")
-    shown = form.request(prompt, [question], sample).messages[1].content
+    shown = form.request(FormCall(prompt, [question], sample)).messages[1].content
     order = [int(n) for n in re.findall(r"^Text (\d)\.$", shown, re.MULTILINE)]
     ranks = random.Random(sample).sample(range(1, count + 1), count)
-    (reading,) = form.read(prompt, [question], sample, json.dumps({"order": ranks}))
+    (reading,) = form.read(FormCall(prompt, [question], sample), json.dumps({"order": ranks}))
     assert reading is not None
     assert reading.value == [order[number - 1] for number in ranks]
 

@@ -17,6 +17,7 @@ from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.judge.dimensions import aspects_of, dimensions_of, normalised, scale_of, scales_of
 from pnyx.judge.forms import form_of
+from pnyx.judge.forms.base import FormCall
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply
 from pnyx.judge.questions import Rating
@@ -286,7 +287,7 @@ def test_what_is_read_is_on_the_scale_or_nothing(form, name, said):
     low, high = SCALES[name]
     good = {n: type(v) is kind and low <= v <= high for n, v in said.items()}
     try:
-        (reading,) = form_of(prompt).read(prompt, [question], 0, reply)
+        (reading,) = form_of(prompt).read(FormCall(prompt, [question]), reply)
     except UnreadableReply:
         assert not said or "invented" in said or not all(good.values())
         return

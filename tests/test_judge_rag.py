@@ -17,6 +17,7 @@ from pnyx.corpora.text.citations import cited_sentences, without_marks
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.forms import FORMS
+from pnyx.judge.forms.base import FormCall
 from pnyx.judge.grounding import SUPPORT_FORMAT
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply
@@ -238,14 +239,14 @@ def test_a_document_that_the_reply_leaves_out_leaves_context_relevance_unscored(
     form = FORMS[prompt.form]
     entry = {"reason": "So.", "score": 4}
     given = {"document 1": entry, "groundedness": entry}
-    (reading,) = form.read(prompt, [question], 0, json.dumps(given))
+    (reading,) = form.read(FormCall(prompt, [question]), json.dumps(given))
     assert reading is not None
     assert reading.value == [None, 4]
     assert reading.notes["dimensions"] == {
         "context_relevance": "missing: document 2 is not in the reply"
     }
     with pytest.raises(UnreadableReply, match="not asked for"):
-        form.read(prompt, [question], 0, json.dumps({**given, "document 3": entry}))
+        form.read(FormCall(prompt, [question]), json.dumps({**given, "document 3": entry}))
 
 
 def test_the_rubric_of_context_relevance_has_the_six_criteria_of_figure_6() -> None:

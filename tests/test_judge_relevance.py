@@ -9,6 +9,7 @@ import pytest
 from chat_server import ChatServer
 from pnyx.judge.base import ask
 from pnyx.judge.forms import form_of
+from pnyx.judge.forms.base import FormCall
 from pnyx.judge.llm.judge import Asking, LlmJudge
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply
@@ -24,7 +25,7 @@ DIRECT = load_prompt("relevance-probability-direct")
 
 
 def read(prompt, **reply):
-    (reading,) = form_of(prompt).read(prompt, [QUESTION], 0, json.dumps(reply))
+    (reading,) = form_of(prompt).read(FormCall(prompt, [QUESTION]), json.dumps(reply))
     assert reading is not None
     return reading
 
@@ -71,12 +72,12 @@ def test_examples_come_first_each_with_its_answer(name):
     asked = Support("1", "Tea calms.", "Is tea healthy?", "relevance", guideline="D.", shots=shots)
     prompt = load_prompt(name)
     form = form_of(prompt)
-    user = form.request(prompt, [asked], 0).messages[-1].content
+    user = form.request(FormCall(prompt, [asked])).messages[-1].content
     places = [user.index(text) for text in ("Tea wakes.", "? Yes.", "Rain fell.", "? No.", "Tea c")]
     assert places == sorted(places)
     assert "\n\n\n" not in user
     assert user.count("Does the document help to answer the question?") == 3
-    without = form.request(prompt, [QUESTION], 0).messages[-1].content
+    without = form.request(FormCall(prompt, [QUESTION])).messages[-1].content
     assert without.startswith("<<<document")
     assert without.count("Does the document help") == 1
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pnyx.app.open_judge import Opened
     from pnyx.app.open_models import Say
     from pnyx.app.report_specs import ReportJudgeSpec, ReportSpec
-    from pnyx.judge.reports.opened import Material, OpenTopic
+    from pnyx.judge.reports.opened import DocumentSources, OpenTopic
     from pnyx.judge.reports.plan import ReportPlan
     from pnyx.judge.reports.shots import ReportShots
     from pnyx.records import Evidence, NuggetBank, Response
@@ -85,7 +85,7 @@ class ReportInputs:
 
     responses: Sequence[Response]
     banks: Sequence[NuggetBank]
-    material: Material
+    material: DocumentSources
     digest: str
     left_out: int = 0
 
@@ -102,7 +102,7 @@ def read_report_inputs(runs: Sequence[str], spec: ReportSpec) -> ReportInputs:
     InputError: a file is broken, there are no reports, or none of the topics has any.
     """
     from pnyx.corpora import read_nugget_banks, read_responses
-    from pnyx.judge.reports.opened import Material
+    from pnyx.judge.reports.opened import DocumentSources
     from pnyx.runs.pairs import file_hash, questions_by_id
 
     responses = [one for run in runs for one in read_responses(run)]
@@ -120,7 +120,7 @@ def read_report_inputs(runs: Sequence[str], spec: ReportSpec) -> ReportInputs:
     documents, held = _documents(spec, responses)
     digest = hashlib.sha256(json.dumps([hashes, held]).encode()).hexdigest()
     left_out = every - _topics(responses, banks)
-    material = Material(documents, _grades(spec.qrels))
+    material = DocumentSources(documents, _grades(spec.qrels))
     return ReportInputs(responses, banks, material, digest, left_out)
 
 

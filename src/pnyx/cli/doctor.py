@@ -119,6 +119,7 @@ def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
 def _question() -> tuple[Any, Callable[[Reply], float | None]]:
     """Return a request as a judge makes it, and what reads P(yes) of a reply's tokens, if any."""
     from pnyx.judge.forms import form_of
+    from pnyx.judge.forms.base import FormCall
     from pnyx.judge.llm.judge import Asking
     from pnyx.judge.llm.prompting import load_prompt
     from pnyx.judge.llm.reading import probability_of_yes
@@ -129,7 +130,7 @@ def _question() -> tuple[Any, Callable[[Reply], float | None]]:
     questions = [Support("doctor", "The bus is red and the car is blue.", "The bus is red.")]
 
     def read(reply: Reply) -> float | None:
-        (reading,) = form_of(prompt).read(prompt, questions, 0, reply.text)
+        (reading,) = form_of(prompt).read(FormCall(prompt, questions), reply.text)
         return probability_of_yes(reply, reading.span) if reading and reading.span else None
 
     return asking.request(questions), read

@@ -10,12 +10,11 @@ from pnyx.corpora.benchmarks.items import ADJUDICATED, PARTLY
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Missing, Provenance, Value, asked_of
 from pnyx.judge.base import Emit
-from pnyx.judge.combining.votes import most_frequent
+from pnyx.judge.labels import consensus, counted_labels
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.verdicts import (
     Source,
     Verdict,
-    counted_labels,
     of_one_judge,
     read_verdicts,
     shown_value,
@@ -164,10 +163,11 @@ class HumanLabels:
         if None in read:
             found = shorten(repr(votes[read.index(None)]), 40)
             return _Label(reason=f"label: {found} is no answer to the question")
-        winners, share = most_frequent(read)
-        if len(winners) > 1:
+        said = consensus(read)
+        if said is None:
             return _Label(reason="tie")
-        return _Label(winners[0], share, partial=winners[0] is True and _partial(votes, read))
+        share = read.count(said) / len(read)
+        return _Label(said, share, partial=said is True and _partial(votes, read))
 
 
 class _Label(NamedTuple):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, strict, unique
-from pnyx.corpora.benchmarks.items import ADJUDICATED, ITEM_FORMATS, LABEL_WORDS
+from pnyx.corpora.benchmarks.items import ITEM_FORMATS, LABEL_WORDS
 from pnyx.corpora.fields import Fields, number
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
@@ -169,28 +169,6 @@ def of_one_judge(
         shown = ", ".join(shorten(name, 40) for name in list(names)[:5])
         problem = f"holds no {what} of {shorten(judge or '', 40)!r} (judges found: {shown})"
         raise InputError(problem, path=path)
-
-
-_T = TypeVar("_T")
-
-
-def counted_labels(
-    labels: Iterable[Verdict], take: Callable[[Verdict], _T]
-) -> dict[tuple[str, str], list[_T]]:
-    """Return what `take` makes of each label that counts, by id and dimension.
-
-    Of what the annotator `adjudicated` labels, that label alone counts, wherever it stands.
-    """
-    counted: dict[tuple[str, str], list[_T]] = {}
-    decided: set[tuple[str, str]] = set()
-    for label in labels:
-        taken = take(label)
-        if label.annotator == ADJUDICATED:
-            decided.add(label.key)
-            counted[label.key] = [taken]
-        elif label.key not in decided:
-            counted.setdefault(label.key, []).append(taken)
-    return counted
 
 
 def read_annotations(source: Source, *, judge: str | None = None) -> Iterator[Verdict]:

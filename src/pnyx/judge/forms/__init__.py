@@ -6,7 +6,7 @@ A prompt file names its form. A new format is such a file and a form with a line
 from __future__ import annotations
 
 from pnyx.errors import shorten
-from pnyx.judge.forms.base import Form
+from pnyx.judge.forms.base import PromptForm
 from pnyx.judge.forms.kinds import ChoiceForm, PreferenceForm, RankingForm, RatingForm
 from pnyx.judge.forms.rag import (
     ByDocumentForm,
@@ -19,7 +19,7 @@ from pnyx.judge.forms.rag import (
 from pnyx.judge.forms.support import NuggetForm, SupportForm
 from pnyx.judge.llm.prompting import Prompt
 
-FORMS: dict[str, Form] = {
+FORMS: dict[str, PromptForm] = {
     "verdict": SupportForm("reason", "evidence", "answer", "confidence"),
     "verdict-brief": SupportForm("reason", "answer", "confidence"),
     "verdict-direct": SupportForm("answer", "confidence"),
@@ -43,7 +43,7 @@ FORMS: dict[str, Form] = {
 """What a prompt file calls its form -> the form."""
 
 
-def form_of(prompt: Prompt, kind: type | None = None) -> Form:
+def form_of(prompt: Prompt, kind: type | None = None) -> PromptForm:
     """Return the form that a prompt names; InputError where it is not for questions of `kind`."""
     form = FORMS.get(prompt.form)
     if form is None or kind not in (None, form.kind):

@@ -8,7 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pnyx.errors import escaped
 from pnyx.judge.answers import Value
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReplyReading:
     """What a reply says of one question.
 
     Attributes:
@@ -43,7 +43,24 @@ class Reading:
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Form:
+Readings: TypeAlias = list[ReplyReading | None]
+Put: TypeAlias = tuple[dict[str, Any], Sequence[str]]
+
+
+class FormCall(NamedTuple):
+    """Questions that are put in one call; `sample` is the number of the repeat (0: as given)."""
+
+    prompt: Prompt
+    questions: Sequence[Any]
+    sample: int = 0
+
+    @property
+    def question(self) -> Any:
+        """The first of the questions, of most forms the only one."""
+        return self.questions[0]
+
+
+class PromptForm:
     """How a prompt puts questions of one kind, and how its replies are read.
 
     Attributes:
@@ -69,33 +86,24 @@ class Form:
         """Return the type of the part of a keyed reply that is about one listed entry."""
         return self.reply(question)
 
-    def put(
-        self, prompt: Prompt, questions: Sequence[Any], sample: int
-    ) -> tuple[dict[str, Any], Sequence[str]]:
+    def put(self, call: FormCall) -> Put:
         """Return the prompt's inputs, and the name in the reply of each entry that is listed."""
-        (question,) = questions
-        return {name: getattr(question, name) for name in prompt.inputs}, ()
+        return {name: getattr(call.question, name) for name in call.prompt.inputs}, ()
 
-    def read(
-        self, prompt: Prompt, questions: Sequence[Any], sample: int, text: str
-    ) -> list[Reading | None]:
+    def read(self, call: FormCall, text: str) -> Readings:
         """Return one reading for each question, None where the reply does not speak of it."""
         raise NotImplementedError
 
-    def request(self, prompt: Prompt, questions: Sequence[Any], sample: int) -> ChatRequest:
+    def request(self, call: FormCall) -> ChatRequest:
         """Render one call; any sample but 0 reorders what may be reordered, each in its own way."""
-        inputs, names = self.put(prompt, questions, sample)
-        first = questions[0]
+        inputs, names = self.put(call)
         if names and self.keyed:
-            schema = {
-                "type": "object",
-                "additionalProperties": False,
-                "required": list(names),
-                "properties": {name: schema_of(self.entry(first, name)) for name in names},
-            }
+            parts = {name: schema_of(self.entry(call.question, name)) for name in names}
+            closed = {"type": "object", "additionalProperties": False}
+            schema = {**closed, "required": list(names), "properties": parts}
         else:
-            schema = schema_of(self.reply(first))
-        return prompt.request(inputs, items=len(names), schema=schema)
+            schema = schema_of(self.reply(call.question))
+        return call.prompt.request(inputs, items=len(names), schema=schema)
 
     def reorders(self, prompt: Prompt) -> bool:
         """Say whether another `sample` makes another request."""
@@ -149,3 +157,19 @@ def strict() -> ConfigDict:
     from pydantic import ConfigDict
 
     return ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+def shape(name: str, **parts: Any) -> type[BaseModel]:
+    """Return the type of a reply, or of a part of one, with these fields and their types."""
+    from pydantic import create_model
+
+    fields: dict[str, Any] = {part: (kind, ...) for part, kind in parts.items()}
+    return create_model(name, __config__=strict(), **fields)
+
+
+def word(*words: str) -> Any:
+    """Return the type of one of some words, in any case."""
+    from pydantic import BeforeValidator
+
+    one_of: Any = Literal[words]
+    return Annotated[one_of, BeforeValidator(plain_word)]

@@ -7,12 +7,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pnyx.judge.answers import Missing
 from pnyx.judge.dimensions import Scale, definition, scale_of
-from pnyx.judge.forms.base import Form, Reading, by_name, plain_word, reordered, strict
-from pnyx.judge.llm.prompting import Prompt
+from pnyx.judge.forms.base import (
+    FormCall,
+    PromptForm,
+    Put,
+    Readings,
+    ReplyReading,
+    by_name,
+    reordered,
+    shape,
+    word,
+)
 from pnyx.judge.llm.reading import (
     UnreadableReply,
     one_object,
@@ -29,7 +38,7 @@ NAMES = {"first": "a", "second": "b", "tie": "tie"}
 """Word of a reply -> which of the two it means, the first one being a."""
 
 
-class PreferenceForm(Form):
+class PreferenceForm(PromptForm):
     """Asks which is better, `a` shown first; the judge asks again with both swapped."""
 
     kind = Preference
@@ -42,28 +51,20 @@ class PreferenceForm(Form):
         """Return the reply's type: a reason and the winner."""
         return choice_type()
 
-    def read(
-        self, prompt: Prompt, questions: Sequence[Preference], sample: int, text: str
-    ) -> list[Reading | None]:
-        """See `Form.read`."""
+    def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
         choice: Any = validated(choice_type(), text)
-        return [Reading(value=NAMES[choice.winner], explanation=choice.reason)]
+        return [ReplyReading(value=NAMES[choice.winner], explanation=choice.reason)]
 
 
 def winner_word() -> Any:
     """Return the type of the word for the better one of two."""
-    from pydantic import BeforeValidator
-
-    return Annotated[Literal["first", "second", "tie"], BeforeValidator(plain_word)]
+    return word(*NAMES)
 
 
 @cache
 def choice_type() -> type[BaseModel]:
     """Return the type of a choice between two: a reason and the winner."""
-    from pydantic import create_model
-
-    parts: dict[str, Any] = {"reason": (str, ...), "winner": (winner_word(), ...)}
-    return create_model("Choice", __config__=strict(), **parts)
+    return shape("Choice", reason=str, winner=winner_word())
 
 
 _CHOICES = {"first": "a", "second": "b", "neither": "tie"}
@@ -82,33 +83,24 @@ class ChoiceForm(PreferenceForm):
         """Return the reply's type: the word."""
         return _word()
 
-    def put(
-        self, prompt: Prompt, questions: Sequence[Preference], sample: int
-    ) -> tuple[dict[str, Any], Sequence[str]]:
-        """See `Form.put`."""
-        (question,) = questions
+    def put(self, call: FormCall) -> Put:  # noqa: D102
+        question = call.question
         there = {"claims": f"First claim: {question.a}\nSecond claim: {question.b}"}
-        return {n: there.get(n) or getattr(question, n) for n in prompt.inputs}, ()
+        return {n: there.get(n) or getattr(question, n) for n in call.prompt.inputs}, ()
 
-    def read(
-        self, prompt: Prompt, questions: Sequence[Preference], sample: int, text: str
-    ) -> list[Reading | None]:
-        """See `Form.read`."""
+    def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
         choice: Any = validated(_word(), text)
         spans = word_spans(text, "answer")
         span = spans[0] if spans else None
-        return [Reading(value=_CHOICES[choice.answer], span=span, words=_CHOICES)]
+        return [ReplyReading(value=_CHOICES[choice.answer], span=span, words=_CHOICES)]
 
 
 @cache
 def _word() -> type[BaseModel]:
-    from pydantic import BeforeValidator, create_model
-
-    answer = Annotated[Literal["first", "second", "neither"], BeforeValidator(plain_word)]
-    return create_model("Word", __config__=strict(), answer=(answer, ...))
+    return shape("Word", answer=word(*_CHOICES))
 
 
-class RankingForm(Form):
+class RankingForm(PromptForm):
     """Asks for the numbers of the texts, best first; a sample reorders the texts."""
 
     kind = Ranking
@@ -120,25 +112,20 @@ class RankingForm(Form):
         """Return the reply's type: the order."""
         return _order()
 
-    def put(
-        self, prompt: Prompt, questions: Sequence[Ranking], sample: int
-    ) -> tuple[dict[str, Any], Sequence[str]]:
-        """See `Form.put`."""
-        (question,) = questions
-        inputs, _ = super().put(prompt, questions, sample)
-        shown = [text for _, text in reordered(question.texts, sample, question.query)]
+    def put(self, call: FormCall) -> Put:  # noqa: D102
+        question = call.question
+        inputs, _ = super().put(call)
+        shown = [text for _, text in reordered(question.texts, call.sample, question.query)]
         return {**inputs, "texts": shown}, [str(number) for number in range(1, len(shown) + 1)]
 
-    def read(
-        self, prompt: Prompt, questions: Sequence[Ranking], sample: int, text: str
-    ) -> list[Reading | None]:
-        """See `Form.read`; missing, repeated and invented numbers are noted, never fatal.
+    def read(self, call: FormCall, text: str) -> Readings:
+        """See `PromptForm.read`; missing, repeated and invented numbers are noted, never fatal.
 
         Only what the reply names is put in order.
         """
-        (question,) = questions
+        question = call.question
         given: Any = validated(_order(), text)
-        shown = reordered(question.texts, sample, question.query)
+        shown = reordered(question.texts, call.sample, question.query)
         order: list[int] = []
         repeated: list[int] = []
         invented = 0
@@ -153,19 +140,19 @@ class RankingForm(Form):
         missing = [i for i in range(len(question.texts)) if i not in order]
         found = {"missing": missing, "repeated": repeated, "invented": invented}
         notes = {name: what for name, what in found.items() if what}
-        return [Reading(value=order, notes=notes)]
+        return [ReplyReading(value=order, notes=notes)]
 
 
 @cache
 def _order() -> type[BaseModel]:
-    from pydantic import WithJsonSchema, create_model
+    from pydantic import WithJsonSchema
 
     # Told to be at least 1, but read whatever it is: an invented number is noted.
     number = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]
-    return create_model("Order", __config__=strict(), order=(list[number], ...))
+    return shape("Order", order=list[number])
 
 
-class RatingForm(Form):
+class RatingForm(PromptForm):
     """Asks for a score on each dimension; a sample reorders the dimensions.
 
     Another format of rating overrides `reply`, a type with a `reason`, and `score`.
@@ -213,25 +200,20 @@ class RatingForm(Form):
             "shots": [_shown(shot, dimensions, scale) for shot in question.shots],
         }
 
-    def put(
-        self, prompt: Prompt, questions: Sequence[Rating], sample: int
-    ) -> tuple[dict[str, Any], Sequence[str]]:
-        """See `Form.put`."""
-        (question,) = questions
+    def put(self, call: FormCall) -> Put:  # noqa: D102
+        question = call.question
         shown = question.dimensions
-        if self.reorders(prompt):
-            shown = tuple(name for _, name in reordered(shown, sample, question.text))
+        if self.reorders(call.prompt):
+            shown = tuple(name for _, name in reordered(shown, call.sample, question.text))
         inputs = self.material(question, shown)
-        return {name: inputs[name] for name in prompt.inputs}, self.names(question, shown)
+        return {name: inputs[name] for name in call.prompt.inputs}, self.names(question, shown)
 
-    def read(
-        self, prompt: Prompt, questions: Sequence[Rating], sample: int, text: str
-    ) -> list[Reading | None]:
-        """See `Form.read`; each dimension that the reply omits is unscored.
+    def read(self, call: FormCall, text: str) -> Readings:
+        """See `PromptForm.read`; each dimension that the reply omits is unscored.
 
         Where some are bad the reply is unreadable, with the others kept.
         """
-        (question,) = questions
+        question = call.question
         given = by_name(one_object(text))
         asked = self.names(question, question.dimensions)
         unknown = [name for name in given if name not in asked]
@@ -257,7 +239,7 @@ class RatingForm(Form):
             raise UnreadableReply(faults[0] if faults else "it scores none of the dimensions")
         if missing:
             notes["dimensions"] = missing
-        read = Reading(value=scores if len(scores) > 1 else scores[0], notes=notes)
+        read = ReplyReading(value=scores if len(scores) > 1 else scores[0], notes=notes)
         if faults:
             kept = replace(read, notes={**notes, "lenient": ["dimensions"]})
             raise UnreadableReply(faults[0], [kept])
@@ -289,18 +271,13 @@ def _shown(shot: RatedShot, dimensions: Sequence[str], scale: Scale) -> _Shown:
 
 @cache
 def _flag_type() -> type[BaseModel]:
-    from pydantic import create_model
-
-    return create_model("Flag", __config__=strict(), reason=(str, ...), score=(bool, ...))
+    return shape("Flag", reason=str, score=bool)
 
 
 @cache
 def score_type(low: float, high: float) -> type[BaseModel]:
     """Return the type of an entry with a reason and a whole number on a scale."""
-    from pydantic import create_model
-
-    score = whole_number(low, high)
-    return create_model("Score", __config__=strict(), reason=(str, ...), score=(score, ...))
+    return shape("Score", reason=str, score=whole_number(low, high))
 
 
 def whole_number(low: float, high: float) -> Any:

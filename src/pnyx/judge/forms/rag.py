@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pnyx.judge.answers import Missing
 from pnyx.judge.combining.votes import most_frequent
 from pnyx.judge.dimensions import dimensions_of
-from pnyx.judge.forms.base import Reading, strict
+from pnyx.judge.forms.base import FormCall, Put, Readings, ReplyReading, shape
 from pnyx.judge.forms.kinds import (
     NAMES,
     PreferenceForm,
@@ -20,7 +20,6 @@ from pnyx.judge.forms.kinds import (
     whole_number,
     winner_word,
 )
-from pnyx.judge.llm.prompting import Prompt
 from pnyx.judge.llm.reading import validated, validated_value
 from pnyx.judge.questions import Preference, Rating
 
@@ -46,8 +45,7 @@ class EvidenceForm(RatingForm):
         **dict.fromkeys(("rubric", "steps"), True),
     }
 
-    def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
-        """See `RatingForm.material`."""
+    def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:  # noqa: D102
         found = super().material(question, dimensions)
         first, second = question.text, question.other
         if question.turned:
@@ -94,8 +92,7 @@ class PointsForm(EvidenceForm):
             return Missing(f"format: there are no points to judge {name} by")
         return super().rated(question, name, given)
 
-    def score(self, question: Rating, entry: Any) -> float:
-        """See `RatingForm.score`."""
+    def score(self, question: Rating, entry: Any) -> float:  # noqa: D102
         return fmean(_values(entry, question.rubric).values())
 
     def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
@@ -115,29 +112,22 @@ class PreferredPointsForm(PreferenceForm):
         """Return the reply's type: a reason, and a winner on each point."""
         return _points(len(_compared_by(question)), "better")
 
-    def put(
-        self, prompt: Prompt, questions: Sequence[Preference], sample: int
-    ) -> tuple[dict[str, Any], Sequence[str]]:
-        """See `Form.put`."""
-        inputs, _ = super().put(prompt, questions, sample)
-        return {**inputs, "rubric": _compared_by(questions[0])}, ()
+    def put(self, call: FormCall) -> Put:  # noqa: D102
+        inputs, _ = super().put(call)
+        return {**inputs, "rubric": _compared_by(call.question)}, ()
 
-    def read(
-        self, prompt: Prompt, questions: Sequence[Preference], sample: int, text: str
-    ) -> list[Reading | None]:
-        """See `Form.read`."""
-        (question,) = questions
+    def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
+        question = call.question
         said: Any = validated(self.reply(question), text)
         values = {p: NAMES[w] for p, w in _values(said, _compared_by(question)).items()}
-        notes = {"rubric": values}
-        return [Reading(value=_preferred(values.values()), explanation=said.reason, notes=notes)]
+        better = _preferred(values.values())
+        return [ReplyReading(better, explanation=said.reason, notes={"rubric": values})]
 
 
 class TriadForm(EvidenceForm):
     """Asks for scores on one argument, or on two side by side and for the better one."""
 
-    def entry(self, question: Rating, name: str) -> type[BaseModel]:
-        """See `Form.entry`."""
+    def entry(self, question: Rating, name: str) -> type[BaseModel]:  # noqa: D102
         if name == "preference":
             return choice_type()
         if question.other and name in _COMPARED:
@@ -176,11 +166,8 @@ class TriadPointsForm(EvidenceForm):
         """Return a name for each nugget: the reply is as long as there are."""
         return [str(number) for number in range(1, max(1, question.nuggets) + 1)]
 
-    def read(
-        self, prompt: Prompt, questions: Sequence[Rating], sample: int, text: str
-    ) -> list[Reading | None]:
-        """See `Form.read`."""
-        (question,) = questions
+    def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
+        question = call.question
         said: Any = validated(self.reply(question), text)
         numbers = [str(number) for number in range(1, max(1, question.nuggets) + 1)]
         tables = {
@@ -200,7 +187,7 @@ class TriadPointsForm(EvidenceForm):
             scores.append(score)
             for note, what in told.items():
                 notes.setdefault(note, {})[name] = what
-        return [Reading(value=scores if len(scores) > 1 else scores[0], notes=notes)]
+        return [ReplyReading(value=scores if len(scores) > 1 else scores[0], notes=notes)]
 
 
 _READ = {
@@ -241,13 +228,12 @@ class ByDocumentForm(TriadForm):
         return [*_documents(question), *rest]
 
     def entry(self, question: Rating, name: str) -> type[BaseModel]:
-        """See `Form.entry`; two arguments are compared by the preference alone."""
+        """See `PromptForm.entry`; two arguments are compared by the preference alone."""
         return choice_type() if name == "preference" else score_type(*question.scale)
 
-    def rated(
+    def rated(  # noqa: D102
         self, question: Rating, name: str, given: Mapping[str, Any]
     ) -> tuple[float, Mapping[str, Any]] | Missing:
-        """See `RatingForm.rated`."""
         if name != "context_relevance":
             return super().rated(question, name, given)
         names = _documents(question)
@@ -304,38 +290,25 @@ def _preference_score(question: Rating, shown: str) -> float:
 
 @cache
 def _points(count: int, kind: Literal["holds", "grade", "better"]) -> type[BaseModel]:
-    from pydantic import create_model
-
     types = {"holds": bool, "grade": whole_number(*_GRADES), "better": winner_word()}
-    points: dict[str, Any] = {str(n): (types[kind], ...) for n in range(1, count + 1)}
-    return create_model("Points", __config__=strict(), **{"reason": (str, ...), **points})
+    return shape("Points", reason=str, **{str(n): types[kind] for n in range(1, count + 1)})
 
 
 @cache
 def _pair(low: float, high: float) -> type[BaseModel]:
-    from pydantic import create_model
-
-    number: Any = (whole_number(low, high), ...)
-    return create_model("Pair", __config__=strict(), reason=(str, ...), first=number, second=number)
+    number = whole_number(low, high)
+    return shape("Pair", reason=str, first=number, second=number)
 
 
 @cache
 def _triad(count: int, text: bool, other: bool) -> type[BaseModel]:
-    from pydantic import create_model
-
-    grade: Any = (whole_number(*_GRADES), ...)
+    grade = whole_number(*_GRADES)
     arguments = {**({"first": grade} if text else {}), **({"second": grade} if other else {})}
-    better = {"better": (winner_word(), ...)} if other else {}
-    graded: dict[str, Any] = {"nugget": (str, ...), "documents": grade, **arguments, **better}
-    nugget = create_model("Nugget", __config__=strict(), **graded)
-    found: dict[str, Any] = {"nugget": (str, ...), **arguments}
-    finding = create_model("Finding", __config__=strict(), **found)
-
-    def table(name: str, row: Any) -> Any:
-        rows: dict[str, Any] = {str(n): (row, ...) for n in range(1, count + 1)}
-        return create_model(name, __config__=strict(), **rows), ...
-
-    tables: dict[str, Any] = {"nuggets": table("Nuggets", nugget)}
+    better = {"better": winner_word()} if other else {}
+    nugget = shape("Nugget", nugget=str, documents=grade, **arguments, **better)
+    finding = shape("NuggetOfDocuments", nugget=str, **arguments)
+    numbers = [str(number) for number in range(1, count + 1)]
+    tables = {"nuggets": shape("Nuggets", **dict.fromkeys(numbers, nugget))}
     if arguments:
-        tables["findings"] = table("Findings", finding)
-    return create_model("Triad", __config__=strict(), **tables)
+        tables["findings"] = shape("Findings", **dict.fromkeys(numbers, finding))
+    return shape("Triad", **tables)

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pnyx.judge.forms.base import Form, Reading, by_name, plain_word, reordered, strict
+from pnyx.judge.forms.base import (
+    FormCall,
+    PromptForm,
+    Put,
+    Readings,
+    ReplyReading,
+    by_name,
+    reordered,
+    shape,
+    word,
+)
 from pnyx.judge.llm.prompting import Prompt
 from pnyx.judge.llm.reading import (
     UnreadableReply,
@@ -24,7 +34,7 @@ GRADES = {"support": True, "partial_support": False, "not_support": False}
 """Word for how far a text gives a nugget -> whether it is given (nuggetizer)."""
 
 
-class SupportForm(Form):
+class SupportForm(PromptForm):
     """Asks for yes or no and how sure that is; a prompt with `statements` takes several at once.
 
     So does one with `listing`: all of them in one text, a numbered line each, under the question
@@ -48,31 +58,28 @@ class SupportForm(Form):
         """Return the type of a verdict."""
         return _verdict(self.fields)
 
-    def put(
-        self, prompt: Prompt, questions: Sequence[Support], sample: int
-    ) -> tuple[dict[str, Any], Sequence[str]]:
-        """See `Form.put`; several questions must be about one text under one guideline."""
-        first = questions[0]
+    def put(self, call: FormCall) -> Put:
+        """See `PromptForm.put`; several questions must be about one text under one guideline."""
+        first = call.question
         several = (self.listed, "listing")
-        inputs = {name: getattr(first, name) for name in prompt.inputs if name not in several}
-        if not self.reorders(prompt):
+        inputs = {name: getattr(first, name) for name in call.prompt.inputs if name not in several}
+        if not self.reorders(call.prompt):
             return inputs, ()
-        shown = [question for _, question in reordered(questions, sample, first.text)]
-        if self.listed in prompt.inputs:
+        shown = [question for _, question in reordered(call.questions, call.sample, first.text)]
+        if self.listed in call.prompt.inputs:
             inputs[self.listed] = [self.stated(question) for question in shown]
-        if "listing" in prompt.inputs:
+        if "listing" in call.prompt.inputs:
             inputs["listing"] = "\n".join(_listing(shown))
         return inputs, [str(number) for number in range(1, len(shown) + 1)]
 
-    def reorders(self, prompt: Prompt) -> bool:
-        """See `Form.reorders`."""
+    def reorders(self, prompt: Prompt) -> bool:  # noqa: D102
         return prompt.takes_several
 
     def stated(self, question: Support) -> str:
         """Return what a list of statements says of a question."""
         return question.statement
 
-    def reading(self, verdict: Any, spans: Sequence[tuple[int, int]]) -> Reading:
+    def reading(self, verdict: Any, spans: Sequence[tuple[int, int]]) -> ReplyReading:
         """Return what a verdict says, given where its word stands if that is known."""
         yes = verdict.answer == "yes"
         of_yes = getattr(verdict, "probability", None)
@@ -80,7 +87,7 @@ class SupportForm(Form):
             of_yes, contradicts = verdict.confidence if yes else 1.0 - verdict.confidence, False
         else:
             contradicts = of_yes < 0.5 if yes else of_yes > 0.5
-        return Reading(
+        return ReplyReading(
             value=yes,
             stated=of_yes,
             span=spans[0] if spans else None,
@@ -89,23 +96,20 @@ class SupportForm(Form):
             notes={"contradiction": True} if contradicts else {},
         )
 
-    def read(
-        self, prompt: Prompt, questions: Sequence[Support], sample: int, text: str
-    ) -> list[Reading | None]:
-        """See `Form.read`."""
-        shape = self.reply(questions[0])
-        if not self.reorders(prompt):
-            verdict = validated(shape, text)
+    def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
+        verdicts = self.reply(call.question)
+        if not self.reorders(call.prompt):
+            verdict = validated(verdicts, text)
             return [self.reading(verdict, word_spans(text, "answer")[:1])]
         given = by_name(one_object(text))
         spans = word_spans(text, "answer")
         exact = len(spans) == len(given)  # not where a key is spelt with escapes
-        found: dict[str, Reading] = {}
+        found: dict[str, ReplyReading] = {}
         for place, (name, entry) in enumerate(given.items()):
-            verdict = validated_value(shape, entry, name)
+            verdict = validated_value(verdicts, entry, name)
             found[name] = self.reading(verdict, spans[place : place + 1] if exact else [])
-        readings: list[Reading | None] = [None] * len(questions)
-        shown = reordered(questions, sample, questions[0].text)
+        readings: Readings = [None] * len(call.questions)
+        shown = reordered(call.questions, call.sample, call.question.text)
         for number, (position, _) in enumerate(shown, 1):
             readings[position] = found.pop(str(number), None)
         if not given:
@@ -127,17 +131,15 @@ class NuggetForm(SupportForm):
         """Return the type of a verdict."""
         return _verdict(self.fields, tuple(GRADES))
 
-    def stated(self, question: Support) -> str:
-        """See `SupportForm.stated`."""
+    def stated(self, question: Support) -> str:  # noqa: D102
         if not question.question.strip():
             return question.statement
         return f"Question: {question.question}\nAnswer: {question.statement}"
 
-    def reading(self, verdict: Any, spans: Sequence[tuple[int, int]]) -> Reading:
-        """See `SupportForm.reading`."""
+    def reading(self, verdict: Any, spans: Sequence[tuple[int, int]]) -> ReplyReading:  # noqa: D102
         given = GRADES[verdict.answer]
         sure = verdict.confidence
-        return Reading(
+        return ReplyReading(
             value=given,
             stated=sure if given else (1.0 - sure) / 2,
             span=spans[0] if spans else None,
@@ -160,11 +162,8 @@ def _listing(questions: Sequence[Support]) -> Iterator[str]:
 
 @cache
 def _verdict(fields: tuple[str, ...], words: tuple[str, ...] = ("yes", "no")) -> type[BaseModel]:
-    from pydantic import BeforeValidator, Field, create_model
+    from pydantic import Field
 
     share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-    one_of: Any = Literal[words]
-    answer = Annotated[one_of, BeforeValidator(plain_word)]
-    kinds: dict[str, Any] = {"answer": answer, "confidence": share, "probability": share}
-    parts: dict[str, Any] = {name: (kinds.get(name, str), ...) for name in fields}
-    return create_model("Verdict", __config__=strict(), **parts)
+    kinds: dict[str, Any] = {"answer": word(*words), "confidence": share, "probability": share}
+    return shape("Verdict", **{name: kinds.get(name, str) for name in fields})

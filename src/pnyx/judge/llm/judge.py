@@ -13,7 +13,7 @@ from pnyx.errors import escaped, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, after
 from pnyx.judge.base import Emit, refuse_other_kinds
 from pnyx.judge.forms import form_of
-from pnyx.judge.forms.base import Reading
+from pnyx.judge.forms.base import FormCall, Readings, ReplyReading
 from pnyx.judge.llm.prompting import Prompt, load_prompt
 from pnyx.judge.llm.reading import (
     UnreadableReply,
@@ -182,7 +182,7 @@ class LlmJudge:
     async def _completed(
         self,
         questions: Sequence[Any],
-        readings: Sequence[Reading | None],
+        readings: Sequence[ReplyReading | None],
         request: ChatRequest,
         reply: Reply,
         notes: Mapping[str, Any],
@@ -208,11 +208,12 @@ class LlmJudge:
         middle = len(questions) // 2
         return [*await self._call(questions[:middle]), *await self._call(questions[middle:])]
 
-    def _read(self, questions: Sequence[Any], reply: Reply) -> list[Reading | None]:
+    def _read(self, questions: Sequence[Any], reply: Reply) -> Readings:
         prompt = self.asking.prompt(questions)
+        call = FormCall(prompt, questions, self.asking.sample)
         with watching_departures() as departures:
             try:
-                readings = form_of(prompt).read(prompt, questions, self.asking.sample, reply.text)
+                readings = form_of(prompt).read(call, reply.text)
             except UnreadableReply as error:
                 self.model.heed(reply.text, None if error.kept else str(error))
                 raise UnreadableReply(str(error), _marked(error.kept, departures)) from error
@@ -222,7 +223,7 @@ class LlmJudge:
     def _judged(
         self,
         question: Any,
-        reading: Reading,
+        reading: ReplyReading,
         reply: Reply,
         provenance: Provenance,
         notes: Mapping[str, Any],
@@ -255,7 +256,7 @@ class LlmJudge:
             notes=notes,
         )
 
-    def _token(self, reply: Reply, reading: Reading) -> float | None:
+    def _token(self, reply: Reply, reading: ReplyReading) -> float | None:
         if self.asking.probability == "ask" or reading.span is None:
             return None
         return probability_of_yes(reply, reading.span, reading.words)
@@ -286,7 +287,7 @@ class LlmJudge:
         return Provenance(self.name, request.hash, method, details)
 
 
-def _marked(readings: Sequence[Reading | None], departures: set[str]) -> list[Reading | None]:
+def _marked(readings: Sequence[ReplyReading | None], departures: set[str]) -> Readings:
     """Return the readings of a reply with a note on how it departs from what was asked for."""
     if not departures:
         return list(readings)
@@ -384,7 +385,7 @@ class Asking:
         """Return exactly what is sent first for the questions of one call."""
         prompt = self.prompt(questions)
         form = form_of(prompt)
-        request = form.request(prompt, questions, self.sample)
+        request = form.request(FormCall(prompt, questions, self.sample))
         wants_tokens = (questions[0].yes_no or form.by_token) and self.probability != "ask"
         return replace(
             request,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pnyx.judge.answers import Answer, Provenance, Unscored, after
 from pnyx.judge.base import Emit, Judge, refuse_other_kinds
+from pnyx.judge.forms.base import shape
 from pnyx.judge.llm.prompting import Prompt
 from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.questions import JudgeQuestion
@@ -114,9 +115,4 @@ def _asked(question: Any) -> _Asked:
 
 @cache
 def _reply_model(count: int) -> type[BaseModel]:
-    from pydantic import create_model
-
-    from pnyx.judge.forms.base import strict
-
-    points: dict[str, Any] = {str(n): (str, ...) for n in range(1, count + 1)}
-    return create_model("NamedPoints", __config__=strict(), **points)
+    return shape("NamedPoints", **{str(n): str for n in range(1, count + 1)})

@@ -14,7 +14,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
-from pnyx.judge.reports.opened import STAGES, Material, OpenTopic
+from pnyx.judge.reports.opened import STAGES, DocumentSources, OpenTopic
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import JudgedReport
 from pnyx.records import Evidence, NuggetBank, Response
@@ -57,7 +57,7 @@ def judge_reports(
         InputError: a run has two reports on a topic, or a topic two banks.
         pnyx.errors.ModelError: the judge cannot go on.
     """
-    material = Material(documents, qrels or {})
+    material = DocumentSources(documents, qrels or {})
 
     def ask_all(questions: Iterable[Support], take: Callable[[Support, Answer], None]) -> None:
         source = iter(questions)
@@ -74,7 +74,7 @@ def opened_topics(
     responses: Iterable[Response],
     banks: Iterable[NuggetBank],
     plan: ReportPlan,
-    material: Material,
+    material: DocumentSources,
 ) -> Iterator[OpenTopic]:
     """Yield what is to be judged, topic by topic, in the order of their ids; see `judge_reports`.
 

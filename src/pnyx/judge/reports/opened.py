@@ -11,7 +11,7 @@ from pnyx.judge.answers import Answer
 from pnyx.judge.questions import Support
 from pnyx.judge.reports.asking import ask_answers
 from pnyx.judge.reports.matching import plain_words, share_held
-from pnyx.judge.reports.opened_sentence import OpenSentence, RelevantDocument
+from pnyx.judge.reports.opened_sentence import OpenSentence, RelevantDocument, TopicBank
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import (
     COLLECTION,
@@ -28,7 +28,7 @@ was said before."""
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class DocumentSources:
     """Where documents' texts and relevance come from, beside the responses and the bank.
 
     Once there is a collection, its texts alone are judged: a text that a response embeds may be of
@@ -46,7 +46,7 @@ def _lacking(why: str) -> Finding:
     return Finding(None, "lookup", f"no text: {why}")
 
 
-class OpenTopic:
+class OpenTopic(TopicBank):
     """The reports of several runs on one topic, which share what is found out of documents.
 
     Args:
@@ -60,14 +60,10 @@ class OpenTopic:
         bank: NuggetBank | None,
         responses: Mapping[str, Response | None],
         plan: ReportPlan,
-        material: Material,
+        sources: DocumentSources,
     ) -> None:
-        self.id, self.plan, self.material = topic_id, plan, material
-        self.has_bank = bank is not None
-        self.bank = bank or NuggetBank(topic_id)
-        self.attesting = self.bank.attesting
-        self.answerable = [one for one in self.bank.nuggets if one.expected]
-        self.unanswerable = [one for one in self.bank.nuggets if one.unanswerable]
+        super().__init__(topic_id, bank, plan)
+        self.sources = sources
         self._documents: dict[tuple[str, str], RelevantDocument] = {}
         self._first: dict[str, str] = {}
         self.texts: dict[str, set[str]] = {}
@@ -95,16 +91,16 @@ class OpenTopic:
 
         A collection that is given has the last word, also on which documents there are.
         """
-        if self.material.documents is None:
+        if self.sources.documents is None:
             embedded = response.documents.get(doc_id)
             if embedded is not None and embedded.text.strip():
                 return judged_text(embedded), None
             return "", _lacking("the response embeds none, and no collection is given")
-        found = self.material.documents(doc_id)
+        found = self.sources.documents(doc_id)
         if found is not None:
             text = judged_text(found)
             return (text, None) if text.strip() else ("", _lacking("that of the document is empty"))
-        if doc_id in self.attesting or doc_id in self.material.qrels.get(self.id, {}):
+        if doc_id in self.attesting or doc_id in self.sources.qrels.get(self.id, {}):
             named = "the collection does not hold the document, which the bank or the qrels name"
             return "", _lacking(named)
         value = False if self.plan.unknown_documents == "no" else None
@@ -115,7 +111,7 @@ class OpenTopic:
         if doc_id in self.attesting:
             nugget, _ = self.attesting[doc_id][0]
             return Finding(True, "lookup", f"the bank names it for nugget {nugget}")
-        grade = self.material.qrels.get(self.id, {}).get(doc_id)
+        grade = self.sources.qrels.get(self.id, {}).get(doc_id)
         if grade is not None:
             return Finding(grade >= self.plan.min_grade, "lookup", f"grade {grade} in the qrels")
         if document.made_up:
@@ -159,7 +155,16 @@ class OpenReport:
     def __init__(self, topic: OpenTopic, response: Response) -> None:
         self.topic, self.response = topic, response
         self.text = "\n".join(" ".join(one.text.split()) for one in response.sentences)
-        self.sentences = [OpenSentence(self, n) for n in range(len(response.sentences))]
+        self.sentences: list[OpenSentence] = []
+        earlier: list[str] = []
+        for number, sentence in enumerate(response.sentences, 1):
+            where = {"run_id": response.run_id, "topic_id": topic.id, "sentence": number}
+            cited = dict.fromkeys(one.doc_id for one in sentence.citations)
+            documents = [topic.document(response, doc_id) for doc_id in cited]
+            args = (where, sentence.text, documents, self.text, tuple(earlier))
+            self.sentences.append(opened := OpenSentence(topic, *args))
+            if opened.cites and not opened.blank:
+                earlier.append(opened.text)
 
     def questions(self, stage: int) -> Iterator[Support]:
         """Yield what is to be asked of its sentences at a stage."""
@@ -185,7 +190,7 @@ class OpenReport:
 
     def _differing(self) -> Iterator[tuple[str, float]]:
         """Yield the documents to which the report gives another text than the collection."""
-        if self.topic.material.documents is None:
+        if self.topic.sources.documents is None:
             return
         cited = {d.doc_id: d.text for one in self.sentences for d in one.documents if d.text}
         for doc_id, text in cited.items():

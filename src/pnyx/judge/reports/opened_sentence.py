@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.questions import Support
@@ -16,6 +16,7 @@ from pnyx.judge.reports.asking import (
     ask_unanswerable,
 )
 from pnyx.judge.reports.matching import ANSWER_RULE, contains, gives, plain_words, repeats
+from pnyx.judge.reports.plan import ReportPlan, Weights
 from pnyx.judge.reports.records import (
     COLLECTION,
     Finding,
@@ -24,10 +25,7 @@ from pnyx.judge.reports.records import (
     Step,
     any_of,
 )
-from pnyx.judge.reports.tree import citation_steps, credited, said, uncited_steps
-
-if TYPE_CHECKING:
-    from pnyx.judge.reports.opened import OpenReport
+from pnyx.records import Node, NuggetBank
 
 _BLANK = "the sentence has no words: it says nothing"
 
@@ -35,7 +33,18 @@ Pair = tuple[str, int]
 """A nugget's id, and the position of an answer."""
 
 
-class Gathered:
+class TopicBank:
+    """What is asked on a topic: the plan, and the nuggets of its bank, if it has one."""
+
+    def __init__(self, topic_id: str, bank: NuggetBank | None, plan: ReportPlan) -> None:
+        self.id, self.plan, self.has_bank = topic_id, plan, bank is not None
+        self.bank = bank or NuggetBank(topic_id)
+        self.attesting = self.bank.attesting
+        self.answerable = [nugget for nugget in self.bank.nuggets if nugget.expected]
+        self.unanswerable = [nugget for nugget in self.bank.nuggets if nugget.unanswerable]
+
+
+class NodeAnswers:
     """Answers to questions of which one yes settles a node."""
 
     def __init__(self, prefix: str) -> None:
@@ -82,7 +91,7 @@ class RelevantDocument:
     def __init__(self, doc_id: str, text: str, lacks: Finding | None, prefix: str) -> None:
         self.doc_id, self.text, self.lacks, self.prefix = doc_id, text, lacks, prefix
         self.settled: Finding | None = None
-        self._gathered = Gathered(prefix)
+        self._gathered = NodeAnswers(prefix)
 
     @property
     def made_up(self) -> bool:
@@ -105,33 +114,41 @@ class RelevantDocument:
 
 
 class OpenSentence:
-    """One sentence of an open report, by its 0-based position.
+    """One sentence of an open report.
+
+    Args:
+        topic: what is asked on its topic.
+        where: run, topic and number (from 1), as its questions carry them.
+        text: of the sentence.
+        documents: those that it cites, each once.
+        report: the text of the whole report.
+        earlier: sentences before it that have words and cite what is not made up.
 
     Attributes:
         given, open, partial: answers that it gives, that are unscored, that it gives in part.
     """
 
-    def __init__(self, report: OpenReport, position: int) -> None:
-        self._report, self._topic, self._plan = report, report.topic, report.topic.plan
-        sentence = report.response.sentences[position]
-        self.text, self._place = sentence.text, position
-        cited = dict.fromkeys(one.doc_id for one in sentence.citations)
-        self.documents = [report.topic.document(report.response, doc_id) for doc_id in cited]
-        self.blank = not any(character.isalnum() for character in self.text)
+    def __init__(
+        self,
+        topic: TopicBank,
+        where: Mapping[str, Any],
+        text: str,
+        documents: Sequence[RelevantDocument],
+        report: str,
+        earlier: Sequence[str],
+    ) -> None:
+        self._topic, self._plan, self._where = topic, topic.plan, where
+        self.text, self.documents = text, documents
+        self._report, self._earlier = report, earlier
+        self.blank = not any(character.isalnum() for character in text)
         self.given: dict[Pair, None] = {}
         self.open: dict[Pair, None] = {}
         self.partial: dict[Pair, None] = {}
         self._findings: dict[str, Finding] = {}
         self._attests: dict[str, Finding] = {}
-        run_id = report.response.run_id
-        self._prefix = f"{run_id}/{report.topic.id}/{position + 1}"
-        self._where: dict[str, Any] = {
-            "run_id": run_id,
-            "topic_id": report.topic.id,
-            "sentence": position + 1,
-        }
-        self._unanswerable = Gathered(f"{self._prefix}/unanswerable")
-        self._answers = Gathered(f"{self._prefix}/answers")
+        self._prefix = f"{where['run_id']}/{topic.id}/{where['sentence']}"
+        self._unanswerable = NodeAnswers(f"{self._prefix}/unanswerable")
+        self._answers = NodeAnswers(f"{self._prefix}/answers")
 
     def questions(self, stage: int) -> Iterator[Support]:
         """Yield what is to be asked at a stage; see `opened.STAGES`."""
@@ -181,10 +198,10 @@ class OpenSentence:
             return False
         if self._plan.credit == "attested":
             return credited(self._citations)
-        return self._plan.credit == "any" or self._cites
+        return self._plan.credit == "any" or self.cites
 
     @property
-    def _cites(self) -> bool:
+    def cites(self) -> bool:
         """Whether it cites a document that is not made up."""
         return any(not one.made_up for one in self.documents)
 
@@ -223,14 +240,14 @@ class OpenSentence:
     # Without citations ---------------------------------------------------------------------------
 
     def _negative(self) -> Iterator[Support]:
-        yield ask_negative(self._prefix, self._report.text, self.text, **self._where)
+        yield ask_negative(self._prefix, self._report, self.text, **self._where)
 
     def _follows(self) -> Iterator[Support]:
         """Ask what follows on a negative statement, and on one that is none."""
         negative = self._findings["negative"].value
         unknown = negative is None and self._plan.every
         if negative is False or unknown:
-            yield ask_needs_citation(self._prefix, self._report.text, self.text, **self._where)
+            yield ask_needs_citation(self._prefix, self._report, self.text, **self._where)
         if negative or unknown:
             if not self._topic.unanswerable:
                 value = False if self._topic.has_bank else None
@@ -245,16 +262,14 @@ class OpenSentence:
         """Ask whether it was said before, and where all sentences may, which answers it gives."""
         needs = self._findings.get("needs_citation")
         if needs is not None and (needs.value or (needs.value is None and self._plan.every)):
-            sentences = self._report.sentences[: self._place]
-            earlier = [one.text for one in sentences if one._cites and not one.blank]
-            if not earlier:
+            if not self._earlier:
                 why = "nothing is cited before it"
                 self._findings["said_before"] = Finding(False, "rule", why)
-            elif repeats(self.text, earlier):
+            elif repeats(self.text, self._earlier):
                 why = "an earlier sentence with a citation has the same words"
                 self._findings["said_before"] = Finding(True, "rule", why)
             else:
-                yield ask_said_before(self._prefix, earlier, self.text, **self._where)
+                yield ask_said_before(self._prefix, self._earlier, self.text, **self._where)
         yield from self._answered()
 
     # What comes of it ----------------------------------------------------------------------------
@@ -313,3 +328,62 @@ class OpenSentence:
             value = findings["answers"].value
             outcome: Any = "neutral" if value is False else "unscored"
             yield Step((*path, said("answers", value)), outcome, None if value is None else 0.0)
+
+
+# The tree ---------------------------------------------------------------------------------------
+
+
+def said(node: Node, value: bool | None) -> str:
+    """Return a node that was passed, as a path shows it."""
+    return f"{node}={'unscored' if value is None else 'yes' if value else 'no'}"
+
+
+def credited(citations: Sequence[JudgedCitation]) -> bool | None:
+    """Return whether a relevant citation attests the sentence; False without citations."""
+    return any_of(_both(one.relevant.value, one.attests.value) for one in citations)
+
+
+def _both(one: bool | None, other: bool | None) -> bool | None:
+    return False if False in (one, other) else None if None in (one, other) else True
+
+
+def citation_steps(citations: Sequence[JudgedCitation], weights: Weights) -> Iterator[Step]:
+    """Yield the way of each citation: is the document relevant, does it attest the sentence?"""
+    for one in citations:
+        relevant, attests = one.relevant.value, one.attests.value
+        path: tuple[str, ...] = (said("relevant", relevant),)
+        if relevant is False:
+            yield Step(path, "penalty", weights.irrelevant, one.doc_id)
+            continue
+        path = (*path, said("attests", attests))
+        if relevant and attests is not None:
+            if attests:
+                yield Step(path, "reward", weights.attested, one.doc_id)
+            else:
+                yield Step(path, "penalty", weights.unattested, one.doc_id)
+        elif attests is False and weights.irrelevant == weights.unattested:
+            yield Step(path, "penalty", weights.unattested, one.doc_id)  # the same either way
+        else:
+            yield Step(path, "unscored", None, one.doc_id)
+
+
+def uncited_steps(findings: Mapping[str, Finding], weights: Weights) -> Iterator[Step]:
+    """Yield the way of a sentence without citations; the nodes that were passed are there."""
+    path: tuple[str, ...] = ()
+    order: tuple[Node, ...] = ("negative", "unanswerable", "needs_citation", "said_before")
+    value: bool | None = None
+    last: Node = "negative"
+    for node in order:
+        if node in findings:
+            last, value = node, findings[node].value
+            path = (*path, said(node, value))
+    if value is None:
+        yield Step(path, "unscored", None)
+    elif last == "unanswerable" and value:
+        yield Step(path, "reward", weights.confirmed)
+    elif last == "unanswerable":
+        yield Step(path, "penalty", weights.unconfirmed)
+    elif last == "said_before" and not value:
+        yield Step(path, "penalty", weights.uncited)
+    else:
+        yield Step(path, "neutral", 0.0)

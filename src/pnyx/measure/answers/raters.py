@@ -15,6 +15,7 @@ import numpy.typing as npt
 from pnyx.corpora.base import located
 from pnyx.corpora.benchmarks.items import ADJUDICATED
 from pnyx.errors import InputError, shorten
+from pnyx.judge.labels import consensus, counted_labels
 from pnyx.judge.verdicts import (
     Source,
     Verdict,
@@ -29,7 +30,7 @@ from pnyx.measure.answers.correlation import weighted_kendall, weighted_spearman
 from pnyx.measure.answers.registry import MEASURES, Spread
 from pnyx.measure.answers.trials import numbered
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
-from pnyx.measure.core.ground_truth import Key, grade_of, majority
+from pnyx.measure.core.ground_truth import Key, grade_of
 from pnyx.measure.core.intervals import SIGNED, UNIT, Range, draw_weights, interval_of
 from pnyx.measure.core.weighted import Floats, Weighted
 
@@ -117,35 +118,28 @@ class RaterAgreement(Result):
 
 @dataclass(slots=True)
 class _Side:
-    """What one side says: rater -> key -> value; `decided` is what was adjudicated."""
+    """What one side says, as numbers; `numbered` is whether it said them as numbers."""
 
     name: str
-    raters: dict[str, dict[Key, float]] = field(default_factory=dict)
-    decided: dict[Key, float] = field(default_factory=dict)
-    counted: bool = False
+    labels: list[Verdict] = field(default_factory=list)
+    numbered: bool = False
     asked: set[Key] = field(default_factory=set)
+
+    def raters(self) -> list[dict[Key, float]]:
+        """Return what each rater says; who adjudicates is none."""
+        raters: dict[str, dict[Key, float]] = {}
+        for label in self.labels:
+            if label.annotator != ADJUDICATED:
+                raters.setdefault(label.annotator, {})[label.key] = label.value
+        return list(raters.values())
 
     def together(self) -> dict[Key, float]:
         """Return one value for each key: of several raters' numbers the mean, else the majority."""
-        votes: dict[Key, list[float]] = {}
-        for said in self.raters.values():
-            for key, value in said.items():
-                votes.setdefault(key, []).append(value)
-        if self.counted:
-            return {key: float(np.mean(values)) for key, values in votes.items()} | self.decided
-        found = {key: _most(values) for key, values in votes.items()}
-        return {key: value for key, value in found.items() if value is not None} | self.decided
-
-
-def _most(values: Sequence[float]) -> float | None:
-    if len(values) == 1:
-        return values[0]
-    if set(values) <= {0.0, 1.0}:
-        found = majority([value > 0 for value in values])
-        return None if found is None else float(found)
-    counts = {value: values.count(value) for value in values}
-    best = [value for value, count in counts.items() if count == max(counts.values())]
-    return best[0] if len(best) == 1 else None
+        votes = counted_labels(self.labels, lambda label: float(label.value))
+        if self.numbered:
+            return {key: float(np.mean(values)) for key, values in votes.items()}
+        said = {key: consensus(values) for key, values in votes.items()}
+        return {key: value for key, value in said.items() if value is not None}
 
 
 def measure_raters(
@@ -192,9 +186,9 @@ def measure_raters(
         if pair[0].keys() & pair[1].keys():
             sides.append(("human-human", (first.name, second.name), pair, None))
     sides += [
-        ("raters", (side.name,), list(side.raters.values()), None)
+        ("raters", (side.name,), raters, None)
         for side in people
-        if len(side.raters) > 1
+        if len(raters := side.raters()) > 1
     ]
     named = any(groups.values())
     compared = [
@@ -221,10 +215,8 @@ def _read(source: Source, name: str, groups: dict[str, str], *, judge: str | Non
         side.asked.add(one.key)
         groups[one.id] = groups.get(one.id) or one.group or one.question_id
         if value is not None:
-            side.counted |= isinstance(one.value, int | float) and not isinstance(one.value, bool)
-            third = one.annotator == ADJUDICATED
-            own = side.decided if third else side.raters.setdefault(one.annotator or "", {})
-            own[one.key] = value
+            side.numbered |= isinstance(one.value, int | float) and not isinstance(one.value, bool)
+            side.labels.append(replace(one, value=value))
     return side
 
 

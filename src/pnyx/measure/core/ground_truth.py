@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 from pnyx.corpora import read_qrels
 from pnyx.corpora.base import located
 from pnyx.errors import InputError, shorten
+from pnyx.judge.labels import consensus, counted_labels
 from pnyx.judge.verdicts import (
     YES_NO_TASKS,
     Source,
     Verdict,
-    counted_labels,
     file_of,
     of_one_judge,
     read_verdicts,
@@ -135,11 +135,11 @@ def read_labels(source: Source, task: str) -> Labels:
         grades = [one.grade for one in labels]
         if task == "quality":
             gold[key] = Gold(rating=_mean(grades), group=group)
-        elif (yes := majority([grade > 0 for grade in grades])) is not None:
+        elif (yes := consensus([grade > 0 for grade in grades])) is not None:
             stated = [one.gain for one in labels if one.gain is not None]
             gains = stated if explicit else grades if graded else []
             unsure = [one.uncertain for one in labels if one.uncertain is not None]
-            gold[key] = Gold(yes, _mean(gains), majority(unsure), group=group)
+            gold[key] = Gold(yes, _mean(gains), consensus(unsure), group=group)
     return Labels(gold, frozenset(votes.keys() - gold.keys()))
 
 
@@ -174,12 +174,6 @@ def _rating(value: Any, name: str) -> float:
         return float(value)
     expected = f"a number of at most {_LARGEST:.0f}"
     raise InputError(f"{name}: found {shown_value(value)}, expected {expected}")
-
-
-def majority(votes: Sequence[bool]) -> bool | None:
-    """Return what more than half say, None where they are split or there are none."""
-    twice = 2 * sum(votes)
-    return None if twice == len(votes) else twice > len(votes)
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -15,17 +15,17 @@ from pnyx.corpora import read_qrels, sniff
 from pnyx.corpora.base import located
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_head
+from pnyx.judge.labels import consensus, counted_labels
 from pnyx.judge.perspectives import pair_id
 from pnyx.judge.verdicts import (
     Source,
     Verdict,
-    counted_labels,
     file_of,
     of_one_judge,
     shown_value,
 )
 from pnyx.judge.verdicts import read_verdicts as read_rows
-from pnyx.measure.core.ground_truth import grade_of, majority
+from pnyx.measure.core.ground_truth import grade_of
 from pnyx.measure.runs.rankings import NO_SUBTOPIC
 from pnyx.records import Qrel
 
@@ -230,7 +230,7 @@ def _labels(path: str) -> Verdicts:
 
     collected = _Collected()
     for (identifier, _), votes in counted_labels(read_rows(path, "labels"), vote).items():
-        value = majority([yes for yes, _ in votes])
+        value = consensus([yes for yes, _ in votes])
         one = replace(votes[0][1], value=value, unscored="tie" if value is None else "")
         try:
             collected.add(one, by_id=True)
