@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from label_fixture import OPEN, PART, Person, item_rows, labelling, labels_in, opened, write_rows
 from page_fixture import served_by_command
 from pnyx.cli import main
-from pnyx.corpora.benchmarks.items import ADJUDICATED
+from pnyx.corpora.benchmarks.label_words import ADJUDICATED
 from pnyx.errors import InputError, OptionError, PnyxError
 from pnyx.judge.answers import Judged
 from pnyx.judge.base import ask

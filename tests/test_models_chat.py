@@ -17,14 +17,8 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler, patience
 from pnyx.errors import InputError, ModelError
-from pnyx.models.chat.endpoint import (
-    CallFailed,
-    ChatEndpoint,
-    ChatRequest,
-    Message,
-    Reply,
-    endpoint_from,
-)
+from pnyx.models.chat.endpoint import CallFailed, ChatEndpoint, ChatRequest, Message, Reply
+from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.chat.types import read_reply
 from pnyx.models.http.responses import Dialect, RetryPolicy, refused_parameter, retry_after
 

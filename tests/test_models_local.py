@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 
 from pnyx.cli import main
 from pnyx.errors import InputError, MissingExtra, ModelError
-from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, Message, Reply
+from pnyx.models.chat.model import ChatModel
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.local.model import LocalModel, open_local
 from pnyx.models.local.process import _threads, fingerprint, model_files, packaged_weights
 from pnyx.models.local.worker import _available_memory, _metadata, _shape

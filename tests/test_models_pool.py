@@ -10,17 +10,11 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.errors import InputError, ModelError
-from pnyx.models.chat.endpoint import (
-    CallFailed,
-    ChatEndpoint,
-    ChatRequest,
-    Message,
-    Reply,
-    endpoint_from,
-)
+from pnyx.models.chat.endpoint import CallFailed, ChatEndpoint, ChatRequest, Message, Reply
 from pnyx.models.chat.ledger import Ledger
+from pnyx.models.chat.model import ChatModel
+from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.chat.pool import EndpointPool
-from pnyx.models.chat.types import ChatModel
 from pnyx.models.http.flow import run_all
 from pnyx.models.http.responses import RetryPolicy
 

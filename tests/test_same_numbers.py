@@ -14,7 +14,7 @@ import pytest
 from argue_report import BANK, PlannedJudge, response
 from label_fixture import OPEN, Person, item_rows, labelling
 from pnyx.corpora import read_leaderboard, read_perspectives, read_qrels, read_run
-from pnyx.corpora.benchmarks.items import ADJUDICATED
+from pnyx.corpora.benchmarks.label_words import ADJUDICATED
 from pnyx.judge import read_judged_reports
 from pnyx.judge.reports.judging import judge_reports
 from pnyx.measure import (

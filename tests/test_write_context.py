@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chat_server import ChatServer
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import endpoint_from
+from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Premise, Question
 from pnyx.write.generate import LlmWriter

@@ -18,7 +18,7 @@ from chat_server import ChatServer
 from pnyx.errors import InputError
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import endpoint_from
+from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.http.flow import run_blocking
 from pnyx.models.http.responses import RetryPolicy
 from pnyx.records import Document, Question

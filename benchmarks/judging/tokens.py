@@ -32,7 +32,7 @@ from pnyx.judge.llm.prompting import Prompt, load_prompt
 from pnyx.judge.questions import Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import endpoint_from
+from pnyx.models.chat.opening import endpoint_from
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
 from pnyx.students.judge import PackagedJudge

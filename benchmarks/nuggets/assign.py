@@ -188,7 +188,7 @@ def sampled(
     from pnyx.judge.llm.judge import LlmJudge
     from pnyx.judge.store.completions import StoredModel
     from pnyx.judge.store.store import Store
-    from pnyx.models.chat.endpoint import endpoint_from
+    from pnyx.models.chat.opening import endpoint_from
 
     some = random.Random(0).sample(list(held), count)
     lines = []

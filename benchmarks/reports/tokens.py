@@ -40,11 +40,11 @@ from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.questions import Support
 from pnyx.judge.reports.asking import ask_answers
 from pnyx.judge.reports.judging import opened_topics
-from pnyx.judge.reports.opened import Material
+from pnyx.judge.reports.opened import DocumentSources
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import endpoint_from
+from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.chat.types import ChatRequest
 from pnyx.records import Document, Nugget, NuggetBank, Response
 from pnyx.runs.reports import plan_reports
@@ -93,7 +93,7 @@ def planned(found: Any, endpoint: Any, batch: int, folder: Path) -> tuple[int, l
     with Store.for_reading(str(folder / "none.sqlite")) as store:
         model = StoredModel(endpoint, store, offline=True)
         plan = ReportPlan(every=True)
-        topics = opened_topics([response], [bank], plan, Material(documents.get))
+        topics = opened_topics([response], [bank], plan, DocumentSources(documents.get))
         count = plan_reports(LlmJudge(model, asking(batch)), topics)
         return count, list(model.missing.values())
 

@@ -35,7 +35,7 @@ from .judge.tasks import read_items
 from .measure.answers.agreement import measure_agreement
 from .measure.perspectives.coverage import measure_perspectives
 from .measure.runs.retrieval import measure_retrieval
-from .models.chat.endpoint import endpoint_from
+from .models.chat.opening import endpoint_from
 from .records import Argument, Document, Perspective, Question, Response
 from .search.build import add_to_index, build_index
 from .search.index import Index

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from pnyx.corpora.benchmarks.items import PARTLY
+from pnyx.corpora.benchmarks.label_words import PARTLY
 from pnyx.corpora.fields import Fields
 from pnyx.corpora.text.segment import trim
 from pnyx.errors import InputError, shorten

@@ -177,7 +177,7 @@ def manifest_facts(opened: Opened, source: str, count: int) -> dict[str, Any]:
 
 def _check_cheap(cheap: str, spec: JudgeSpec) -> None:
     """Refuse a language model that is no cheaper than what follows it."""
-    from pnyx.models.chat.endpoint import endpoint_from
+    from pnyx.models.chat.opening import endpoint_from
 
     if not spec.models:
         found = shorten(cheap, 60)

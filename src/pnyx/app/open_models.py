@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
     from pnyx.judge.store.store import Store
     from pnyx.models.chat.ledger import Ledger
+    from pnyx.models.chat.model import ChatModel
     from pnyx.models.chat.prices import Price
-    from pnyx.models.chat.types import ChatModel
 
 _SIGN_SECONDS = 10.0
 
@@ -87,7 +87,7 @@ def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
 
 def _by_model(named: Sequence[str], timeout: float, concurrency: int) -> list[ChatModel]:
     """Return one model for each name, behind all of its addresses."""
-    from pnyx.models.chat.endpoint import endpoint_from
+    from pnyx.models.chat.opening import endpoint_from
     from pnyx.models.http.responses import RetryPolicy
 
     retry = RetryPolicy(timeout=timeout)

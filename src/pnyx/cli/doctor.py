@@ -85,8 +85,8 @@ def _endpoints(specs: Sequence[str], timeout: float) -> list[dict[str, Any]]:
 
 def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
     """Return what one endpoint can do; InputError where the specification cannot be used."""
-    from pnyx.models.chat.endpoint import endpoint_from
     from pnyx.models.chat.ledger import Ledger
+    from pnyx.models.chat.opening import endpoint_from
     from pnyx.models.chat.prices import price_of
     from pnyx.models.chat.probe import probe
     from pnyx.models.http.flow import run_blocking

@@ -188,7 +188,7 @@ def _variable(name: str) -> str:
 
 def _local() -> dict[str, Any]:
     """Return whether `--llm local` could be used; nothing is loaded."""
-    from pnyx.models.chat.endpoint import endpoint_from
+    from pnyx.models.chat.opening import endpoint_from
 
     try:
         model = endpoint_from("local")

@@ -11,7 +11,7 @@ from typing import IO, Any, Literal
 
 from pnyx.corpora import read_evidence, read_questions, write_qrels
 from pnyx.corpora.base import Writer
-from pnyx.corpora.benchmarks.items import PARTLY
+from pnyx.corpora.benchmarks.label_words import PARTLY
 from pnyx.corpora.benchmarks.markdown import write_guidelines
 from pnyx.corpora.benchmarks.perspectives import write_perspectives
 from pnyx.files import json_line, read_jsonl

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pnyx.corpora.benchmarks.items import ADJUDICATED, PARTLY
+from pnyx.corpora.benchmarks.label_words import ADJUDICATED, PARTLY
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Missing, Provenance, Value, asked_of
 from pnyx.judge.base import Emit

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from pnyx.corpora.benchmarks.items import LABEL_WORDS
+from pnyx.corpora.benchmarks.label_words import LABEL_WORDS
 from pnyx.errors import shorten
 from pnyx.judge.answers import (
     Answer,

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, strict, unique
-from pnyx.corpora.benchmarks.items import ITEM_FORMATS, LABEL_WORDS
+from pnyx.corpora.benchmarks.items import ITEM_FORMATS
+from pnyx.corpora.benchmarks.label_words import LABEL_WORDS
 from pnyx.corpora.fields import Fields, number
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows

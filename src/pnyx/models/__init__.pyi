@@ -1,7 +1,8 @@
 """The public names of this room, each with its home."""
 
-from .chat.endpoint import ChatEndpoint, endpoint_from
+from .chat.endpoint import ChatEndpoint
 from .chat.ledger import Ledger
+from .chat.opening import endpoint_from
 from .chat.pool import EndpointPool
 from .chat.prices import Price, price_of, read_prices
 from .embed.embedder import Embedder, embedder_from

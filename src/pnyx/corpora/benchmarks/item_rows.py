@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from pnyx.corpora.benchmarks.items import ITEM_FORMATS, LABEL_WORDS, PARTLY
+from pnyx.corpora.benchmarks.label_words import LABEL_WORDS, PARTLY
 from pnyx.corpora.rows import Filled, FilledId, Id, Number, Row, distinct, must, says
 from pnyx.records import Node
 
@@ -158,12 +158,12 @@ _WHOLE: dict[str, Callable[[Any], Any]] = {
 
 
 @cache
-def model_of(name: str) -> type[Row]:
-    """Return the model of a format; its other fields are carried along."""
-    found, fields = ITEM_FORMATS[name], dict[str, Any](id=(FilledId, ...))
-    for field in found.required:
+def model_of(name: str, required: tuple[str, ...], optional: tuple[str, ...]) -> type[Row]:
+    """Return the model of a format with these fields; its others are carried along."""
+    fields = dict[str, Any](id=(FilledId, ...))
+    for field in required:
         fields[field] = _OTHERS.get((name, field), _USUAL.get(field, str)), ...
-    for field in found.optional:
+    for field in optional:
         kind = _OTHERS.get((name, field), str if field == "question" else _USUAL.get(field, str))
         fields[field] = kind | None, None
     checks: dict[str, Any] = {}

@@ -12,13 +12,6 @@ from typing import Any
 
 from pnyx.corpora.base import json_lines, table
 
-ADJUDICATED = "adjudicated"
-"""The annotator of a label that decides where others differ: it alone counts."""
-
-PARTLY = "partially"
-LABEL_WORDS: dict[str, bool] = {"yes": True, PARTLY: True, "no": False}
-"""What people write for relevant and not; partly relevant is relevant, as in DIRAS."""
-
 
 @dataclass(frozen=True)
 class ItemFormat:
@@ -37,7 +30,7 @@ class ItemFormat:
         from pnyx.corpora.benchmarks.item_rows import model_of
         from pnyx.corpora.rows import checked
 
-        return partial(checked, model_of(self.name))
+        return partial(checked, model_of(self.name, self.required, self.optional))
 
     def parse(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Check one row and return it with its id as text."""

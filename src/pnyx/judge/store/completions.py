@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pnyx.errors import ModelError, escaped, shorten
 from pnyx.judge.store.rows import request_key
 from pnyx.judge.store.store import CLAIM_SECONDS, Store, claimant
-from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, CountsTokens, Reply
+from pnyx.models.chat.model import ChatModel
+from pnyx.models.chat.types import CallFailed, ChatRequest, CountsTokens, Reply
 from pnyx.models.http.flow import wanted
 
 if TYPE_CHECKING:

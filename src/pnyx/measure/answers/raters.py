@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.corpora.base import located
-from pnyx.corpora.benchmarks.items import ADJUDICATED
+from pnyx.corpora.benchmarks.label_words import ADJUDICATED
 from pnyx.errors import InputError, shorten
 from pnyx.judge.labels import consensus, counted_labels
 from pnyx.judge.verdicts import (

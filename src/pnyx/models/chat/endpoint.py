@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from pnyx.errors import InputError, ModelError, shorten
+from pnyx.errors import ModelError
 from pnyx.models.chat.ledger import BudgetReached, Ledger, Reservation
-from pnyx.models.chat.types import CallFailed, ChatModel, ChatRequest, Message, Reply, printable
-from pnyx.models.http.addresses import read_key, read_spec, shown_address
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply, printable
 from pnyx.models.http.endpoint import Endpoint
 from pnyx.models.http.responses import (
     Dialect,
@@ -25,8 +24,7 @@ from pnyx.models.http.transport import HttpResponse, HttpTransport
 
 _LEAST_GIVEN_UP = 20
 _SILENT_TIMEOUTS, _LEAST_SILENCE = 3, 60.0
-_FORMS = "http://HOST:PORT/v1#MODEL or openai:MODEL or local or gguf:PATH"
-_OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_URL = "https://api.openai.com/v1"
 _TOKENIZED = 50_000
 """Characters whose tokens are counted at once."""
 _RESUMES = "what was answered is kept, and the same command resumes"
@@ -57,7 +55,7 @@ class ChatEndpoint(Endpoint):
         self.dialect = Dialect()
         self.replies = 0
         self._given_up_in_a_row = 0
-        self._tokenizes = self.base_url != _OPENAI_URL
+        self._tokenizes = self.base_url != OPENAI_URL
 
     @property
     def response_format(self) -> str:
@@ -281,61 +279,3 @@ def _enter(ticket: Reservation, outcome: Reply | CallFailed | Retryable) -> None
         ticket.settle(outcome.usage)
     elif outcome.maybe_billed if isinstance(outcome, Retryable) else outcome.reason[:5] == "empty":
         ticket.lose()
-
-
-def endpoint_from(
-    specs: str | Sequence[str],
-    *,
-    retry: RetryPolicy | None = None,
-    concurrency: int = 32,
-    ledger: Ledger | None = None,
-) -> ChatModel:
-    """Make a model from what `--llm` says.
-
-    Args:
-        specs: `http://HOST:PORT/v1#MODEL` (or https) for any OpenAI-compatible server,
-            `openai:MODEL`, `local` for the packaged model, or `gguf:PATH`. Several addresses of one
-            model share its requests. The key is read from PNYX_API_KEY, for `openai:` also from
-            OPENAI_API_KEY.
-        retry: time limits and retries.
-        concurrency: the most requests ever under way at once, at all addresses together.
-        ledger: counts what is used, and keeps to its budget.
-
-    Raises:
-        InputError: none of these forms, no key, or models that differ; see `open_local`.
-        MissingExtra: a local model needs xllamacpp.
-    """
-    given = [specs] if isinstance(specs, str) else list(dict.fromkeys(specs))
-    if not given:
-        raise InputError(f"--llm: found nothing, expected {_FORMS}")
-    if len(given) == 1 and (given[0] == "local" or given[0].startswith("gguf:")):
-        from pnyx.models.local.model import open_local
-
-        return open_local(given[0], retry=retry)
-    shared: dict[str, Any] = {
-        "retry": retry,
-        "concurrency": concurrency,
-        "ledger": ledger,
-    }
-    endpoints = [ChatEndpoint(*_read_spec(spec), **shared) for spec in given]
-    if len(endpoints) == 1:
-        return endpoints[0]
-    from pnyx.models.chat.pool import EndpointPool
-
-    return EndpointPool(endpoints)
-
-
-def _read_spec(spec: str) -> tuple[str, str, str | None]:
-    key = read_key("PNYX_API_KEY")
-    kind, _, rest = spec.partition(":")
-    if spec == "local" or kind == "gguf":
-        raise InputError(f"--llm {shorten(spec)} answers alone, not together with other models")
-    if kind == "openai" and rest and rest == printable(rest):
-        key = key or read_key("OPENAI_API_KEY")
-        if key is None:
-            raise InputError(f"--llm {shorten(spec)} needs a key in PNYX_API_KEY or OPENAI_API_KEY")
-        return _OPENAI_URL, rest, key
-    named = read_spec(spec)
-    if named is None:
-        raise InputError(f"--llm: found {shorten(shown_address(spec))!r}, expected {_FORMS}")
-    return *named, key

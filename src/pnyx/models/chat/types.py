@@ -6,16 +6,12 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring_ascii as _as_json
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from pnyx.errors import shorten
 from pnyx.files import clean_text
-
-if TYPE_CHECKING:
-    from pnyx.models.chat.ledger import Ledger
 
 MAX_REPLY_BYTES = 1024 * 1024
 """The longest reply that is kept whole, as UTF-8, well below `files.MAX_LINE_BYTES`."""
@@ -110,49 +106,6 @@ class CallFailed:
     """No reply came. `reason`: a machine-readable word, then `: ` and detail for people."""
 
     reason: str
-
-
-@runtime_checkable
-class ChatModel(Protocol):
-    """Something that completes chats: an endpoint, a pool of them, a local model.
-
-    `model` is part of the address of each reply in the judgement store, so two models that answer
-    differently must differ in it. `on_retry` and `on_wait` are called with a line before each
-    further attempt and after a long silence; `ledger` keeps the books and the budget, if it is set.
-    """
-
-    model: str
-    on_retry: Callable[[str], None] | None
-    on_wait: Callable[[str], None] | None
-    ledger: Ledger | None
-
-    @property
-    def concurrency(self) -> int:
-        """The most requests ever under way at once."""
-
-    @property
-    def address(self) -> str:
-        """Where it is, for people: a URL or a file."""
-
-    @property
-    def response_format(self) -> str:
-        """How the shape of answers is asked for by now: one of `outcomes.FORMATS`."""
-
-    @property
-    def retries(self) -> int:
-        """Attempts beyond the first of each request, so far."""
-
-    def connected(self) -> AbstractAsyncContextManager[Any]:
-        """Hold what is needed for asking open; nested and parallel uses share it."""
-
-    async def complete(
-        self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
-    ) -> Reply | CallFailed:
-        """Ask once, however many attempts that takes; ModelError where nothing more can be asked.
-
-        `keep` is called with the reply as soon as it is read, so that it can be stored before
-        anything else happens.
-        """
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ from io import TextIOWrapper
 from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from pnyx.corpora.benchmarks.items import ADJUDICATED
+from pnyx.corpora.benchmarks.label_words import ADJUDICATED
 from pnyx.errors import InputError, PnyxError
 from pnyx.files import atomic_text, json_line
 from pnyx.judge.questions import JudgeQuestion, Preference, Rating

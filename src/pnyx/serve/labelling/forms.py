@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from pnyx.corpora.benchmarks.items import PARTLY
+from pnyx.corpora.benchmarks.label_words import PARTLY
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Value
 from pnyx.judge.dimensions import Scale, dimensions_of, scale_of

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from pnyx.corpora.benchmarks.items import ADJUDICATED
+from pnyx.corpora.benchmarks.label_words import ADJUDICATED
 from pnyx.errors import InputError
 from pnyx.serve.application import html, not_found
 from pnyx.serve.labelling.book import Act, label_rows

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
-from pnyx.corpora.benchmarks.items import ADJUDICATED
+from pnyx.corpora.benchmarks.label_words import ADJUDICATED
 from pnyx.errors import OptionError, shorten
 from pnyx.serve.security import is_secure
 

@@ -1,0 +1,74 @@
+"""The model that `--llm` names: an endpoint, several that share its requests, or a local one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pnyx.errors import InputError, shorten
+from pnyx.models.chat.endpoint import OPENAI_URL, ChatEndpoint
+from pnyx.models.chat.ledger import Ledger
+from pnyx.models.chat.model import ChatModel
+from pnyx.models.chat.types import printable
+from pnyx.models.http.addresses import read_key, read_spec, shown_address
+from pnyx.models.http.responses import RetryPolicy
+
+_FORMS = "http://HOST:PORT/v1#MODEL or openai:MODEL or local or gguf:PATH"
+
+
+def endpoint_from(
+    specs: str | Sequence[str],
+    *,
+    retry: RetryPolicy | None = None,
+    concurrency: int = 32,
+    ledger: Ledger | None = None,
+) -> ChatModel:
+    """Make a model from what `--llm` says.
+
+    Args:
+        specs: `http://HOST:PORT/v1#MODEL` (or https) for any OpenAI-compatible server,
+            `openai:MODEL`, `local` for the packaged model, or `gguf:PATH`. Several addresses of one
+            model share its requests. The key is read from PNYX_API_KEY, for `openai:` also from
+            OPENAI_API_KEY.
+        retry: time limits and retries.
+        concurrency: the most requests ever under way at once, at all addresses together.
+        ledger: counts what is used, and keeps to its budget.
+
+    Raises:
+        InputError: none of these forms, no key, or models that differ; see `open_local`.
+        MissingExtra: a local model needs xllamacpp.
+    """
+    given = [specs] if isinstance(specs, str) else list(dict.fromkeys(specs))
+    if not given:
+        raise InputError(f"--llm: found nothing, expected {_FORMS}")
+    if len(given) == 1 and (given[0] == "local" or given[0].startswith("gguf:")):
+        from pnyx.models.local.model import open_local
+
+        return open_local(given[0], retry=retry)
+    shared: dict[str, Any] = {
+        "retry": retry,
+        "concurrency": concurrency,
+        "ledger": ledger,
+    }
+    endpoints = [ChatEndpoint(*_read_spec(spec), **shared) for spec in given]
+    if len(endpoints) == 1:
+        return endpoints[0]
+    from pnyx.models.chat.pool import EndpointPool
+
+    return EndpointPool(endpoints)
+
+
+def _read_spec(spec: str) -> tuple[str, str, str | None]:
+    key = read_key("PNYX_API_KEY")
+    kind, _, rest = spec.partition(":")
+    if spec == "local" or kind == "gguf":
+        raise InputError(f"--llm {shorten(spec)} answers alone, not together with other models")
+    if kind == "openai" and rest and rest == printable(rest):
+        key = key or read_key("OPENAI_API_KEY")
+        if key is None:
+            raise InputError(f"--llm {shorten(spec)} needs a key in PNYX_API_KEY or OPENAI_API_KEY")
+        return OPENAI_URL, rest, key
+    named = read_spec(spec)
+    if named is None:
+        raise InputError(f"--llm: found {shorten(shown_address(spec))!r}, expected {_FORMS}")
+    return *named, key
