@@ -50,6 +50,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/house.py > /dev/null
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -1,8 +1,8 @@
 """Hold the code against the plan of the house: `python tools/house.py`, or `make house`.
 
 Prints the lines of each room beside its budget (`tools/house.toml`), circles of imports, the
-longest files and functions, and class names with several meanings. Exit status 1: a room is over
-its budget, there is a circle, or more names than allowed have several meanings.
+longest files and functions, and class names with several meanings. Exit status 1, and why on
+stderr: a room is over its budget, there is a circle, or too many names have several meanings.
 """
 
 from __future__ import annotations
@@ -136,7 +136,9 @@ def main() -> int:
         faults.append(
             f"{len(shared)} class names mean several things, {plan['shared_names']} are allowed"
         )
-    print("\n" + "\n".join(faults) if faults else "\nwithin the plan")
+    print("" if faults else "\nwithin the plan")
+    if faults:
+        print("\n".join(faults), file=sys.stderr)
     return 1 if faults else 0
 
 
