@@ -495,3 +495,17 @@ def test_an_empty_report_ends_well(tmp_path, call):
     status, manifest, said = judge(call, "e.jsonl", "--nuggets", bank)
     assert (status, manifest["reports"]["sentences"]) == (0, 0)
     assert "the report is empty" in said
+
+
+def test_a_folder_holds_runs(tmp_path, call):
+    run, bank = write_files(tmp_path)
+    labels = write_labels(tmp_path / "labels.jsonl")
+    (tmp_path / "runs").mkdir()
+    Path(run).rename(tmp_path / "runs" / "run.jsonl")
+    (tmp_path / "runs" / ".notes").write_text("not a run")
+    status, _, said = judge(call, "runs/", "--nuggets", bank, "--labels", labels)
+    assert status in (0, 3), said
+    check_worked("out")
+    (tmp_path / "empty").mkdir()
+    status, _, said = call("judge", "report", "empty", "--nuggets", bank, "--out", "x")
+    assert (status, said) == (2, "pnyx: empty: is a folder without files, expected responses\n")

@@ -103,6 +103,17 @@ class Format:
             yield record
 
 
+def files_of(source: str) -> list[str]:
+    """Return the visible files of a folder, by name; a file, or -, is itself the only one."""
+    if source == "-" or not Path(source).is_dir():
+        return [source]
+    return [
+        str(path)
+        for path in sorted(Path(source).iterdir())
+        if path.is_file() and not path.name.startswith(".")
+    ]
+
+
 @cache
 def table() -> Mapping[str, Mapping[str, str]]:
     """Return what `formats.toml` says of each format: kind, description, example."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.base import Format, Kind, Options, Row, strict
+from pnyx.corpora.base import Format, Kind, Options, Row, files_of, strict
 from pnyx.corpora.benchmarks import (
     conqret,
     debates,
@@ -369,8 +370,14 @@ def read_qrels(path: str) -> Iterator[Qrel]:
 
 
 def read_responses(path: str) -> Iterator[Response]:
-    """Yield responses in any layout and citation style; InputError at the first fault."""
-    return ANY_RESPONSES.reader(path)
+    """Yield responses in any layout and citation style, of a file or a folder of them.
+
+    InputError at the first fault.
+    """
+    files = files_of(str(path))
+    if not files:
+        raise InputError("is a folder without files, expected responses", path=path)
+    return chain.from_iterable(map(ANY_RESPONSES.reader, files))
 
 
 def read_items(path: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:

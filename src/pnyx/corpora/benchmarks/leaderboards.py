@@ -12,6 +12,7 @@ from typing import IO, Any, Final
 from pnyx.corpora.base import (
     Format,
     Row,
+    files_of,
     format_of,
     json_lines,
     parse_rows,
@@ -94,16 +95,12 @@ def read_leaderboard(
         InputError: at the first fault; a cell comes twice; the columns cannot be told apart.
     """
     source = str(path)
-    if source != "-" and Path(source).is_dir():
-        if Path(source, "manifest.json").is_file():
-            told = "make a leaderboard of it with pnyx measure report R --leaderboard OUT"
-            raise InputError(f"is a results folder: {told}", path=source)
-        files = sorted(str(p) for p in Path(source).iterdir() if not p.name.startswith("."))
-        files = [name for name in files if Path(name).is_file()]
-        if not files:
-            raise InputError("is a folder without files, expected leaderboards", path=source)
-    else:
-        files = [source]
+    if source != "-" and Path(source).is_dir() and Path(source, "manifest.json").is_file():
+        told = "make a leaderboard of it with pnyx measure report R --leaderboard OUT"
+        raise InputError(f"is a results folder: {told}", path=source)
+    files = files_of(source)
+    if not files:
+        raise InputError("is a folder without files, expected leaderboards", path=source)
     found: dict[tuple[str, str, str], tuple[LeaderboardCell, str]] = {}
     for name in files:
         chosen = _named(format, source) if format else sniff_leaderboard(name, like)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from pnyx.corpora.base import (
     Format,
     Row,
+    files_of,
     format_of,
     json_documents,
     located,
@@ -29,10 +29,8 @@ _SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 def bank_files(source: str) -> list[str]:
     """Return the files of a folder that can hold banks, by name; a file is itself the only one."""
-    if source == "-" or not Path(source).is_dir():
-        return [source]
-    names = sorted(p.name for p in Path(source).iterdir() if p.is_file())
-    return [str(Path(source, name)) for name in names if name.lower().endswith(_SUFFIXES)]
+    files = files_of(source)
+    return [p for p in files if p == source or p.lower().endswith(_SUFFIXES)]
 
 
 def _scan(source: str, name: str | None = None) -> Iterator[Row[NuggetBank]]:
