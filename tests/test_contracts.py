@@ -42,6 +42,7 @@ from pnyx.judge.combining.panel import Cascade, Panel, Repeats
 from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.forms import FORMS, form_of
+from pnyx.judge.forms.base import FormCall
 from pnyx.judge.llm.judge import Asking, LlmJudge
 from pnyx.judge.llm.nuggets import NuggetJudge
 from pnyx.judge.llm.prompting import load_prompt, prompt_names
@@ -412,10 +413,11 @@ def test_a_task_reads_its_example_and_knows_its_prompt(name, tmp_path):
         assert prompt.task == name
         form = form_of(prompt, task.kind)
         asked = _with_points(question)
-        request = form.request(prompt, [asked], 0)
-        assert form.request(prompt, [asked], 0) == request
+        call = FormCall(prompt, [asked])
+        request = form.request(call)
+        assert form.request(call) == request
         reply = json.dumps(instance(request.schema, "seed"))
-        (reading,) = form.read(prompt, [asked], 0, reply)
+        (reading,) = form.read(call, reply)
         assert reading is not None
         if reading.span is not None:
             assert reply[slice(*reading.span)] in (reading.words or ("yes", "no"))
@@ -438,11 +440,9 @@ def test_a_sample_reorders_what_is_asked_and_is_read_back_in_the_order_of_the_qu
     prompt = load_prompt(task.many or task.prompts[0])
     form = form_of(prompt)
     questions = questions_of(task)
-    assert form.request(prompt, questions, sample) == form.request(prompt, questions, sample)
-    assert form.reorders(prompt) == (
-        form.request(prompt, questions, 0).messages
-        != form.request(prompt, questions, sample).messages
-    )
+    first, other = FormCall(prompt, questions), FormCall(prompt, questions, sample)
+    assert form.request(other) == form.request(other)
+    assert form.reorders(prompt) == (form.request(first).messages != form.request(other).messages)
 
 
 FORMATS_OF_TASKS = [(task.name, form.name) for task in TASKS.values() for form in task.formats]
