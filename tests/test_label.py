@@ -523,6 +523,28 @@ def test_drafts_are_kept_and_are_no_labels(tmp_path):
         assert "Not everything is answered: Local relevance." in found.text
 
 
+def test_who_decides_twice_has_not_seen_the_judge(tmp_path):
+    rows = item_rows("support", 1)
+    said = [
+        {"id": "i1", "task": "support", "value": False, "probability": 0.125, "unscored": None,
+         "judge": "robot"}
+    ]  # fmt: skip
+    suggested = {one.key: one for one in read_verdicts(said)}
+    both = {"annotators": ("ann", "ben"), "suggested": suggested}
+    with labelling(tmp_path, "support", rows, **both) as (desk, people, address):
+        for name, mark in (("ann", 0), ("ben", 1)):
+            person = Person(address, token=people.tokens[name])
+            person.see("/next")
+            person.send(mark)
+        boss = Person(address, token=people.tokens["organiser"])
+        boss.see("/adjudicate")
+        for mark in (0, 1):
+            boss.send(mark)
+            assert "robot" not in boss.page.text
+        (third,) = [row for row in desk.rows() if row["annotator"] == ADJUDICATED]
+        assert (third["value"], "seen" in third) == (False, False)
+
+
 def test_a_judge_is_seen_after_ones_own_answer_and_never_before(tmp_path):
     rows = item_rows("support", 2)
     said = [

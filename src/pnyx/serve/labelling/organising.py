@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.corpora.benchmarks.label_words import ADJUDICATED
@@ -222,6 +222,7 @@ class Organising:
         form = self.desk.form(question, ADJUDICATED)
         try:
             act = self.pages.act(ADJUDICATED, item, form, sent, self.desk.state(ADJUDICATED, item))
+            act = replace(act, seen="")  # no judge is shown to who decides
             state = await blocking(self.desk.record, act, version_of(sent))
         except StaleError as error:
             return self._work(request, item, problem=str(error), status=409)
