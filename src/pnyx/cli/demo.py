@@ -268,7 +268,7 @@ def _as_called() -> str:
 
 def _next(out: Path, report: str) -> str:
     """Return what to do next: the report to open, and the commands that serve pages."""
-    from pnyx.cli.installed import installed
+    from pnyx.cli.doctor import installed
 
     index, folder = shlex.quote(str(out / "example.index")), shlex.quote(str(out))
     lines = [

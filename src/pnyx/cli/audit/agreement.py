@@ -17,8 +17,8 @@ from pnyx.view.trials import figure, rater_table, rater_title
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pnyx.cli.measure.runs import Part
     from pnyx.measure.answers.raters import RaterAgreement
+    from pnyx.view.tables import Part
 
 _OF_YES_AND_NO = ("f1", "average_precision", "auroc")
 

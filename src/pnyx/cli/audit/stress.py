@@ -20,9 +20,10 @@ from pnyx.cli.common.answering import plan_items, say_judge
 from pnyx.cli.common.options import say, warn, warn_first
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import watched
-from pnyx.cli.measure.runs import draws_legend, shown
+from pnyx.cli.measure.runs import draws_legend
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.tasks import TASKS
+from pnyx.view.tables import shown
 from pnyx.view.trials import trial_lines, trial_tables
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from pnyx.measure.core.base import Measured
 from pnyx.view.tables import Column, Table, interval, number
 
 if TYPE_CHECKING:
-    from pnyx.cli.measure.runs import Part
     from pnyx.measure.perspectives.leaning import Leaning
     from pnyx.measure.perspectives.results import (
         MeasuredCoverage,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
         UnionCoverage,
     )
     from pnyx.measure.perspectives.table import Bounded
+    from pnyx.view.tables import Part
 
 _ASKED = {"question": "question", "pro": "supporting perspective", "con": "opposing perspective"}
 

@@ -1,0 +1,158 @@
+"""What results say to people, as tables and paragraphs: one place for each result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from pnyx.errors import escaped, shorten
+from pnyx.view.tables import Column, Table
+
+if TYPE_CHECKING:
+    from pnyx.judge.calibration.recalibration import Recalibration
+    from pnyx.judge.llm.plan import PlannedModel
+    from pnyx.judge.store.maintenance import StoreStats
+    from pnyx.records import Perspective
+    from pnyx.view.tables import Part
+
+_SHOWN_DOCUMENTS = 3
+
+
+def in_units(count: int) -> str:
+    """Return a number of bytes for people."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
+        if count >= unit:
+            return f"{count / unit:,.1f} {name}"
+    return f"{count} bytes"
+
+
+def many_replies(count: int) -> str:
+    """Return a number of replies of models for people."""
+    return f"{count:,} {'reply' if count == 1 else 'replies'}"
+
+
+def store_lines(stats: StoreStats) -> str:
+    """Return what a judgement store holds: replies of each model, how they ended, their tokens."""
+    size = f"{many_replies(stats.replies)}, {in_units(stats.bytes)} on disk"
+    lines = [f"{escaped(stats.path)}: {size}"]
+    if stats.damaged:
+        lines.append(f"damaged: {stats.damaged:,} (pnyx store gc --damaged deletes them)")
+    for model in stats.models:
+        ends = (
+            f"{shorten(name, 40) or '(not stated)'} {count:,}"
+            for name, count in model.finish_reasons.items()
+        )
+        tokens = []
+        for name, count in model.tokens.items():
+            stated = "" if count.replies == model.replies else f" (stated by {count.replies:,})"
+            total = "not stated" if count.total is None else f"{count.total:,}{stated}"
+            tokens.append(f"{name.removesuffix('_tokens')} {total}")
+        lines += [
+            f"\n{shorten(model.model, 100)}",
+            f"  {many_replies(model.replies)}, {model.first} to {model.last}",
+            f"  ended by: {', '.join(ends)}",
+            f"  tokens: {', '.join(tokens)}",
+            f"  with token alternatives: {model.with_alternatives:,}",
+        ]
+    return "\n".join(lines)
+
+
+def perspective_lines(views: Sequence[Perspective]) -> str:
+    """Show each perspective on two lines; its text may come from a hostile document."""
+    lines = []
+    for number, view in enumerate(views, 1):
+        origin, documents = str(view.extra.get("origin", "")), view.extra.get("documents")
+        if isinstance(documents, list):
+            more = len(documents) - _SHOWN_DOCUMENTS
+            origin += f": {', '.join(map(str, documents[:_SHOWN_DOCUMENTS]))}"
+            origin += f" and {more} more" if more > 0 else ""
+            origin += f"; side by {view.extra['side_by']}" if view.extra.get("side_by") else ""
+        lines.append(f"{number:>3}  {view.stance or '?':<7}  {shorten(view.text, 1000)}")
+        lines.append(f"{'':14}{shorten(origin, 200)}")
+    return "\n".join(lines)
+
+
+# What a run would ask ----------------------------------------------------------------------------
+
+
+def plan_row(model: PlannedModel) -> dict[str, Any]:
+    """Return what a model would be asked, for JSON."""
+    estimate = asdict(model.estimate)
+    calls = estimate.pop("requests")
+    names = ("second_tries", "learnt_from")
+    head = {"model": model.model, "from_store": model.from_store, "calls": calls}
+    row = {**head, **{name: getattr(model, name) for name in names}, **estimate}
+    if model.expected is not None:
+        expected = asdict(model.expected)
+        row |= {"calls_least": model.least}
+        row |= {"expected": {"calls": expected.pop("requests"), **expected}}
+    return row
+
+
+def plan_lines(planned: Sequence[PlannedModel]) -> Iterator[str]:
+    """Yield what each model would be asked, and what that costs."""
+    for model in planned:
+        yield escaped(model.model)
+        yield from (f"  {name:<17}  {fact}" for name, fact in _plan_facts(model).items())
+    if not planned:
+        yield "  no language model is asked: no calls, no cost"
+    if any(model.estimate.requests for model in planned):
+        yield (
+            "Repairs, retries of replies cut off, split calls and failed attempts may add to "
+            "this; --budget or --budget-tokens sets a hard limit."
+        )
+
+
+def _plan_facts(model: PlannedModel) -> dict[str, str]:
+    estimate, usual = model.estimate, model.expected
+    calls = f"{estimate.requests:,} ({model.from_store:,} from the store)"
+    if usual is not None:
+        calls = f"{model.least:,} to {calls}; {usual.requests:,} expected"
+    facts = {"calls": calls}
+    if estimate.requests:
+        if model.second_tries:
+            facts["of these again"] = f"{model.second_tries:,} expected, after replies cut off"
+        basis = "from the fewest to the most possible"
+        if model.learnt_from:
+            basis = f"5th to 95th percentile of {model.learnt_from:,} stored replies"
+        facts["prompt tokens"] = f"{_range(estimate.prompt_tokens)} ({basis})"
+        facts["completion tokens"] = _range(estimate.completion_tokens)
+        cost = estimate.cost_usd
+        price = f"${cost[0]:.4f} to ${cost[1]:.4f}" if cost else "not known; --prices gives it"
+        facts["price"] = price
+        if usual is not None:
+            facts["prompt tokens"] += f"; {_range(usual.prompt_tokens)} expected"
+            facts["completion tokens"] += f"; {_range(usual.completion_tokens)} expected"
+            if usual.cost_usd:
+                low, high = usual.cost_usd
+                facts["price"] += f"; ${low:.4f} to ${high:.4f} expected"
+    return facts
+
+
+def _range(tokens: tuple[int, int]) -> str:
+    return f"{tokens[0]:,} to {tokens[1]:,}"
+
+
+# Calibration and tuning --------------------------------------------------------------------------
+
+
+def calibration_parts(calibration: Recalibration, out: str) -> list[Part]:
+    """Return figures before and after, and what a cascade keeps."""
+    counts, figures = calibration.about["counts"], calibration.about["figures"]
+    of = figures["after"]["ece"]
+    fitted = (
+        f"{shorten(calibration.judge)}, {calibration.task}: {calibration.method} on "
+        f"{counts['fitted']} answers ({counts['yes']} yes), {counts['groups']} groups; "
+        f"yes from {calibration.threshold:.3f}"
+    )
+    columns = (Column("measure"), Column("before", "number"), Column("after", "number"))
+    rows = [
+        (name, *(figures[when][name]["value"] for when in ("before", "after")))
+        for name in figures["after"]
+    ]
+    measured = f"{of['scored']} of {of['asked']}, cross-fitted in {counts['folds']} folds"
+    sure = calibration.sure
+    cascade = [] if sure is None else [f"cascade at error {sure.error:g}: {sure}"]
+    table = Table(columns, rows, title=fitted)
+    return [table, [f"answers: {measured}", *cascade, f"wrote {escaped(out)}"]]
