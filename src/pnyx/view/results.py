@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,13 @@ from pnyx.errors import escaped, shorten
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
+    from pnyx.drafts.merging import MergedBanks
     from pnyx.judge.calibration.recalibration import Recalibration
     from pnyx.judge.llm.plan import PlannedModel
     from pnyx.judge.store.maintenance import StoreStats
     from pnyx.records import Perspective
     from pnyx.view.tables import Part
+    from pnyx.write.reports.reporting import Report
 
 _SHOWN_DOCUMENTS = 3
 
@@ -71,6 +73,16 @@ def perspective_lines(views: Sequence[Perspective]) -> str:
         lines.append(f"{number:>3}  {view.stance or '?':<7}  {shorten(view.text, 1000)}")
         lines.append(f"{'':14}{shorten(origin, 200)}")
     return "\n".join(lines)
+
+
+def apart_lines(merged: MergedBanks) -> list[str]:
+    """Say which questions of merged nugget banks stay apart though they ask the same."""
+    return [
+        f"{escaped(row['topic_id'], 40)}: {shorten(row['first']['text'], 60)!r} "
+        f"({escaped(row['first']['bank'], 40)}) and {shorten(row['second']['text'], 60)!r} "
+        f"({escaped(row['second']['bank'], 40)}) ask the same and stay apart: {row['apart']}"
+        for row in merged.apart
+    ]
 
 
 # What a run would ask ----------------------------------------------------------------------------
@@ -156,3 +168,105 @@ def calibration_parts(calibration: Recalibration, out: str) -> list[Part]:
     cascade = [] if sure is None else [f"cascade at error {sure.error:g}: {sure}"]
     table = Table(columns, rows, title=fitted)
     return [table, [f"answers: {measured}", *cascade, f"wrote {escaped(out)}"]]
+
+
+# Judged reports ---------------------------------------------------------------------------------
+
+
+def judged_notes(counts: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
+    """Yield warnings of one kind, and what more of them are called."""
+    missing = [
+        f"run {escaped(run, 40)} has no report on {len(topics)} of the topics: "
+        f"{', '.join(escaped(topic, 30) for topic in topics[:5])}"
+        f"{', ...' if len(topics) > 5 else ''}"
+        for run, topics in counts["missing"].items()
+    ]
+    yield missing, "runs lack topics"
+    differing = [
+        f"run {escaped(run, 40)}: {len(texts)} of its cited documents have another text there than "
+        "in the collection, whose text is judged; words in common: "
+        + ", ".join(f"{escaped(name, 30)} {share:.0%}" for name, share in list(texts.items())[:3])
+        for run, texts in counts["differing"].items()
+    ]
+    yield differing, "runs embed other texts"
+    yield [f"{number} reports: {note}" for note, number in counts["notes"].items()], "notes"
+
+
+def judged_text(manifest: Mapping[str, Any]) -> str:
+    """Return what was judged, and what came of it."""
+    counts = manifest["reports"]
+    outcomes = ", ".join(f"{number:,} {name}" for name, number in counts["outcomes"].items())
+    lines = [
+        f"{_many(counts, 'reports')} of {_many(counts, 'runs')} on {_many(counts, 'topics')}: "
+        f"{_many(counts, 'sentences')}, {_many(counts, 'citations')}; {outcomes}"
+    ]
+    for node, row in counts["nodes"].items():
+        reasons = ", ".join(f"{n:,} {shorten(why, 40)}" for why, n in row["reasons"].items())
+        by = ", ".join(f"{n:,} {escaped(who, 40)}" for who, n in row["by"].items())
+        left = f"; unscored: {reasons}" if reasons else ""
+        lines.append(
+            f"  {node:<14}  {row['yes']:,} yes, {row['scored']:,} of {row['asked']:,} scored "
+            f"(by {by}){left}"
+        )
+    for run, row in counts["unknown"].items():
+        how = "a no" if manifest["plan"]["unknown_documents"] == "no" else "unscored"
+        first = ", ".join(escaped(doc_id, 30) for doc_id in row["first"])
+        more = ", ..." if row["documents"] > len(row["first"]) else ""
+        lines.append(
+            f"  {_many(row, 'citations')} of run {escaped(run, 40)} "
+            f"to {_many(row, 'documents')} that the collection does not hold: {how} ({first}{more})"
+        )
+    return "\n".join(lines)
+
+
+def _many(counts: Mapping[str, int], name: str) -> str:
+    return f"{counts[name]:,} {name[:-1] if counts[name] == 1 else name}"
+
+
+# Written reports --------------------------------------------------------------------------------
+
+
+def report_line(report: Report) -> str:
+    """Return a line on one report."""
+    from pnyx.view.notes import said_of_precision
+
+    name, count = escaped(report.request.id, 60), len(report.response.sentences)
+    if report.no_evidence:
+        so = "the report says so" if count else "the limit is too short to say so"
+        return f"{name}: no evidence was found, {so}"
+    if report.failed:
+        return f"{name}: nothing usable was written"
+    count -= report.negative
+    line = f"{name}: {count} sentence{'' if count == 1 else 's'} from "
+    line += f"{len(report.response.references)} of {len(report.gathered.documents)} documents"
+    line += said_of_precision(report.response, report.support, report.measures)
+    if report.lacking:
+        parts = "; ".join(shorten(part, 80) for part in report.lacking)
+        line += f"; no evidence on {len(report.lacking)} parts: {parts}"
+    return line
+
+
+def report_rows(
+    reports: Sequence[Report], rows: Sequence[dict[str, Any]], index: str
+) -> dict[str, Any]:
+    """Return reports with their rows in a run, for JSON."""
+    return {
+        "index": index,
+        "reports": [
+            {
+                "request": report.request.id,
+                "response": row,
+                "limit": str(report.limits),
+                "queries": [query.text for query in report.gathered.queries],
+                "relevance": report.gathered.relevance,
+                "no_evidence": report.no_evidence,
+                "without_evidence": list(report.lacking),
+                "failed": report.failed,
+                "measures": {name: m.row() for name, m in report.measures.items()},
+                "judges": dict(report.judges),
+                "problems": list(report.problems),
+                "settings": dict(report.settings),
+            }
+            for report, row in zip(reports, rows, strict=True)
+        ],
+    }

@@ -11,8 +11,7 @@ import click
 from pnyx.app.open_judge import Opened, deciding_settings, manifest_facts, open_judge
 from pnyx.app.open_models import prices_of
 from pnyx.app.spec import Spec, out_opt
-from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.options import Outcome, print_result, say
+from pnyx.cli.common.options import Outcome, say
 from pnyx.cli.common.progress import watched
 from pnyx.errors import OptionError, escaped
 from pnyx.judge.tasks import TASKS
@@ -88,8 +87,7 @@ def answer_into(
         def started(count: int, kept: int) -> None:
             nonlocal left
             left = count - kept
-            if kept:
-                say(f"{kept} items are answered already, going on")
+            say_kept(kept, "items")
 
         with watched(opened.judge, opened.models, lambda: left) as judge:
             manifest = judge_into(
@@ -105,9 +103,14 @@ def answer_into(
             )
     say_judge(manifest["judge"], manifest["card"])
     line = counts_line(manifest["counts"], "scored", manifest["judge"])
-    line = f"{line}; see {escaped(str(out))}"
-    print_result(manifest, line, as_json=as_json, err=False, ensure_ascii=False)
-    return EXIT_UNSCORED if manifest["counts"]["unscored"] else 0
+    outcome = Outcome(manifest, f"{line}; see {escaped(str(out))}", manifest["counts"]["unscored"])
+    return outcome.show(as_json=as_json)
+
+
+def say_kept(count: int, what: str = "questions") -> None:
+    """Say how many answers are there already, if any are."""
+    if count:
+        say(f"{count} {what} are answered already, going on")
 
 
 def say_judge(name: str, card: str) -> None:
@@ -121,11 +124,11 @@ def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
     if counts["unscored"]:
         reasons = ", ".join(f"{n} {escaped(reason, 40)}" for reason, n in counts["reasons"].items())
         line += f"; {counts['unscored']} unscored: {reasons}"
-    said = {
+    partly = {
         "partly_ranked": "name some of the texts only (the others are unranked)",
         "read_leniently": "read leniently (their notes say how)",
     }
-    return line + "".join(f"; {counts[n]} {what}" for n, what in said.items() if n in counts)
+    return line + "".join(f"; {counts[n]} {what}" for n, what in partly.items() if n in counts)
 
 
 # --plan ------------------------------------------------------------------------------------------
@@ -143,8 +146,7 @@ def plan_items(
     planned = plan_run(opened.judge, opened.models, questions, by_model)
     head = {"judge": opened.judge.name, "questions": len(questions)}
     line = f"{len(questions)} questions for {escaped(opened.judge.name)}"
-    print_planned(line, head, planned, as_json=as_json)
-    return 0
+    return print_planned(line, head, planned, as_json=as_json)
 
 
 def plan_asked(
@@ -154,14 +156,13 @@ def plan_asked(
     head: Mapping[str, Any],
     *,
     as_json: bool,
-) -> None:
+) -> int:
     """Print what a model that was asked offline, if one was, would have been asked."""
     from pnyx.judge.llm.plan import planned_models
 
     models = [] if model is None else [model]
-    prices = {one.name: prices_of(spec)(one.name) for one in models}
-    planned = planned_models(models, prices)
-    print_planned(line, head, planned, as_json=as_json)
+    prices = {asked.name: prices_of(spec)(asked.name) for asked in models}
+    return print_planned(line, head, planned_models(models, prices), as_json=as_json)
 
 
 def print_planned(
