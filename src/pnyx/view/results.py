@@ -10,10 +10,12 @@ from pnyx.errors import escaped, shorten
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
+    from pnyx.annotate.distillation import Distilled
     from pnyx.drafts.merging import MergedBanks
     from pnyx.judge.calibration.recalibration import Recalibration
     from pnyx.judge.llm.plan import PlannedModel
     from pnyx.judge.store.maintenance import StoreStats
+    from pnyx.measure.core.base import Measured
     from pnyx.records import Perspective
     from pnyx.view.tables import Part
     from pnyx.write.reports.reporting import Report
@@ -270,3 +272,61 @@ def report_rows(
             for report, row in zip(reports, rows, strict=True)
         ],
     }
+
+
+def distilled_table(found: Distilled, out: str) -> Table:
+    """Return the figures of a student on held-out questions."""
+    counts, student = found.counts, found.student
+    columns = (
+        Column("held-out questions"),
+        Column("value", "number"),
+        Column("95 % interval", "interval"),
+        Column("scored of asked", "counts"),
+    )
+    head = (
+        f"{student.kind}: trained on {counts['trained_on']} pairs, calibrated on "
+        f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions; yes "
+        f"from {student.threshold:.3f}"
+    )
+    rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in found.figures.items()]
+    use = f"wrote {escaped(out)}: use it by --student {escaped(out)}"
+    return Table(columns, rows, notes=(use,), title=head)
+
+
+# The demo --------------------------------------------------------------------------------------
+
+_MEANING = {
+    "P@10": "relevant, of the first 10 documents found",
+    "perspectives@10": "of all perspectives, those that the first 10 documents support",
+    "relevance.accuracy": "judge against labels, on what was found",
+    "relevance.f1": "the same, F1 of yes",
+    "relevance.auroc": "the same; .5 is chance",
+    "lookalikes.accuracy": "harder: off-topic passages share the question's words",
+    "lookalikes.f1": "the same, F1 of yes",
+    "lookalikes.auroc": "the same; below .5 the judge prefers the look-alikes",
+    "support.accuracy": "judge against labels: is a perspective supported?",
+    "support.f1": "the same, F1 of yes",
+    "support.auroc": "the same; .5 is chance",
+    "stance.accuracy": "judge against labels it does not see: pro or con?",
+    "own_words.on_question": "cited passages about the question, by the labels",
+    "own_words.right_side": "of these: on the side for which they are cited",
+    "other_words.on_question": "the same where the question is not in the corpus's words",
+    "other_words.right_side": "of these: on the side for which they are cited",
+    "no_labels.on_question": "the same where the corpus's labels are hidden",
+    "no_labels.right_side": "of these: on the side for which they are cited",
+    "cited.strong": "of all these: labelled as strong arguments",
+}
+_GROUPS = ("relevance.accuracy", "lookalikes.accuracy", "support.accuracy", "stance.accuracy",
+           "own_words.on_question")  # fmt: skip
+"""Measures that begin a new group of the table."""
+
+
+def demo_table(measures: Mapping[str, Measured]) -> Table:
+    """Return the measures of the bundled example, each with what it means."""
+    rows: list[tuple[object, ...]] = []
+    for name, measured in measures.items():
+        rows += [()] if name in _GROUPS else []
+        rows.append((name, measured, measured, _MEANING[name]))
+    columns = (Column("measure"), Column("value [95 %]", "figure"), Column("scored", "counts"),
+               Column("meaning"))  # fmt: skip
+    return Table(columns, rows)
