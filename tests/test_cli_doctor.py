@@ -13,7 +13,7 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.cli import main
-from pnyx.cli.installed import VARIABLES, installed
+from pnyx.cli.doctor import VARIABLES, installed
 from pnyx.judge.store.rows import request_key
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply

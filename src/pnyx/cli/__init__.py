@@ -16,6 +16,9 @@ from typing import Any
 import click
 
 from pnyx._version import __version__
+from pnyx.cli.common import EXIT_BAD_INPUT as EXIT_BAD_INPUT
+from pnyx.cli.common import EXIT_INTERRUPTED as EXIT_INTERRUPTED
+from pnyx.cli.common import EXIT_UNSCORED as EXIT_UNSCORED
 from pnyx.cli.common.params import Group
 from pnyx.errors import InputError, PluginError, PnyxError
 from pnyx.plugins import APART, plugins
@@ -57,11 +60,6 @@ _GONE = {
     "pnyx index --quality-model",
 }
 """Former verb -> what does its job."""
-
-EXIT_BAD_INPUT = 2
-EXIT_UNSCORED = 3
-"""Finished, but something is unscored."""
-EXIT_INTERRUPTED = 130
 
 
 class _ReaderGoneError(Exception):

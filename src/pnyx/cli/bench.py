@@ -26,17 +26,17 @@ from pnyx.cli.measure.perspectives_report import (
     leaning_table,
     notes,
 )
-from pnyx.cli.measure.runs import compared_legend, draws_legend, mark, shown
+from pnyx.cli.measure.runs import compared_legend, draws_legend, mark
 from pnyx.errors import OptionError, escaped, shorten
-from pnyx.view.tables import Column, Marked, Table, filled
+from pnyx.view.tables import Column, Marked, Table, filled, shown
 
 if TYPE_CHECKING:
     from pnyx.audit.perspective_bench import Benched, BenchSearch
     from pnyx.audit.perspective_plan import Variant
-    from pnyx.cli.measure.runs import Part
     from pnyx.measure.perspectives.coverage import Questions
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
+    from pnyx.view.tables import Part
 
 
 @click.group(cls=Group, name="bench", no_args_is_help=True)

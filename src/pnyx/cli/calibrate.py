@@ -13,14 +13,12 @@ import click
 
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.options import print_result, warn
+from pnyx.cli.common.options import Outcome, warn
 from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import shown
 from pnyx.errors import InputError, escaped, shorten
-from pnyx.view.tables import Column, Table
+from pnyx.view.results import calibration_parts
 
 if TYPE_CHECKING:
-    from pnyx.cli.measure.runs import Part
     from pnyx.judge.calibration.recalibration import Recalibration
     from pnyx.measure.core.base import Measured
     from pnyx.measure.core.ground_truth import Pair
@@ -48,7 +46,7 @@ class CalibrateSpec(Spec, heading="Calibration"):
 
 @verb("calibrate")
 @click.argument("answers")
-def command(answers: str, spec: CalibrateSpec, as_json: bool) -> int:
+def command(answers: str, spec: CalibrateSpec) -> int | Outcome:
     """Fit a curve from a judge's probabilities of yes to better ones, on LABELS.
 
     ANSWERS is the answers.jsonl of one judge and task, or the results folder that holds it.
@@ -79,10 +77,10 @@ def command(answers: str, spec: CalibrateSpec, as_json: bool) -> int:
     write_calibration(spec.out, calibration)
     for line in _warnings(data, calibration):
         warn(line)
-    if spec.out != "-":
-        report = shown(_report(calibration, spec.out))
-        print_result(calibration.row(), report, as_json=as_json, err=False, ensure_ascii=False)
-    return EXIT_UNSCORED if any(m.scored < m.asked for m in figures) else 0
+    unscored = any(m.scored < m.asked for m in figures)
+    if spec.out == "-":
+        return EXIT_UNSCORED if unscored else 0
+    return Outcome(calibration.row(), calibration_parts(calibration, spec.out), unscored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +100,17 @@ class _Data:
         stated = (pair.verdict.probability for pair in self.pairs)
         return [probability for probability in stated if probability is not None]
 
-    @property
-    def labels(self) -> list[bool]:
-        return [pair.gold.yes is True for pair in self.pairs]
-
-    @property
-    def groups(self) -> list[str]:
-        return [pair.group for pair in self.pairs]
-
 
 def _read(answers: Path, labels: str) -> _Data:
     from pnyx.judge.verdicts import read_verdicts
     from pnyx.measure.core.ground_truth import join_labels
+    from pnyx.runs.pairs import file_hash
 
-    files = {"answers": _identity(answers), "labels": _identity(Path(labels))}
+    files = {}
+    for what, path in (("answers", answers), ("labels", Path(labels))):
+        if not path.is_file():
+            raise InputError("expected a file, whose hash the calibration records", path=path)
+        files[what] = {"file": escaped(path.name), "sha256": str(file_hash(path))}
     task = next(read_verdicts(answers)).task
     joined = join_labels(answers, labels, "relevance" if task == "relevance" else "support")
     used = tuple(pair for pair in joined.pairs if pair.verdict.probability is not None)
@@ -144,15 +139,6 @@ def _read(answers: Path, labels: str) -> _Data:
     return _Data(joined.judge, task, methods[0], prompts, used, counts, files)
 
 
-def _identity(path: Path) -> dict[str, str]:
-    """Return a file's name and hash."""
-    from pnyx.runs.pairs import file_hash
-
-    if not path.is_file():
-        raise InputError("expected a file, whose hash the calibration records", path=path)
-    return {"file": escaped(path.name), "sha256": str(file_hash(path))}
-
-
 def _prompts(answers: Path, digest: str) -> tuple[dict[str, Any], ...]:
     """Return the prompts that the manifest beside the answers names, if it is theirs."""
     from pnyx.judge.answers import MANIFEST
@@ -178,17 +164,19 @@ def _calibrate(data: _Data, spec: CalibrateSpec) -> tuple[Recalibration, list[Me
     from pnyx.judge.calibration.recalibration import Recalibration
     from pnyx.judge.calibration.selective import choose_thresholds
 
-    p, y, groups = data.probabilities, data.labels, data.groups
+    p = data.probabilities
+    y = [pair.gold.yes is True for pair in data.pairs]
+    groups = [pair.group for pair in data.pairs]
     choose: Callable[[Sequence[float], Sequence[bool]], float] = (
         best_f1_threshold if spec.threshold == "f1" else lambda _p, _y: 0.5
     )
     folds = folds_of(groups, _FOLDS)
     fitted = crossfit(spec.method, p, y, folds, choose)
-    scored = [i for i, found in enumerate(fitted) if found is not None]
-    after = [found for found in fitted if found is not None]
+    scored = [i for i, score in enumerate(fitted) if score is not None]
+    after = [score for score in fitted if score is not None]
     truth, asked = [y[i] for i in scored], len(y)
-    own = [(p[i], data.pairs[i].verdict.value is True) for i in scored]
-    figures = {"before": _figures(truth, own, asked), "after": _figures(truth, after, asked)}
+    before = [(p[i], data.pairs[i].verdict.value is True) for i in scored]
+    figures = {"before": _figures(truth, before, asked), "after": _figures(truth, after, asked)}
     curve = fit(spec.method, p, y)
     mapped = curve(p).tolist()
     limit = choose(mapped, y)
@@ -213,7 +201,7 @@ def _calibrate(data: _Data, spec: CalibrateSpec) -> tuple[Recalibration, list[Me
 def _figures(
     labels: Sequence[bool], found: Sequence[tuple[float, bool]], asked: int
 ) -> dict[str, Measured]:
-    """Measure probabilities and verdicts on labels."""
+    """Measure probabilities and verdicts on labels; the log loss is in nats."""
     from pnyx.measure.answers.registry import MEASURES
     from pnyx.measure.core.base import Measured
 
@@ -221,24 +209,18 @@ def _figures(
         return {name: Measured(None, 0, asked) for name in _MEASURES}
     truth = [float(label) for label in labels]
     probabilities, verdicts = [p for p, _ in found], [float(v) for _, v in found]
+    # An isotonic curve says 0 and 1, of which one error would make the loss infinite: clipped.
+    low, high = _LOG_LOSS_CLIP, 1 - _LOG_LOSS_CLIP
+    clipped = (min(high, max(low, p)) for p in probabilities)
+    losses = (math.log(p if y else 1 - p) for p, y in zip(clipped, labels, strict=True))
+    log_loss = -math.fsum(losses) / len(labels)
     values = {
-        name: _log_loss(labels, probabilities)
+        name: log_loss
         if name == "log_loss"
         else MEASURES[name].value(truth, verdicts if name in ("f1", "accuracy") else probabilities)
         for name in _MEASURES
     }
     return {name: Measured(value, len(truth), asked) for name, value in values.items()}
-
-
-def _log_loss(labels: Sequence[bool], probabilities: Sequence[float]) -> float:
-    """Return the mean negative log-likelihood in nats, of probabilities clipped to [1e-6, 1-1e-6].
-
-    An isotonic curve says 0 and 1, of which one error would make the loss infinite.
-    """
-    low, high = _LOG_LOSS_CLIP, 1 - _LOG_LOSS_CLIP
-    clipped = [min(high, max(low, p)) for p in probabilities]
-    terms = (math.log(p if y else 1 - p) for p, y in zip(clipped, labels, strict=True))
-    return -math.fsum(terms) / len(labels)
 
 
 def _warnings(data: _Data, calibration: Recalibration) -> list[str]:
@@ -259,23 +241,3 @@ def _warnings(data: _Data, calibration: Recalibration) -> list[str]:
     if calibration.sure is not None and calibration.sure.share == 0:
         lines.append(f"cascade: {calibration.sure}; the strong judge would answer everything")
     return lines
-
-
-def _report(calibration: Recalibration, out: str) -> list[Part]:
-    counts, figures = calibration.about["counts"], calibration.about["figures"]
-    of = figures["after"]["ece"]
-    fitted = (
-        f"{shorten(calibration.judge)}, {calibration.task}: {calibration.method} on "
-        f"{counts['fitted']} answers ({counts['yes']} yes), {counts['groups']} groups; "
-        f"yes from {calibration.threshold:.3f}"
-    )
-    columns = (Column("measure"), Column("before", "number"), Column("after", "number"))
-    rows = [
-        (name, *(figures[when][name]["value"] for when in ("before", "after")))
-        for name in _MEASURES
-    ]
-    measured = f"{of['scored']} of {of['asked']}, cross-fitted in {counts['folds']} folds"
-    sure = calibration.sure
-    cascade = [] if sure is None else [f"cascade at error {sure.error:g}: {sure}"]
-    table = Table(columns, rows, title=fitted)
-    return [table, [f"answers: {measured}", *cascade, f"wrote {escaped(out)}"]]

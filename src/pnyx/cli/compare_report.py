@@ -19,12 +19,12 @@ from pnyx.errors import escaped
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
-    from pnyx.cli.measure.runs import Part
     from pnyx.corpora import Leaderboard
     from pnyx.measure.core.significance import Comparison
     from pnyx.measure.leaderboards.agreement import LeaderboardAgreement, LeaderboardsCompared
     from pnyx.measure.leaderboards.corrected import CorrectedLeaderboard
     from pnyx.view.scatter import Scatter
+    from pnyx.view.tables import Part
 
 _NAMES = {
     "kendall_tau_b": "Kendall's tau-b",

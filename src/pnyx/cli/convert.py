@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pnyx.app.spec import opt
-from pnyx.cli.common.options import ColumnSpec, OutSpec, print_result, warn
+from pnyx.cli.common.options import ColumnSpec, Outcome, OutSpec, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, escaped, shorten
 from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pnyx.corpora import Format
     from pnyx.corpora.base import Writer
 
@@ -35,7 +33,7 @@ class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored")
 
 @verb("convert")
 @click.argument("source", metavar="SRC")
-def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
+def command(source: str, spec: ConvertSpec, as_json: bool) -> Outcome:
     """Convert SRC to another format of the same kind; nothing is dropped silently.
 
     What the target cannot hold (two premises' stances in a table, a score in a list of ids) is
@@ -48,7 +46,7 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
       pnyx convert run.jsonl --to ragtime --style ids -o report.jsonl
       pnyx convert bank.jsonl --to nuggetbank-v3 -o nuggets.jsonl
     """
-    from pnyx.corpora import find_format
+    from pnyx.corpora import Options, find_format, settled
     from pnyx.files import atomic_text
 
     out = spec.out
@@ -57,26 +55,19 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> None:
     if spec.read is None:
         source_format = _view(source, source_format, spec.to)
     writer = _writer(source_format, spec.to, spec.style)
-    records = _records(source_format, source, spec)
+    records: Any = source_format.reader(source, Options(spec.mapping, warn))
+    if source_format.kind == "leaderboard":
+        records = settled(records, spec.unscored)
+    elif spec.given("unscored"):
+        name = source_format.name
+        raise InputError(f"--unscored is for leaderboards, and {name} is not one")
     counter = itertools.count()
     with atomic_text(out) as stream:
         writer(stream, (record for record, _ in zip(records, counter, strict=False)))
     count = next(counter)
     summary = {"from": source_format.name, "to": spec.to, "records": count, "out": out}
     line = f"{escaped(out)}: {count} records, {source_format.name} to {spec.to}"
-    print_result(summary, line if out != "-" else "", as_json=as_json)
-
-
-def _records(found: Format, source: str, spec: ConvertSpec) -> Iterator[Any]:
-    """Yield what is written."""
-    from pnyx.corpora import Options, settled
-
-    records = found.reader(source, Options(spec.mapping, warn))
-    if found.kind == "leaderboard":
-        return settled(records, spec.unscored)
-    if spec.given("unscored"):
-        raise InputError(f"--unscored is for leaderboards, and {found.name} is not one")
-    return records
+    return Outcome(summary, line if out != "-" else "", err=True, ascii=True)
 
 
 def _view(source: str, found: Format, to: str) -> Format:

@@ -9,15 +9,14 @@ import click
 
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, SearchSpec
-from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.options import EvidenceSpec, OutSpec, print_result, refuse_same_file, say
+from pnyx.cli.common.options import EvidenceSpec, Outcome, OutSpec, refuse_same_file, say
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.common.progress import counted, reporting
 from pnyx.errors import InputError, escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.records import Evidence, Question
-    from pnyx.web.corpus import WebCorpus, WebPlan
+    from pnyx.web.corpus import WebPlan
 
 _SHOWN = 5
 
@@ -49,7 +48,7 @@ class SplitSpec(PassageSpec, EvidenceSpec, OutSpec):
 
 @verb("split", group=command)
 @click.argument("sources", nargs=-1, required=True, metavar="IN...")
-def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> None:
+def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
     """Split documents into passages for pnyx index.
 
     IN is whatever pnyx index reads; `-` is standard input. Passages of the document D are called
@@ -89,7 +88,7 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> None:
             passages += 1
     line = f"{escaped(spec.out)}: {passages:,} passages of {read:,} documents"
     row = {"documents": read, "passages": passages, "out": spec.out}
-    print_result(row, line if spec.out != "-" else "", as_json=as_json)
+    return Outcome(row, line if spec.out != "-" else "", err=True, ascii=True)
 
 
 # From the web ------------------------------------------------------------------------------------
@@ -167,8 +166,22 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
     assert search is not None  # noqa: S101 - it is required
     with reporting() as report:
         made = build_web_corpus(asked, spec.out, search, plan, report)
-    _report(made, as_json)
-    return 0 if made.complete else EXIT_UNSCORED
+    counts, missing = made.manifest["counts"], made.manifest["not_searched"]
+    pages = dict(counts["pages"])
+    tried, _, text = (pages.pop(name) for name in ("asked", "fetched", "text"))
+    why = ", ".join(f"{count} {outcome}" for outcome, count in pages.items())
+    line = (
+        f"{counts['passages']:,} passages of {text:,} pages for {counts['searched']} of "
+        f"{counts['questions']} questions"
+    )
+    line += f"; {tried - text:,} of {tried:,} pages without text: {why}" if why else ""
+    line = f"{line}; see {escaped(str(made.path))}"
+    status = Outcome(made.manifest, line, not made.complete).show(as_json=as_json)
+    for question, reason in () if as_json else list(missing.items())[:_SHOWN]:
+        say(f"not searched: {shorten(question, 60)}: {shorten(reason, 200)}")
+    if len(missing) > _SHOWN and not as_json:
+        say(f"not searched: {len(missing) - _SHOWN} more, see manifest.json")
+    return status
 
 
 def _questions(path: str) -> list[Question]:
@@ -184,26 +197,5 @@ def _questions(path: str) -> list[Question]:
     if not about_perspectives:
         return list(read_questions(path))
     views = read_perspectives(path, gold=True)
-    texts = {one.question_id: str(one.extra.get("question") or "") for one in views}
+    texts = {view.question_id: str(view.extra.get("question") or "") for view in views}
     return [Question(identifier, text or identifier) for identifier, text in texts.items()]
-
-
-def _report(made: WebCorpus, as_json: bool) -> None:
-    counts = made.manifest["counts"]
-    pages = dict(counts["pages"])
-    asked, _, text = (pages.pop(name) for name in ("asked", "fetched", "text"))
-    why = ", ".join(f"{count} {outcome}" for outcome, count in pages.items())
-    line = (
-        f"{counts['passages']:,} passages of {text:,} pages for {counts['searched']} of "
-        f"{counts['questions']} questions"
-    )
-    line += f"; {asked - text:,} of {asked:,} pages without text: {why}" if why else ""
-    line = f"{line}; see {escaped(str(made.path))}"
-    print_result(made.manifest, line, as_json=as_json, err=False, ensure_ascii=False)
-    if as_json:
-        return
-    missing = made.manifest["not_searched"]
-    for question, reason in list(missing.items())[:_SHOWN]:
-        say(f"not searched: {shorten(question, 60)}: {shorten(reason, 200)}")
-    if len(missing) > _SHOWN:
-        say(f"not searched: {len(missing) - _SHOWN} more, see manifest.json")

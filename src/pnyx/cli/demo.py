@@ -10,7 +10,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from pnyx._version import __version__
 from pnyx.app.judge_specs import ModelSpec
@@ -19,49 +19,23 @@ from pnyx.app.open_models import open_model
 from pnyx.app.open_search import argue_plan, open_writer
 from pnyx.app.search_specs import ArgueSpec
 from pnyx.app.spec import Spec, opt, out_opt
-from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.argue import write_pages, write_responses_file
-from pnyx.cli.common.options import print_result, say
+from pnyx.cli.common.options import Outcome, say
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import watched
+from pnyx.cli.doctor import installed
 from pnyx.errors import InputError, OptionError
+from pnyx.view.results import demo_table
+from pnyx.view.tables import Column, Part, Table, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pnyx.corpora.bundled import Example
     from pnyx.judge.base import Judge
     from pnyx.measure.core.base import Measured
-    from pnyx.records import Side
     from pnyx.search.engine import Engine
     from pnyx.search.pipeline import Searcher
     from pnyx.write.case import Case, Writer
     from pnyx.write.plan import Plan
-
-_MEANING = {
-    "P@10": "relevant, of the first 10 documents found",
-    "perspectives@10": "of all perspectives, those that the first 10 documents support",
-    "relevance.accuracy": "judge against labels, on what was found",
-    "relevance.f1": "the same, F1 of yes",
-    "relevance.auroc": "the same; .5 is chance",
-    "lookalikes.accuracy": "harder: off-topic passages share the question's words",
-    "lookalikes.f1": "the same, F1 of yes",
-    "lookalikes.auroc": "the same; below .5 the judge prefers the look-alikes",
-    "support.accuracy": "judge against labels: is a perspective supported?",
-    "support.f1": "the same, F1 of yes",
-    "support.auroc": "the same; .5 is chance",
-    "stance.accuracy": "judge against labels it does not see: pro or con?",
-    "own_words.on_question": "cited passages about the question, by the labels",
-    "own_words.right_side": "of these: on the side for which they are cited",
-    "other_words.on_question": "the same where the question is not in the corpus's words",
-    "other_words.right_side": "of these: on the side for which they are cited",
-    "no_labels.on_question": "the same where the corpus's labels are hidden",
-    "no_labels.right_side": "of these: on the side for which they are cited",
-    "cited.strong": "of all these: labelled as strong arguments",
-}
-_GROUPS = ("relevance.accuracy", "lookalikes.accuracy", "support.accuracy", "stance.accuracy",
-           "own_words.on_question")  # fmt: skip
-"""Measures that begin a new group of the table."""
 
 
 class DemoSpec(Spec, heading="Output"):
@@ -77,7 +51,7 @@ class DemoSpec(Spec, heading="Output"):
 
 
 @verb("demo")
-def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> int:
+def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
     """Argue the bundled questions from the bundled passages, judge, report and measure.
 
     Needs no key and no network. With --llm a language model writes and judges instead. With
@@ -91,16 +65,22 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> int:
       pnyx demo --out demo-out
       pnyx demo --files-only --out example
     """
-    from pnyx.corpora.bundled import load_example
-    from pnyx.files import atomic_folder
+    from pnyx.corpora.bundled import load_example, write_example
+    from pnyx.files import atomic_folder, read_json
 
     out = spec.out
     if spec.files_only:
         for name in asked.row():
             raise OptionError(f"--files-only asks no model: it excludes {asked.flag(name)}")
-        return _write_files(out, as_json)
+        with atomic_folder(out) as folder:  # a new one: edited files must not be lost
+            write_example(load_example(), folder)
+            names = sorted(path.name for path in folder.iterdir())
+        files = {"out": out, "files": names}
+        return Outcome(files, f"{Path(out)}: {', '.join(names)}", ascii=True)
     began = time.monotonic()
-    _refuse_foreign(Path(out))
+    empty = not Path(out).exists() or (Path(out).is_dir() and not any(Path(out).iterdir()))
+    if not empty and (read_json(Path(out) / "manifest.json") or {}).get("kind") != "pnyx-demo":
+        raise InputError("exists and was not written by pnyx demo", path=out)
     example = load_example()
     with (
         open_model(asked, say) as model,
@@ -120,37 +100,33 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> int:
             "writer": writer.name,
             "measures": {name: m.row() for name, m in measures.items()},
         }
-        _dump(folder / "manifest.json", summary)
-        _dump(folder / "measures.json", {"measures": summary["measures"], "per_group": {}})
-    report = _report(out, cases, measures, judge, seconds)
-    print_result(summary | {"out": out}, report, as_json=as_json, err=False, indent=2)
-    complete = all(c.complete for c in cases) and all(
-        m.scored == m.asked for m in measures.values()
+        per_topic = {"measures": summary["measures"], "per_group": {}}
+        for name, row in (("manifest", summary), ("measures", per_topic)):
+            text = json.dumps(row, indent=2, ensure_ascii=False) + "\n"
+            (folder / f"{name}.json").write_text(text, encoding="utf-8")
+    unscored = any(m.scored < m.asked for m in measures.values())
+    unscored = unscored or not all(case.complete for case in cases)
+    reports = [(f"{case.question.id}.html", case.question.text) for case in cases]
+    done = (
+        f"{len(cases)} questions argued and judged in {seconds:.0f} s; the reports are in "
+        f"{Path(out)}, to be opened in a browser:"
     )
-    return 0 if complete else EXIT_UNSCORED
-
-
-def _write_files(out: str, as_json: bool) -> int:
-    """Write the example as files to a new folder: edited ones must not be lost."""
-    from pnyx.corpora.bundled import load_example, write_example
-    from pnyx.files import atomic_folder
-
-    with atomic_folder(out) as folder:
-        write_example(load_example(), folder)
-        names = sorted(path.name for path in folder.iterdir())
-    line = f"{Path(out)}: {', '.join(names)}"
-    print_result({"out": out, "files": names}, line, as_json=as_json, err=False)
-    return 0
-
-
-def _refuse_foreign(out: Path) -> None:
-    """Never replace a folder that a demo did not write."""
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return
-    from pnyx.files import read_json
-
-    if (read_json(out / "manifest.json") or {}).get("kind") != "pnyx-demo":
-        raise InputError("exists and was not written by pnyx demo", path=out)
+    called = _as_called()
+    lines = [  # what to do next, as lines to be copied
+        f"report to open:      {Path(out) / reports[0][0]}",
+        f"ask in a browser:    {called} serve {shlex.quote(str(Path(out) / 'example.index'))}",
+        f"look at the results: {called} view {shlex.quote(str(Path(out)))}",
+    ]
+    if not installed()["extras"].get("serve", {}).get("installed"):
+        lines.append("(pnyx serve and pnyx view need an extra: pip install 'pnyx[serve]')")
+    parts: list[Part] = [
+        demo_table(measures),
+        [f"judge {judge.name}: {judge.card}"],
+        [done],
+        Table((Column("report"), Column("question")), reports),
+    ]
+    text = "" if as_json else "\n\n".join([shown(parts), "\n".join(lines)])
+    return Outcome(summary | {"out": out}, text, unscored, indent=2, ascii=True)
 
 
 def _run(
@@ -168,14 +144,14 @@ def _run(
     searcher = Searcher(index)
     runs = _search(searcher, example, folder)
     plain = Searcher(cast("Engine", Unlabelled(index)))
-    asked = {one.id: one for one in example.asked}
+    asked = {topic.id: topic for topic in example.asked}
     cases = []
     for question in example.questions:
-        one = asked[question.id]
-        hidden = one.how == "no_labels"
+        topic = asked[question.id]
+        hidden = topic.how == "no_labels"
         case = argue(
             plain if hidden else searcher,
-            replace(question, text=one.text or question.text),
+            replace(question, text=topic.text or question.text),
             judge=judge,
             writer=writer,
             plan=plan,
@@ -183,9 +159,14 @@ def _run(
         shown = f"the bundled example ({len(index)} passages{', labels hidden' * hidden})"
         cases.append(with_settings(case, index=shown))
     _write_reports(folder, cases)
-    judged = {topic: documents[: plan.retrieve] for topic, documents in runs.items()}
+    judged = {name: documents[: plan.retrieve] for name, documents in runs.items()}
     measures = search_agreement(runs, example) | judge_agreement(judge, judged, example)
-    return cases, measures | argued_agreement(_cited(cases), example)
+    cited = {
+        (case.question.id, side.side): list(side.response.references)
+        for case in cases
+        for side in case.sides
+    }
+    return cases, measures | argued_agreement(cited, example)
 
 
 def _search(searcher: Searcher, example: Example, folder: Path) -> dict[str, list[str]]:
@@ -220,62 +201,9 @@ def _write_reports(folder: Path, cases: list[Case]) -> None:
         write_pages(case, html=f"{page}.html", md=f"{page}.md")
 
 
-def _cited(cases: list[Case]) -> dict[tuple[str, Side], list[str]]:
-    """Return what is cited for each side of each question."""
-    return {
-        (case.question.id, side.side): list(side.response.references)
-        for case in cases
-        for side in case.sides
-    }
-
-
-def _dump(path: Path, value: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _report(
-    out: str, cases: list[Case], measures: Mapping[str, Measured], judge: Judge, seconds: float
-) -> str:
-    from pnyx.view.tables import Column, Table, filled
-
-    rows: list[tuple[object, ...]] = []
-    for name, measured in measures.items():
-        rows += [()] if name in _GROUPS else []
-        rows.append((name, measured, measured, _MEANING[name]))
-    columns = (
-        Column("measure"), Column("value [95 %]", "figure"), Column("scored", "counts"),
-        Column("meaning"),
-    )  # fmt: skip
-    reports = [(f"{case.question.id}.html", case.question.text) for case in cases]
-    parts = (
-        Table(columns, rows).text(),
-        filled(f"judge {judge.name}: {judge.card}"),
-        filled(f"{len(cases)} questions argued and judged in {seconds:.0f} s; the reports are in "
-               f"{Path(out)}, to be opened in a browser:"),
-        Table((Column("report"), Column("question")), reports).text(),
-        _next(Path(out), reports[0][0]),
-    )  # fmt: skip
-    return "\n\n".join(parts)
-
-
 def _as_called() -> str:
     """Return how this command was called, so that what is printed works in the same shell."""
     called, on_path = Path(sys.argv[0]), shutil.which("pnyx")
     if called.name != "pnyx" or (on_path and Path(on_path).resolve() == called.resolve()):
         return "pnyx"
     return shlex.quote(str(called))
-
-
-def _next(out: Path, report: str) -> str:
-    """Return what to do next: the report to open, and the commands that serve pages."""
-    from pnyx.cli.installed import installed
-
-    index, folder = shlex.quote(str(out / "example.index")), shlex.quote(str(out))
-    lines = [
-        f"report to open:      {out / report}",
-        f"ask in a browser:    {_as_called()} serve {index}",
-        f"look at the results: {_as_called()} view {folder}",
-    ]
-    if not installed()["extras"].get("serve", {}).get("installed"):
-        lines.append("(pnyx serve and pnyx view need an extra: pip install 'pnyx[serve]')")
-    return "\n".join(lines)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import sys
-import textwrap
+import os
+import platform
+import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from pnyx._version import __version__
 from pnyx.app.judge_specs import ModelSpec
 from pnyx.app.spec import file_opt, opt
 from pnyx.cli.common.options import print_result
 from pnyx.cli.common.params import verb
-from pnyx.cli.installed import VARIABLES, installed, packaged, plugged, stored
-from pnyx.cli.store import in_units
-from pnyx.errors import ModelError, PnyxError, shorten
+from pnyx.errors import ModelError, PluginError, PnyxError, shorten
+from pnyx.plugins import KINDS, LEFT_OUT, loaded, plugins
+from pnyx.plugins import installed as installed_plugins
+from pnyx.view.results_doctor import VARIABLES, doctor_page
 
 if TYPE_CHECKING:
     from pnyx.models.chat.types import Reply
@@ -26,6 +33,10 @@ _SECONDS = 60.0
 _LONGEST_REPLY = 256
 """Far more than the answer takes: models that think before they answer need it."""
 _SPENT = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "without_usage", "cost_usd")
+
+
+_REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)[^;]*?(?:>=\s*([0-9.]+))?[^;]*(?:;(.*))?$")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 
 
 class DoctorSpec(ModelSpec):
@@ -64,7 +75,9 @@ def command(spec: DoctorSpec, as_json: bool) -> None:
     report["endpoints"] = _endpoints(tuple(dict.fromkeys(spec.models)), spec.timeout)
     report["will_use"] = _will_use(report, by)
     report["problems"] = _problems(report)
-    print_result(report, "\n".join(_page(report)), as_json=as_json, err=False, ensure_ascii=False)
+    print_result(
+        report, "\n".join(doctor_page(report)), as_json=as_json, err=False, ensure_ascii=False
+    )
     if report["problems"]:
         more = len(report["problems"]) - 1
         raise ModelError(report["problems"][0] + (f" (and {more} more)" if more else ""))
@@ -98,7 +111,7 @@ def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
     ledger = model.ledger = Ledger(price)
     request, probability = _question()
     try:
-        found = run_blocking(
+        probed = run_blocking(
             lambda: probe(model, request, probability, timeout=timeout, seconds=seconds)
         )
     finally:
@@ -106,10 +119,10 @@ def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
             close()
     method = None  # how `--probability auto` will have P(yes)
     with contextlib.suppress(ValueError):
-        if found.reply is not None:
-            method = "stated" if probability(found.reply) is None else "token"
+        if probed.reply is not None:
+            method = "stated" if probability(probed.reply) is None else "token"
     return {
-        **found.as_json(),
+        **probed.as_json(),
         "probability": method,
         "price_usd_per_million": None if price is None else asdict(price),
         **{name: count for name, count in ledger.row().items() if name in _SPENT},
@@ -138,43 +151,38 @@ def _question() -> tuple[Any, Callable[[Reply], float | None]]:
 
 def _will_use(report: dict[str, Any], by: str) -> dict[str, str]:
     """Return which judge and writer the plain commands would use, and why."""
-
-    def use(judge: str, judge_why: str, writer: str, writer_why: str) -> dict[str, str]:
-        why = {"judge_why": judge_why, "writer": writer, "writer_why": writer_why}
-        return {"judge": judge, **why}
-
     named, packaged = report["endpoints"], report["packaged"]
     usable = [row for row in named if row["usable"]]
     models = list(dict.fromkeys(row["model"] for row in usable))
-    if not named:
-        return use(
-            packaged["judge"] or "none",
-            "the packaged judge, as neither --llm nor $PNYX_LLM names a model; "
-            f"{', '.join(packaged['needs_llm'])} need one",
-            "extractive",
-            "it quotes sentences from the passages; a language model would write",
-        )
-    if not models:
-        why = f"nothing that {by} names can be used"
-        return use("none", why, "none", why)
     left_out = len(named) - len(usable)
     but = f"; {left_out} more cannot be used" if left_out else ""
-    if len(models) > 1:
-        why = f"a panel of the models named by {by}{but}"
-        one = "pnyx argue takes one model: give it one --llm"
-        return use(" + ".join(models), why, "none", one)
     at = f", at {len(usable)} addresses" if len(usable) > 1 else ""
-    also = "the model that judges also writes; --writer extractive quotes instead"
-    return use(models[0], f"named by {by}{at}{but}", models[0], also)
+    judge = writer = "none"
+    if not named:
+        judge, writer = packaged["judge"] or "none", "extractive"
+        judge_why = "the packaged judge, as neither --llm nor $PNYX_LLM names a model; "
+        judge_why += f"{', '.join(packaged['needs_llm'])} need one"
+        writer_why = "it quotes sentences from the passages; a language model would write"
+    elif not models:
+        judge_why = writer_why = f"nothing that {by} names can be used"
+    elif len(models) > 1:
+        judge, judge_why = " + ".join(models), f"a panel of the models named by {by}{but}"
+        writer_why = "pnyx argue takes one model: give it one --llm"
+    else:
+        judge = writer = models[0]
+        judge_why = f"named by {by}{at}{but}"
+        writer_why = "the model that judges also writes; --writer extractive quotes instead"
+    return {"judge": judge, "judge_why": judge_why, "writer": writer, "writer_why": writer_why}
 
 
 def _problems(report: dict[str, Any]) -> list[str]:
     """Return a line for each thing that is needed or named and cannot be used."""
-    lines = [
-        f"the dependency {name} is {_found(package)}: reinstall pnyx"
-        for name, package in report["dependencies"].items()
-        if not package["enough"]
-    ]
+    lines = []
+    for name, package in report["dependencies"].items():
+        if not package["enough"]:
+            version, least = package["version"], package["least"]
+            there = "missing" if version is None else f"{version}, expected at least {least}"
+            lines.append(f"the dependency {name} is {there}: reinstall pnyx")
     lines += [report["packaged"]["problem"], report["store"]["problem"]]
     lines += [row["problem"] for row in report["endpoints"] if not row["usable"]]
     store = report["store"]
@@ -183,177 +191,152 @@ def _problems(report: dict[str, Any]) -> list[str]:
     return [shorten(line, 400) for line in lines if line]
 
 
-def _found(package: dict[str, Any]) -> str:
-    version, least = package["version"], package["least"]
-    return "missing" if version is None else f"{version}, expected at least {least}"
+# What is installed, packaged and stored ----------------------------------------------------------
 
 
-# The page ----------------------------------------------------------------------------------------
-
-_LABEL = 20
-_WIDEST = 110
-_MOST_LISTED = 6
-
-
-def _page(report: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a report; on a terminal they are wrapped to its width."""
-    width = min(_WIDEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 0
-    yield f"pnyx {report['pnyx']}, Python {report['python']}, {report['platform']}"
-    for title, facts in _sections(report):
-        yield f"\n{title}"
-        for label, text in facts:
-            yield from _line(label, text, width)
-
-
-def _line(label: str, text: str, width: int) -> list[str]:
-    start = f"  {label:<{_LABEL}}"
-    text = shorten(text, 1000)
-    if width <= _LABEL + 20:
-        return [f"{start}{text}"]
-    indent = " " * (_LABEL + 2)
-    return textwrap.wrap(text, width, initial_indent=start, subsequent_indent=indent) or [start]
-
-
-def _sections(report: dict[str, Any]) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
-    yield "Dependencies", [(name, _version(p)) for name, p in report["dependencies"].items()]
-    yield "Extras", [(name, _extra(extra)) for name, extra in report["extras"].items()]
-    if report["plugins"]:
-        facts = [(f"{one['kind']} {one['name']}", _plugin(one)) for one in report["plugins"]]
-        yield "Plugins", facts
-    yield "Packaged", list(_packaged(report["packaged"]))
-    yield "Judgement store", list(_store(report["store"]))
-    environment = report["environment"]
-    yield (
-        "Environment (values are not shown)",
-        [
-            (name, f"set: {VARIABLES[name]}") if is_set else (name, "not set")
-            for name, is_set in environment.items()
-        ],
-    )
-    for row in report["endpoints"]:
-        yield f"Language model {shorten(row['model'], 100)}".rstrip(), list(_endpoint_facts(row))
-    use = report["will_use"]
-    yield (
-        "What will be used",
-        [
-            ("pnyx judge", f"{use['judge']}: {use['judge_why']}"),
-            ("pnyx argue", f"judge as above, writer {use['writer']}: {use['writer_why']}"),
-        ],
-    )
+def installed() -> dict[str, Any]:
+    """Return versions, extras with the command that installs each, and variables that are set."""
+    core: dict[str, dict[str, Any]] = {}
+    extras: dict[str, dict[str, dict[str, Any]]] = {}
+    lines: list[str] = []
+    with contextlib.suppress(metadata.PackageNotFoundError):  # it runs without being installed
+        lines = metadata.requires("pnyx") or []
+    for match in filter(None, map(_REQUIREMENT.match, lines)):
+        name, least, marker = match[1], match[2], match[3] or ""
+        extra = _EXTRA.search(marker)
+        version: str | None = None
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            version = metadata.version(name)
+        enough = version is not None and (least is None or _release(version) >= _release(least))
+        package = {"version": version, "least": least, "enough": enough}
+        (extras.setdefault(extra[1], {}) if extra else core)[name] = package
+    return {
+        "pnyx": __version__,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "dependencies": core,
+        "extras": {
+            name: {
+                "installed": all(package["enough"] for package in packages.values()),
+                "packages": packages,
+                "install": f"pip install 'pnyx[{name}]'",
+            }
+            for name, packages in sorted(extras.items())
+        },
+        "environment": {
+            name: any(os.environ.get(n) for n in (name, *[name.lower()] * name.endswith("_PROXY")))
+            for name in VARIABLES
+        },
+    }
 
 
-def _version(package: dict[str, Any]) -> str:
-    if package["version"] is None:
-        return "MISSING: reinstall pnyx"
-    return str(package["version"]) + ("" if package["enough"] else f" (needs {package['least']})")
+def plugged() -> list[dict[str, str]]:
+    """Return each plugin that is installed, and why it cannot be used, if so."""
+    from pnyx.cli import COMMANDS
+    from pnyx.corpora import Format
+    from pnyx.corpora.reading import all_formats
+    from pnyx.judge.llm.prompting import prompt_names
+    from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, PerspectiveMeasure
+    from pnyx.measure.reports.registry import REPORT_MEASURES, ReportMeasure
+
+    types = (ReportMeasure, PerspectiveMeasure)
+    # Reading each registry finds out what is left out.
+    plugins("commands", COMMANDS), plugins("judges"), all_formats(), prompt_names()
+    list(loaded("measures", {**REPORT_MEASURES, **PERSPECTIVE_MEASURES}, types))
+    expected: dict[str, Any] = {
+        "commands": click.Command,
+        "judges": Callable,
+        "formats": Format,
+        "measures": types,
+        "prompts": ModuleType,
+    }
+    rows = []
+    for plugin in (plugin for kind in KINDS for plugin in installed_plugins(kind)):
+        row = {"kind": plugin.kind, "name": plugin.name, "package": plugin.package}
+        row["problem"] = LEFT_OUT.get(plugin, "")
+        try:
+            plugin.load(expected[plugin.kind])
+        except PluginError as error:
+            row["problem"] = str(error)
+        rows.append(row)
+    return rows
 
 
-def _extra(extra: dict[str, Any]) -> str:
-    names = extra["packages"]
-    if extra["installed"]:
-        return "installed: " + ", ".join(f"{name} {p['version']}" for name, p in names.items())
-    lacking = ", ".join(name for name, p in names.items() if not p["enough"])
-    return f"not installed ({lacking}): {extra['install']}"
+def packaged() -> dict[str, Any]:
+    """Return whether the packaged weights are intact, their judges and cards, the local model.
 
+    Everything is really opened: the weights are compared with their SHA-256 and embed a text.
+    """
+    from pnyx.judge.tasks import TASKS
+    from pnyx.models.chat.opening import endpoint_from
 
-def _plugin(row: dict[str, str]) -> str:
-    return f"CANNOT BE USED: {row['problem']}" if row["problem"] else row["package"]
+    row: dict[str, Any] = {"encoder": None, "intact": False, "problem": "", "judge": None}
+    row |= {"card": "", "perspectives": None}
+    row |= {"tasks": [], "needs_llm": list(TASKS)}
+    try:
+        from pnyx.models.embed.encoder import load_encoder
+        from pnyx.students.judge import PackagedJudge, load_perspective_student
 
-
-def _packaged(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    if row["intact"]:
-        yield "encoder", f"{row['encoder']}: intact (SHA-256), embeds"
-        yield "judge", f"{row['judge']}, for {', '.join(row['tasks'])}: {row['card']}"
-        perspectives = row["perspectives"]
-        yield "perspectives", f"{perspectives['judge']}: {perspectives['card']}"
+        encoder = load_encoder()
+        length = float((encoder.encode(["A text of no importance."]) ** 2).sum())
+        judge = PackagedJudge()
+        perspectives = load_perspective_student()
+    except PnyxError as error:
+        row["problem"] = str(error)
     else:
-        yield "encoder", f"DAMAGED: {row['problem']}"
-    local = row["local"]
-    yield (
-        "--llm local",
-        f"{local['model']}: {local['notice']}" if local["model"] else local["problem"],
-    )
+        row |= {"encoder": encoder.name, "judge": judge.name, "card": judge.card}
+        row["perspectives"] = {"judge": perspectives.name, "card": perspectives.card}
+        row["intact"] = abs(length - 1) < 1e-3
+        row["problem"] = "" if row["intact"] else f"an embedding has length {length:.3f}, not 1"
+        row["tasks"] = [
+            name
+            for name, task in TASKS.items()
+            if name in judge.tasks or any(form.packaged for form in task.formats)
+        ]
+        row["needs_llm"] = [name for name in TASKS if name not in row["tasks"]]
+    row["local"] = {"model": None, "notice": "", "problem": ""}
+    try:
+        model = endpoint_from("local")  # nothing is loaded
+        row["local"] |= {"model": model.model, "notice": getattr(model, "notice", "")}
+    except PnyxError as error:
+        row["local"]["problem"] = str(error)
+    return row
 
 
-def _store(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "file", row["path"]
-    if row["problem"]:
-        yield "state", f"CANNOT BE USED: {row['problem']}"
-        return
-    access = "writable" if row["writable"] else "NOT WRITABLE"
-    held = (
-        "none yet" if not row["exists"] else f"{row['replies']:,} replies, {in_units(row['bytes'])}"
-    )
-    yield "state", f"{held}, {access}"
+def stored(path: str | None) -> dict[str, Any]:
+    """Return where the judgement store is and what it holds. None is made, none is changed."""
+    from pnyx.judge.store.maintenance import store_stats
+    from pnyx.judge.store.store import default_store_path
+
+    file = default_store_path() if path is None else Path(path)
+    row: dict[str, Any] = {"path": str(file), "exists": False, "bytes": None, "replies": None}
+    row |= {"problem": ""}
+    with contextlib.suppress(OSError):
+        row["exists"] = file.exists()
+    try:
+        if row["exists"]:
+            stats = store_stats(file)
+            row |= {"bytes": stats.bytes, "replies": stats.replies}
+        row["writable"] = _writable(file)
+    except (PnyxError, OSError) as error:
+        row |= {"writable": False, "problem": str(error)}
+    return row
 
 
-def _endpoint_facts(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    if "address" not in row:  # never opened
-        yield "state", f"CANNOT BE USED: {row['problem']}"
-        return
-    yield "address", row["address"]
-    if row["notice"]:
-        yield "notice", row["notice"]
-    yield "state", "usable" if row["usable"] else f"CANNOT BE USED: {row['problem']}"
-    if row["usable"] and row["problem"]:
-        yield "trouble", row["problem"]
-    if row["published"] is not None:
-        yield "models", _listed(row)
-    if row["usable"]:
-        yield from _abilities(row)
-        yield "price", _price(row)
-    late = "; it ran out of time, the rest was not asked" if row["late"] else ""
-    yield "this probe", f"{_spent(row)}{late}"
+def _release(version: str) -> tuple[int, ...]:
+    """Return the numbers a version begins with; trailing zeros do not count."""
+    match = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
+    numbers = [int(part) for part in match.group().split(".")] if match else [0]
+    while len(numbers) > 1 and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
 
 
-def _abilities(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    window = row["window"]
-    yield "window", f"{window:,} tokens ({row['window_from']})" if window else "not published"
-    for shape in row["shapes"]:
-        used = "; judges use it" if shape["form"] == row["used"] else ""
-        detail = f" ({shape['detail']})" if shape["detail"] else ""
-        yield shape["form"], f"{shape['outcome']}{detail}{used}"
-    yield "logprobs", _logprobs(row)
-    method = {"token": "from the tokens' probabilities", "stated": "as the model states it"}
-    yield "P(yes) by auto", method.get(row["probability"], "not known: no reply could be read")
-    if row["refused"] is not None:
-        yield "refused", ", ".join(row["refused"]) or "no parameter"
-        yield "output limit", row["limit"] or "none is taken"
-    yield "usage", ", ".join(row["usage"]) or "not reported"
-    yield "cached tokens", "reported" if "cached_tokens" in row["usage"] else "not reported"
-    if row["reasoning_tokens"]:
-        yield "thinking", f"it thinks before it answers: {row['reasoning_tokens']:,} tokens here"
-
-
-def _listed(row: dict[str, Any]) -> str:
-    models = row["published"]["models"]
-    if models is None:
-        return f"not listed ({row['published']['problem']})"
-    shown = ", ".join(models[:_MOST_LISTED]) or "none"
-    more = f" and {len(models) - _MOST_LISTED:,} more" if len(models) > _MOST_LISTED else ""
-    there = "" if row["model"] in models else f"; {row['model']} IS NOT AMONG THEM"
-    return f"{shown}{more}{there}"
-
-
-def _logprobs(row: dict[str, Any]) -> str:
-    given, alone = row["alternatives"], row["alternatives_alone"]
-    if given:
-        return f"given, up to {given} alternatives of a token"
-    if alone:
-        return f"given (up to {alone} alternatives), but not together with an answer's shape"
-    return "not known" if given is None else "not given"
-
-
-def _price(row: dict[str, Any]) -> str:
-    price = row["price_usd_per_million"]
-    if price is None:
-        return "not known (--prices FILE of pnyx judge)"
-    known = f"${price['input']:g} in, ${price['cached_input']:g} in from cache"
-    return f"{known}, ${price['output']:g} out, for a million tokens"
-
-
-def _spent(row: dict[str, Any]) -> str:
-    tokens = f"{row['prompt_tokens']:,} prompt and {row['completion_tokens']:,} completion tokens"
-    uncounted = f" ({row['without_usage']} replies without a count)" if row["without_usage"] else ""
-    cost = "" if row["cost_usd"] is None else f", ${row['cost_usd']:.4f}"
-    return f"{row['requests']} requests, {tokens}{uncounted}{cost}, {row['seconds']:.1f} s"
+def _writable(file: Path) -> bool:
+    """Say whether the store could be written or, where there is none, made."""
+    if file.exists():
+        return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+    folder = file.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
-import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ import click
 from pnyx.app.search_specs import FeatureSpec
 from pnyx.app.spec import file_opt, opt, opts_of, out_opt
 from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.common.options import EvidenceSpec, say, warn
+from pnyx.cli.common.options import EvidenceSpec, Outcome, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import counted
 from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
@@ -45,7 +44,7 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
 
     def folder(self, features: FeatureSpec, corpus: tuple[str, ...]) -> str:
         """Return the index folder that is meant; OptionError: choices do not go together."""
-        named = [one for one in (self.out, self.add, self.update) if one is not None]
+        named = [path for path in (self.out, self.add, self.update) if path is not None]
         if len(named) != 1:
             raise OptionError(
                 "give one of --out (a new index), --add (an existing one to add to) and --update "
@@ -66,7 +65,9 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
 
 @verb("index")
 @click.argument("corpus", nargs=-1)
-def command(corpus: tuple[str, ...], spec: CorpusSpec, features: FeatureSpec, as_json: bool) -> int:
+def command(
+    corpus: tuple[str, ...], spec: CorpusSpec, features: FeatureSpec, as_json: bool
+) -> int | Outcome:
     """Index documents or arguments, so that they can be searched.
 
     CORPUS is one or more files, folders or ir_datasets: ids; `-` is standard input. The index is a
@@ -91,8 +92,8 @@ def command(corpus: tuple[str, ...], spec: CorpusSpec, features: FeatureSpec, as
 
     row: dict[str, object] = {"index": folder}
     if spec.update is None:
-        found, line = _build(corpus, folder, spec)
-        row |= found
+        statistics, line = _build(corpus, folder, spec)
+        row |= statistics
         tell(line)
     for done, name in enumerate(features.named):
         try:
@@ -100,11 +101,14 @@ def command(corpus: tuple[str, ...], spec: CorpusSpec, features: FeatureSpec, as
         except (KeyboardInterrupt, PnyxError) as error:
             return _stopped(folder, features, features.named[done:], error, spec)
         tell(line)
-    if spec.add is not None:
-        _warn_of_rest(folder)
-    if as_json:
-        click.echo(json.dumps(row))
-    return 0
+    lacking = _behind(folder) if spec.add is not None else set()
+    if behind := [name for name in _FLAGS if name in lacking]:
+        flags = " ".join(_FLAGS[name] for name in behind)
+        if "quality" in behind:
+            flags += _model_of(_manifest(folder)["features"]["quality"])
+        what, shown = " and ".join(sorted(behind)), escaped(folder)
+        warn(f"the added documents have no {what} yet: pnyx index --update {shown} {flags}")
+    return Outcome(row, ascii=True)
 
 
 def _stopped(
@@ -131,8 +135,7 @@ def _update(folder: str, features: FeatureSpec, names: Iterable[str]) -> str:
         with contextlib.suppress(OptionError):  # it goes with a feature that is made already
             FeatureSpec.from_row({**flags, field.name: value}).check_needs()
             parts += [features.flag(field.name), shlex.quote(str(value))]
-    place = escaped(folder)
-    return f"pnyx index --update {shlex.quote(place)} {' '.join(parts)}"
+    return f"pnyx index --update {shlex.quote(escaped(folder))} {' '.join(parts)}"
 
 
 def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict[str, object], str]:
@@ -187,12 +190,11 @@ def _refuse_existing(folder: str, spec: CorpusSpec, features: FeatureSpec) -> No
 
     if spec.force or not is_index(Path(folder)):
         return
-    lacking = [name for name in features.named if name in _behind(folder, FEATURES)]
     more = "--add in place of --out adds documents, --force begins anew"
-    if lacking:
+    if lacking := [name for name in features.named if name in _behind(folder, FEATURES)]:
         without = f"without {' and '.join(lacking)} of all its documents"
-        more = f"{without}: {_update(folder, features, lacking)} makes them; {more}"
-        raise InputError(f"exists already, {more}", path=folder)
+        made = f"{_update(folder, features, lacking)} makes them"
+        raise InputError(f"exists already, {without}: {made}; {more}", path=folder)
     raise InputError(f"exists already: {more}", path=folder)
 
 
@@ -205,9 +207,9 @@ def _check_makers(
     def refuse(feature: str, key: str, name: str, how: str) -> None:
         made_by = there[feature].get("meta", {}).get(key, name)
         if made_by != name:
-            found = f"its {feature} are" if feature.endswith("s") else f"its {feature} is"
+            its = f"its {feature} are" if feature.endswith("s") else f"its {feature} is"
             advice = f"name it by {how}, or add words only (--lexical)"
-            raise InputError(f"{found} by {shorten(str(made_by), 60)}: {advice}", path=folder)
+            raise InputError(f"{its} by {shorten(str(made_by), 60)}: {advice}", path=folder)
 
     if spec.quality and not asked.quality:
         refuse("quality", "model", _quality_model(spec).name, "--quality-model FOLDER")
@@ -255,38 +257,36 @@ def _quality(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
     with counted("predicting quality", _documents(folder)) as advance:
         stats = score_documents(folder, _quality_model(spec), advance)
     unscored = f"; {stats.unscored:,} hold no word and get a neutral one" if stats.unscored else ""
-    said = f"quality of {stats.documents:,} documents ({stats.added:,} new), {stats.model}"
-    return dataclasses.asdict(stats), f"{said}, {stats.seconds:.1f} s{unscored}"
+    return dataclasses.asdict(stats), (
+        f"quality of {stats.documents:,} documents ({stats.added:,} new), {stats.model}, "
+        f"{stats.seconds:.1f} s{unscored}"
+    )
 
 
 def _clusters(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
     from pnyx.models.embed.embedder import embedder_from
-    from pnyx.search.features.clusters import (
-        DEFAULT_SPACE,
-        cluster_documents,
-        cluster_new_documents,
-    )
+    from pnyx.search.features import clusters
 
     embedder = embedder_from(spec.embedder)
     with counted("embedding texts") as advance:
         if spec.assign:
-            made = cluster_new_documents(folder, embedder, on_progress=advance)
+            made = clusters.cluster_new_documents(folder, embedder, on_progress=advance)
         else:
-            made = cluster_documents(
+            made = clusters.cluster_documents(
                 folder,
                 embedder,
                 k=spec.cluster_count,
-                space=spec.space or DEFAULT_SPACE,
+                space=spec.space or clusters.DEFAULT_SPACE,
                 seed=spec.seed or 0,
                 on_progress=advance,
             )
-    said = (
+    line = (
         f"{len(made):,} topics of {len(made.cluster):,} documents, {made.meta['distinct']:,} "
         f"different points ({made.space}), {shorten(made.embedder, 60)}, {made.meta['engine']}"
     )
     if made.meta["assigned"]:
-        said += f"; {made.meta['assigned']:,} documents were added since to the nearest"
-    return dict(made.meta), said
+        line += f"; {made.meta['assigned']:,} documents were added since to the nearest"
+    return dict(made.meta), line
 
 
 def _vectors(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
@@ -296,11 +296,11 @@ def _vectors(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
     embedder = embedder_from(spec.embedder)
     with counted("embedding documents", _documents(folder)) as advance:
         stats = embed_documents(folder, embedder, on_progress=advance)
-    said = (
+    line = (
         f"vectors of {stats.documents:,} documents ({stats.documents - stats.reused:,} new), "
         f"{shorten(embedder.name, 60)}, {stats.seconds:.1f} s"
     )
-    return {"embedder": embedder.name, **dataclasses.asdict(stats)}, said
+    return {"embedder": embedder.name, **dataclasses.asdict(stats)}, line
 
 
 def _ann(folder: str, _: FeatureSpec) -> tuple[dict[str, object], str]:
@@ -322,23 +322,11 @@ _WORK: dict[str, Callable[[str, FeatureSpec], tuple[dict[str, object], str]]] = 
 _FLAGS = {"quality": "--quality", "clusters": "--assign", "vectors": "--vectors"}
 
 
-def _warn_of_rest(folder: str) -> None:
-    """Name the features that the added documents lack."""
-    behind = [name for name in _FLAGS if name in _behind(folder)]
-    if behind:
-        flags = " ".join(_FLAGS[name] for name in behind)
-        if "quality" in behind:
-            flags += _model_of(_manifest(folder)["features"]["quality"])
-        what = " and ".join(sorted(behind))
-        place = escaped(folder)
-        warn(f"the added documents have no {what} yet: pnyx index --update {place} {flags}")
-
-
 def _behind(folder: str, expected: Iterable[str] = ()) -> set[str]:
     """Return the features that some document lacks, of those that it has or is expected to."""
     features = _manifest(folder).get("features", {})
     documents = _documents(folder)
-    behind = {name for name, one in features.items() if one["documents"] != documents}
+    behind = {name for name, made in features.items() if made["documents"] != documents}
     return behind | set(expected).difference(features)
 
 

@@ -47,7 +47,13 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_js
     from pnyx.serve.running import check_server, run_app
 
     check_server(server)
-    _check(own, items)
+    own.check_needs()
+    if own.out in ("", "-"):
+        raise OptionError("--out: expected the name of a file, which is written while people label")
+    refuse_same_file("--out", own.out, ITEMS=items, suggest=own.suggest)
+    if own.overlap is not None and own.overlap > len(own.annotators):
+        count = len(own.annotators)
+        raise OptionError(f"--overlap {own.overlap}: there are {count} --annotators")
     chosen, questions = _read(task, items, own)
     share = Share(own.annotators, own.overlap, own.shuffle, own.seed)
     suggested = _suggested(own, questions)
@@ -58,9 +64,9 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_js
             what = f"{len(questions)} items to label ({chosen.name}) into {own.out}"
             with _ended_by_signals() as ended:
                 run_app(app, server, what, say, tokens=people.tokens)
-            found = desk.summary()
+            counts = desk.summary()
     line = "{answers} answers to {answered} of {items} items, by {annotators} annotators"
-    print_result(found, f"{line.format(**found)}, in {escaped(own.out)}", as_json=as_json)
+    print_result(counts, f"{line.format(**counts)}, in {escaped(own.out)}", as_json=as_json)
     return max(ended, default=0)
 
 
@@ -94,15 +100,6 @@ def about(task: Task, questions: Sequence[JudgeQuestion], share: Any) -> dict[st
     return {"task": task.name, "items": digest.hexdigest(), **share.row()}
 
 
-def _check(own: LabellingSpec, items: str) -> None:
-    own.check_needs()
-    if own.out in ("", "-"):
-        raise OptionError("--out: expected the name of a file, which is written while people label")
-    refuse_same_file("--out", own.out, ITEMS=items, suggest=own.suggest)
-    if own.overlap is not None and own.overlap > len(own.annotators):
-        raise OptionError(f"--overlap {own.overlap}: there are {len(own.annotators)} --annotators")
-
-
 def _read(name: str, items: str, own: LabellingSpec) -> tuple[Task, list[JudgeQuestion]]:
     """Return the task and its items, as they are asked of people."""
     from pnyx.judge.tasks import TASKS
@@ -110,8 +107,8 @@ def _read(name: str, items: str, own: LabellingSpec) -> tuple[Task, list[JudgeQu
 
     task = TASKS.get(name)
     if task is None:
-        found, known = shorten(name, 40), ", ".join(TASKS)
-        raise OptionError(f"TASK: found {found!r}, expected one of: {known}")
+        shown, known = shorten(name, 40), ", ".join(TASKS)
+        raise OptionError(f"TASK: found {shown!r}, expected one of: {known}")
     if own.scale is not None and own.scale not in task.scales:
         raise OptionError(f"--scale goes with quality, not {task.name}")
     questions: list[Any] = task.read(items)
@@ -132,13 +129,13 @@ def _suggested(
         return {}
     from pnyx.judge.verdicts import of_one_judge, read_verdicts
 
-    found = {
-        one.key: one
-        for one in of_one_judge(read_verdicts(own.suggest), own.judge, own.suggest)
-        if one.task == questions[0].task
+    verdicts = {
+        verdict.key: verdict
+        for verdict in of_one_judge(read_verdicts(own.suggest), own.judge, own.suggest)
+        if verdict.task == questions[0].task
     }
-    if not any((q.id, name) in found for q in questions for name in q.cells):
+    if not any((q.id, name) in verdicts for q in questions for name in q.cells):
         raise InputError(
             f"holds no answer on {questions[0].task} to any of the items", path=own.suggest
         )
-    return found
+    return verdicts

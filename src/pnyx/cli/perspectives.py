@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -11,18 +12,15 @@ import click
 from pnyx.app.judge_specs import WriterSpec
 from pnyx.app.open_models import open_model
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
-from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.options import check_question, print_result, refuse_two_outputs, say, warn
+from pnyx.cli.common.options import Outcome, check_question, refuse_two_outputs, say, warn
 from pnyx.cli.common.params import verb
-from pnyx.errors import OptionError, shorten
+from pnyx.errors import OptionError
+from pnyx.view.results import perspective_lines
 
 if TYPE_CHECKING:
-    from pnyx.records import Perspective, Question
-    from pnyx.search.perspectives import PerspectiveSet, PerspectiveSource
+    from pnyx.search.perspectives import PerspectiveSource
 
 _COUNT = 8
-_SHOWN = 1000
-_SHOWN_DOCUMENTS = 3
 
 
 class SourceSpec(Spec, heading="Perspectives"):
@@ -55,6 +53,8 @@ def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -
       pnyx perspectives "Should zoos be phased out?" --index my.index -n 6
       pnyx perspectives "Should zoos be phased out?" --llm local --out views.jsonl
     """
+    from pnyx.corpora.benchmarks.perspectives import perspective_line
+    from pnyx.files import atomic_text
     from pnyx.records import Question, question_id
     from pnyx.search.perspectives import perspectives_of
 
@@ -63,10 +63,25 @@ def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -
     asked = Question(spec.topic_id or question_id(question), question)
     with _source(spec, model) as source:
         found = perspectives_of(asked, source)
-    _write(asked, found, spec.out, as_json)
+    if spec.out is not None and found.perspectives:
+        with atomic_text(spec.out) as stream:
+            for view in found.perspectives:
+                extra = {**view.extra, "question": asked.text}
+                stream.write(perspective_line(replace(view, question_id=asked.id, extra=extra)))
+    row = {
+        "question": {"id": asked.id, "text": asked.text},
+        "source": found.source,
+        "perspectives": [
+            {**view.extra, "id": view.id, "text": view.text, "stance": view.stance}
+            for view in found.perspectives
+        ],
+        "problems": list(found.problems),
+    }
+    text = "" if spec.out == "-" else perspective_lines(found.perspectives)
+    status = Outcome(row, text, found.failed, indent=1, ascii=True).show(as_json=as_json)
     for problem in found.problems:
         warn(problem)
-    return EXIT_UNSCORED if found.failed else 0
+    return status
 
 
 @contextlib.contextmanager
@@ -96,47 +111,3 @@ def _source(spec: SourceSpec, model: WriterSpec) -> Iterator[PerspectiveSource]:
             if llm is None:
                 raise OptionError("--llm is empty")
             yield LlmPerspectives(llm, count=spec.count or _COUNT, prompt=prompt)
-
-
-def _write(asked: Question, found: PerspectiveSet, out: str | None, as_json: bool) -> None:
-    if out is not None and found.perspectives:
-        from dataclasses import replace
-
-        from pnyx.corpora.benchmarks.perspectives import perspective_line
-        from pnyx.files import atomic_text
-
-        with atomic_text(out) as stream:
-            for one in found.perspectives:
-                extra = {**one.extra, "question": asked.text}
-                own = replace(one, question_id=asked.id, extra=extra)
-                stream.write(perspective_line(own))
-    row = {
-        "question": {"id": asked.id, "text": asked.text},
-        "source": found.source,
-        "perspectives": [
-            {**one.extra, "id": one.id, "text": one.text, "stance": one.stance}
-            for one in found.perspectives
-        ],
-        "problems": list(found.problems),
-    }
-    lines = "\n".join(_lines(number, one) for number, one in enumerate(found.perspectives, 1))
-    print_result(row, "" if out == "-" else lines, as_json=as_json, err=False, indent=1)
-
-
-def _lines(number: int, one: Perspective) -> str:
-    """Show a perspective on two lines; its text may come from a hostile document."""
-    side = one.stance or "?"
-    return (
-        f"{number:>3}  {side:<7}  {shorten(one.text, _SHOWN)}\n{'':14}{shorten(_origin(one), 200)}"
-    )
-
-
-def _origin(one: Perspective) -> str:
-    origin = str(one.extra.get("origin", ""))
-    documents = one.extra.get("documents")
-    if not isinstance(documents, list):
-        return origin
-    shown = ", ".join(map(str, documents[:_SHOWN_DOCUMENTS]))
-    more = f" and {len(documents) - _SHOWN_DOCUMENTS} more"
-    by = f"; side by {one.extra['side_by']}" if one.extra.get("side_by") else ""
-    return f"{origin}: {shown}{more if len(documents) > _SHOWN_DOCUMENTS else ''}{by}"

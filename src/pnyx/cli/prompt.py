@@ -6,18 +6,17 @@ import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from pnyx.app.open_judge import check_batch, check_probability
 from pnyx.app.spec import Spec, opt
-from pnyx.cli.common.options import print_result
+from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import Group, verb
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.judge.llm.judge import Asking
     from pnyx.judge.llm.prompting import Prompt
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.judge.tasks import Task
@@ -36,7 +35,7 @@ def command() -> None:
 
 
 @verb("list", group=command, short_help="List the packaged prompts.")
-def list_(as_json: bool) -> None:
+def list_() -> Outcome:
     """List the packaged prompts: name, version, language, task, inputs, source, hash.
 
     \b
@@ -54,7 +53,7 @@ def list_(as_json: bool) -> None:
         f"{'':{width}}  {p.source}"
         for p in prompts
     ]
-    print_result(rows, "\n".join(lines), as_json=as_json, err=False, ensure_ascii=False)
+    return Outcome(rows, "\n".join(lines))
 
 
 class ShowSpec(Spec):
@@ -70,7 +69,7 @@ class ShowSpec(Spec):
 @verb("show", group=command, short_help="Show the exact request to a model.")
 @click.argument("prompt")
 @click.argument("items", required=False)
-def show(prompt: str, items: str | None, spec: ShowSpec, as_json: bool) -> None:
+def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
     """Show what PROMPT (a name, a task or a .toml file) becomes for an item of ITEMS.
 
     Without ITEMS the task's own example is shown. What is printed is what is sent: the messages,
@@ -89,7 +88,7 @@ def show(prompt: str, items: str | None, spec: ShowSpec, as_json: bool) -> None:
     name = TASKS[prompt].prompts[0] if prompt in TASKS else prompt
     if spec.raw:
         click.echo(prompt_bytes(name), nl=False)
-        return
+        return None
     loaded = load_prompt(name)
     if loaded.task not in TASKS:
         raise InputError(
@@ -102,17 +101,19 @@ def show(prompt: str, items: str | None, spec: ShowSpec, as_json: bool) -> None:
         check_probability(task, [loaded])
     prompts = {} if loaded.name == task.many and spec.batch > 1 else {task.name: loaded}
     asking = Asking(prompts, probability=spec.probability, batch=spec.batch, sample=spec.sample)
-    questions = task.read(items) if items is not None else _example(task.example, task.read)
-    questions = _in_format(task, loaded, questions)
-    shown = _call(asking, questions, spec.item)
-    _print(asking.prompt(shown), asking.request(shown), shown, as_json)
-
-
-def _example(line: str, read: Any) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "example.jsonl"
-        path.write_text(line + "\n", encoding="utf-8")
-        return read(str(path))
+    if items is not None:
+        given = task.read(items)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "example.jsonl"
+            path.write_text(task.example + "\n", encoding="utf-8")
+            given = task.read(str(path))
+    questions = _in_format(task, loaded, given)
+    calls = ([question for _, question in u] for u in asking.units(list(enumerate(questions))))
+    for call in calls:
+        if spec.item is None or any(question.id == spec.item for question in call):
+            return _shown(asking.prompt(call), asking.request(call), call)
+    raise InputError(f"no item has the id {shorten(str(spec.item))!r}")
 
 
 def _in_format(
@@ -126,20 +127,7 @@ def _in_format(
     return [part.question for part in parts if form.prompt_of(part) == prompt.name]
 
 
-def _call(
-    asking: Asking, questions: Sequence[JudgeQuestion], identifier: str | None
-) -> list[JudgeQuestion]:
-    """Return the questions of the call that answers one item."""
-    units = asking.units(list(enumerate(questions)))
-    for unit in units:
-        if identifier is None or any(question.id == identifier for _, question in unit):
-            return [question for _, question in unit]
-    raise InputError(f"no item has the id {shorten(str(identifier))!r}")
-
-
-def _print(
-    prompt: Prompt, request: ChatRequest, questions: Sequence[JudgeQuestion], as_json: bool
-) -> None:
+def _shown(prompt: Prompt, request: ChatRequest, questions: Sequence[JudgeQuestion]) -> Outcome:
     parameters = {
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
@@ -157,7 +145,7 @@ def _print(
     lines = [f"prompt {prompt.label}, {shown}", f"prompt_hash {request.hash}"]
     lines += [f"\n--- {message.role}\n{_visible(message.content)}" for message in request.messages]
     lines.append(f"\n--- schema of the reply\n{json.dumps(request.schema, ensure_ascii=False)}")
-    print_result(sent, "\n".join(lines), as_json=as_json, err=False, ensure_ascii=False)
+    return Outcome(sent, "\n".join(lines))
 
 
 def _visible(text: str) -> str:

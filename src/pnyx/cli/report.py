@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,10 +17,9 @@ from pnyx.app.open_writing import open_form, open_reporter, report_plan, rules_o
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, out_opt
 from pnyx.app.writing_specs import ReportSpec, SubmissionSpec
-from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import (
-    print_result,
+    Outcome,
     refuse_same_file,
     refuse_two_outputs,
     say,
@@ -29,6 +29,7 @@ from pnyx.cli.common.options import (
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import counted
 from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.view.results import report_line, report_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ def command(
     search: SearchSpec,
     model: PaidModelSpec,
     as_json: bool,
-) -> int:
+) -> int | Outcome:
     """Write the report to each request from an index: cited sentences under a hard limit.
 
     Without --llm sentences are quoted, so that no key and no network are needed. Each citation of
@@ -87,14 +88,27 @@ def command(
       pnyx report my.index --request requests.jsonl --out run.jsonl \\
         --track ragtime26 --markdown report.md
     """
-    _check(files, model, as_json=as_json)
+    model.check()
+    if files.out is None and not model.plan:
+        raise OptionError("Missing option '--out'.")
+    for flag, path in (("--out", files.out), ("--markdown", files.markdown)):
+        refuse_same_file(flag, path, REQUEST=files.request)
+        refuse_two_outputs(flag, path, as_json=as_json)
     rules = rules_of(submission)
     plan = report_plan(spec, submission, rules)
+    from pnyx.corpora import read_requests
+    from pnyx.corpora.base import encode
+    from pnyx.files import atomic_text
     from pnyx.search.index import Index
+    from pnyx.view.report_markdown import render_reports
     from pnyx.write.reports.limits import limits_of
 
-    requests = _requests(files.request)
-    asked = [(one, limits_of(one, rules, spec.limit)) for one in requests]
+    requests = list(read_requests(files.request))
+    for request in requests:
+        if any("\ud800" <= c <= "\udfff" for c in request.title):
+            problem = f"{escaped(request.id, 40)!r}: its title is not UTF-8"
+            raise InputError(problem, path=files.request)
+    asked = [(request, limits_of(request, rules, spec.limit)) for request in requests]
     with open_model(model, say, model) as llm:
         writer = open_reporter(spec, llm, plan)
         form = open_form(submission, rules, writer)
@@ -102,36 +116,22 @@ def command(
         reports = _written(searcher, asked, writer, plan, llm)
         if model.plan:
             line = f"{len(reports)} reports"
-            plan_asked(llm, model, line, {"reports": len(reports)}, as_json=as_json)
-            return 0
-    rows = [_row(one, form, documents=submission.documents) for one in reports]
-    _write(str(files.out), rows)
+            return plan_asked(llm, model, line, {"reports": len(reports)}, as_json=as_json)
+    responses = [report.response for report in reports]
+    if not submission.documents:
+        responses = [replace(response, documents={}) for response in responses]
+    rows = list(map(form.row, responses))
+    with atomic_text(str(files.out)) as stream:
+        stream.writelines(encode(row, "a report") for row in rows)
     if files.markdown is not None:
-        _write_markdown(files.markdown, reports, index)
-    told = writer.asks and not sys.stderr.isatty()  # as each was written
-    _say(reports, rows, form, str(files.out), told=told)
-    print_result(_json(reports, rows, index), "", as_json=as_json, ensure_ascii=False, indent=2)
-    return 0 if all(one.complete for one in reports) else EXIT_UNSCORED
-
-
-def _check(files: FilesSpec, model: PaidModelSpec, *, as_json: bool) -> None:
-    """Refuse what cannot be written before anything is read or asked."""
-    model.check()
-    if files.out is None and not model.plan:
-        raise OptionError("Missing option '--out'.")
-    for flag, path in (("--out", files.out), ("--markdown", files.markdown)):
-        refuse_same_file(flag, path, REQUEST=files.request)
-        refuse_two_outputs(flag, path, as_json=as_json)
-
-
-def _requests(path: str) -> list[ReportRequest]:
-    from pnyx.corpora import read_requests
-
-    found = list(read_requests(path))
-    for one in found:
-        if any("\ud800" <= c <= "\udfff" for c in one.title):
-            raise InputError(f"{escaped(one.id, 40)!r}: its title is not UTF-8", path=path)
-    return found
+        more = {"index": index, "version": f"pnyx {__version__}"}
+        with atomic_text(files.markdown) as stream:
+            of = (replace(report, settings={**more, **report.settings}) for report in reports)
+            stream.write(render_reports(of))
+    logged = writer.asks and not sys.stderr.isatty()  # as each was written
+    _say(reports, rows, form, str(files.out), logged=logged)
+    unscored = not all(report.complete for report in reports)
+    return Outcome(report_rows(reports, rows, index), "", unscored, indent=2)
 
 
 def _written(
@@ -148,11 +148,11 @@ def _written(
     made: dict[str, Report] = {}
     with counted("writing reports", len(asked)) as show:
 
-        def done(one: Report) -> None:
-            made[one.request.id] = one
+        def done(report: Report) -> None:
+            made[report.request.id] = report
             show(len(made))
             if writer.asks and not sys.stderr.isatty():
-                say(f"{len(made)} of {len(asked)}: {_summary(one)}")
+                say(f"{len(made)} of {len(asked)}: {report_line(report)}")
 
         report_many(
             searcher,
@@ -166,97 +166,26 @@ def _written(
     return [made[request.id] for request, _ in asked]
 
 
-def _row(one: Report, form: Form, *, documents: bool) -> dict[str, Any]:
-    from dataclasses import replace
-
-    response = one.response if documents else replace(one.response, documents={})
-    return form.row(response)
-
-
-def _write(path: str, rows: Sequence[dict[str, Any]]) -> None:
-    from pnyx.corpora.base import encode
-    from pnyx.files import atomic_text
-
-    with atomic_text(path) as stream:
-        for row in rows:
-            stream.write(encode(row, "a report"))
-
-
-def _write_markdown(path: str, reports: Sequence[Report], index: str) -> None:
-    from dataclasses import replace
-
-    from pnyx.files import atomic_text
-    from pnyx.view.report_markdown import render_reports
-
-    more = {"index": index, "version": f"pnyx {__version__}"}
-    with atomic_text(path) as stream:
-        told = (replace(one, settings={**more, **one.settings}) for one in reports)
-        stream.write(render_reports(told))
-
-
-def _summary(one: Report) -> str:
-    """Return a line on one report."""
-    from pnyx.view.notes import said_of_precision
-
-    name, count = escaped(one.request.id, 60), len(one.response.sentences)
-    if one.no_evidence:
-        said = "the report says so" if count else "the limit is too short to say so"
-        return f"{name}: no evidence was found, {said}"
-    if one.failed:
-        return f"{name}: nothing usable was written"
-    count -= one.negative
-    line = f"{name}: {count} sentence{'' if count == 1 else 's'} from "
-    line += f"{len(one.response.references)} of {len(one.gathered.documents)} documents"
-    line += said_of_precision(one.response, one.support, one.measures)
-    if one.lacking:
-        parts = "; ".join(shorten(part, 80) for part in one.lacking)
-        line += f"; no evidence on {len(one.lacking)} parts: {parts}"
-    return line
-
-
 def _say(
-    reports: Sequence[Report], rows: Sequence[dict[str, Any]], form: Form, out: str, *, told: bool
+    reports: Sequence[Report], rows: Sequence[dict[str, Any]], form: Form, out: str, *, logged: bool
 ) -> None:
     """Sum up on standard error, with all that the track minds."""
     minded: Counter[str] = Counter()
-    for one, row in zip(reports, rows, strict=True):
-        if not told:
-            say(_summary(one))
-        warn_first([f"{escaped(one.request.id, 60)}: {p}" for p in one.problems], "problems")
-        for finding in form.minded(row, one.request):
+    for report, row in zip(reports, rows, strict=True):
+        if not logged:
+            say(report_line(report))
+        name = escaped(report.request.id, 60)
+        warn_first([f"{name}: {p}" for p in report.problems], "problems")
+        for finding in form.minded(row, report.request):
             minded[finding.category] += 1
             if minded[finding.category] <= 1:
-                warn(f"{escaped(one.request.id, 60)}: the track minds: {finding.problem}")
+                warn(f"{name}: the track minds: {finding.problem}")
     for category, count in minded.items():
         if count > 1:
             warn(f"{count - 1} more on {category}")
-    for name, card in {n: c for one in reports for n, c in one.judges.items()}.items():
+    for name, card in {n: c for report in reports for n, c in report.judges.items()}.items():
         say(f"judge {escaped(name)}: {shorten(card, 400)}")
-    cited = sum(bool(one.response.references) for one in reports)
-    none = sum(one.no_evidence for one in reports)
-    said = f"; no evidence was found for {none}" if none else ""
-    say(f"{escaped(out, 200)}: {cited} of {len(reports)} reports from evidence{said}")
-
-
-def _json(reports: Sequence[Report], rows: Sequence[dict[str, Any]], index: str) -> dict[str, Any]:
-    """Return what `--json` prints."""
-    return {
-        "index": index,
-        "reports": [
-            {
-                "request": one.request.id,
-                "response": row,
-                "limit": str(one.limits),
-                "queries": [query.text for query in one.gathered.queries],
-                "relevance": one.gathered.relevance,
-                "no_evidence": one.no_evidence,
-                "without_evidence": list(one.lacking),
-                "failed": one.failed,
-                "measures": {name: m.row() for name, m in one.measures.items()},
-                "judges": dict(one.judges),
-                "problems": list(one.problems),
-                "settings": dict(one.settings),
-            }
-            for one, row in zip(reports, rows, strict=True)
-        ],
-    }
+    cited = sum(bool(report.response.references) for report in reports)
+    none = sum(report.no_evidence for report in reports)
+    without = f"; no evidence was found for {none}" if none else ""
+    say(f"{escaped(out, 200)}: {cited} of {len(reports)} reports from evidence{without}")

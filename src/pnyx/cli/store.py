@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
-from pnyx.cli.common.options import print_result, say, warn
+from pnyx.cli.common.options import Outcome, say, warn
 from pnyx.cli.common.params import Group, verb
 from pnyx.errors import OptionError, escaped, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pnyx.judge.store.maintenance import ModelStats
+from pnyx.view.results import in_units, many_replies, store_lines
 
 
 class StoreSpec(Spec, rare="store"):
@@ -46,11 +41,11 @@ class ClearSpec(StoreSpec):
         """How old they are: a whole number of hours, days or weeks."""
         if self.older_than is None:
             return None
-        found = re.fullmatch(r"([0-9]{1,15})([hdw])", self.older_than)
-        if found is None:
+        match = re.fullmatch(r"([0-9]{1,15})([hdw])", self.older_than)
+        if match is None:
             shown = shorten(self.older_than, 40)
             raise OptionError(f"--older-than: found {shown!r}, expected e.g. 36h, 90d or 12w")
-        hours = int(found[1]) * {"h": 1, "d": 24, "w": 168}[found[2]]
+        hours = int(match[1]) * {"h": 1, "d": 24, "w": 168}[match[2]]
         return timedelta(hours=min(hours, 24 * 999_999_999))
 
 
@@ -77,7 +72,7 @@ def command() -> None:
 
 
 @verb("stats", group=command)
-def stats(spec: StoreSpec, as_json: bool) -> None:
+def stats(spec: StoreSpec) -> Outcome:
     """Count the replies of each model, how they ended, and the tokens they took.
 
     \b
@@ -86,35 +81,12 @@ def stats(spec: StoreSpec, as_json: bool) -> None:
     """
     from pnyx.judge.store.maintenance import store_stats
 
-    found = store_stats(spec.store)
-    place = f"{escaped(found.path)}: {_replies(found.replies)}"
-    lines = [f"{place}, {in_units(found.bytes)} on disk"]
-    if found.damaged:
-        lines.append(f"damaged: {found.damaged:,} (pnyx store gc --damaged deletes them)")
-    for model in found.models:
-        ends = (
-            f"{shorten(name, 40) or '(not stated)'} {count:,}"
-            for name, count in model.finish_reasons.items()
-        )
-        lines += [
-            f"\n{shorten(model.model, 100)}",
-            f"  {_replies(model.replies)}, {model.first} to {model.last}",
-            f"  ended by: {', '.join(ends)}",
-            f"  tokens: {', '.join(_tokens(model))}",
-            f"  with token alternatives: {model.with_alternatives:,}",
-        ]
-    _print(found.as_json(), "\n".join(lines), as_json)
-
-
-def _tokens(model: ModelStats) -> Iterator[str]:
-    for name, count in model.tokens.items():
-        stated = "" if count.replies == model.replies else f" (stated by {count.replies:,})"
-        total = "not stated" if count.total is None else f"{count.total:,}{stated}"
-        yield f"{name.removesuffix('_tokens')} {total}"
+    totals = store_stats(spec.store)
+    return Outcome(totals.as_json(), store_lines(totals))
 
 
 @verb("gc", group=command, short_help="Delete replies, and shrink the file.")
-def gc(spec: ClearSpec, as_json: bool) -> None:
+def gc(spec: ClearSpec) -> Outcome:
     """Delete replies that meet all criteria given (at least one), and shrink the file.
 
     What is deleted is asked, and paid, again when it is needed. Judges may run meanwhile.
@@ -140,17 +112,17 @@ def gc(spec: ClearSpec, as_json: bool) -> None:
             f"the replies are deleted, but the file was not made smaller: {cleared.not_compacted};"
             " the same command tries again"
         )
-    line = f"{_replies(cleared.replies)} ({in_units(cleared.content_bytes)})"
+    line = f"{many_replies(cleared.replies)} ({in_units(cleared.content_bytes)})"
     if cleared.dry_run:
         line += " would be deleted"
     else:
         sizes = f"{in_units(cleared.bytes_before)} before, {in_units(cleared.bytes_after)} now"
         line += f" deleted; the file: {sizes}"
-    _print(cleared.as_json(), line, as_json)
+    return Outcome(cleared.as_json(), line)
 
 
 @verb("export", group=command, restricts=True)
-def export(spec: ExportSpec, as_json: bool) -> None:
+def export(spec: ExportSpec, as_json: bool) -> Outcome | None:
     """Write every reply as a line of JSON, with what was asked, sorted by key.
 
     Equal stores make equal files. With --json and --out FILE, standard output gets a summary; with
@@ -164,15 +136,15 @@ def export(spec: ExportSpec, as_json: bool) -> None:
 
     count = export_store(spec.store, spec.out, model=spec.model)
     if as_json and spec.out != "-":
-        _print({"out": spec.out, "replies": count}, "", as_json)
-    else:
-        place = "" if spec.out == "-" else f" to {escaped(spec.out)}"
-        say(f"{_replies(count)} exported{place}")
+        return Outcome({"out": spec.out, "replies": count})
+    to = "" if spec.out == "-" else f" to {escaped(spec.out)}"
+    say(f"{many_replies(count)} exported{to}")
+    return None
 
 
 @verb("merge", group=command, short_help="Add the replies of other stores.")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
-def merge(others: tuple[str, ...], spec: StoreSpec, as_json: bool) -> None:
+def merge(others: tuple[str, ...], spec: StoreSpec) -> Outcome:
     """Add the replies of each OTHER (a store or an exported file) that are missing.
 
     Where both have a reply to the same request, that of the store stays. All or nothing: an error
@@ -186,31 +158,14 @@ def merge(others: tuple[str, ...], spec: StoreSpec, as_json: bool) -> None:
 
     merged = merge_stores(others, spec.store)
     names = ("replies", "added", "present", "conflicts")
-    totals: dict[str, Any] = {name: sum(getattr(one, name) for one in merged) for name in names}
+    totals = {name: sum(getattr(source, name) for source in merged) for name in names}
     lines = []
     for source in merged:
         line = (
-            f"{escaped(source.path)}: {_replies(source.replies)}, {source.added:,} added, "
+            f"{escaped(source.path)}: {many_replies(source.replies)}, {source.added:,} added, "
             f"{source.present:,} present already"
         )
         if source.conflicts:
             line += f", {source.conflicts:,} with another text than the store's, which stays"
         lines.append(line)
-    row = {**totals, "sources": [asdict(source) for source in merged]}
-    _print(row, "\n".join(lines), as_json)
-
-
-def _print(row: object, line: str, as_json: bool) -> None:
-    print_result(row, line, as_json=as_json, err=False, ensure_ascii=False)
-
-
-def _replies(count: int) -> str:
-    return f"{count:,} {'reply' if count == 1 else 'replies'}"
-
-
-def in_units(count: int) -> str:
-    """Return a number of bytes for people."""
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
-        if count >= unit:
-            return f"{count / unit:,.1f} {name}"
-    return f"{count} bytes"
+    return Outcome({**totals, "sources": list(map(asdict, merged))}, "\n".join(lines))

@@ -229,6 +229,18 @@ class Table:
         return [[escaped(column.name, _LONGEST) for column in self.columns], *rows]
 
 
+Part: TypeAlias = Table | Sequence[str]
+"""Of what is printed: a table, or the lines of a paragraph."""
+
+
+def shown(parts: Sequence[Part]) -> str:
+    """Return tables and paragraphs (lists of lines) as wide as the terminal; empty ones are not."""
+    texts = (
+        part.text() if isinstance(part, Table) else "\n".join(map(filled, part)) for part in parts
+    )
+    return "\n\n".join(filter(None, texts))
+
+
 def withheld_line(values: Iterable[Any]) -> str:
     """Return the line that says why values by `measure` have no interval; "" where each has one."""
     given = [one for one in values if one is not None and one.value is not None]

@@ -16,11 +16,10 @@ from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
-from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.annotate.distil import apply, distil
 from pnyx.cli.annotate.label import label
 from pnyx.cli.common.options import (
-    print_result,
+    Outcome,
     refuse_two_outputs,
     say,
     warn,
@@ -61,7 +60,7 @@ class DefineSpec(Spec, heading="Definitions"):
 
 @verb("define", group=command, short_help="Draft definitions of what is relevant to each question.")
 @click.argument("questions")
-def define(questions: str, own: DefineSpec, model: WriterSpec, as_json: bool) -> int:
+def define(questions: str, own: DefineSpec, model: WriterSpec, as_json: bool) -> Outcome:
     """Draft what is relevant to each of QUESTIONS (any questions file) that has no definition.
 
     From the question alone, or (--examples) with passages that were found relevant. Edit the
@@ -84,16 +83,15 @@ def define(questions: str, own: DefineSpec, model: WriterSpec, as_json: bool) ->
         if llm is None:
             raise OptionError("a language model drafts definitions: it needs --llm")
         drafted = draft_definitions(asked, llm, shown)
-    for one in drafted:
-        for problem in one.problems:
-            warn(f"{shorten(one.question.id, 40)}: {problem}")
+    for draft in drafted:
+        for problem in draft.problems:
+            warn(f"{shorten(draft.question.id, 40)}: {problem}")
     with atomic_text(own.out) as stream:
-        _writer(own.out)(stream, (one.question for one in drafted))
-    failed = sum(one.failed for one in drafted)
+        _writer(own.out)(stream, (draft.question for draft in drafted))
+    failed = sum(draft.failed for draft in drafted)
     had = sum(bool(question.definition.strip()) for question in asked)
     row = {"questions": len(asked), "drafted": len(asked) - had - failed, "failed": failed}
-    print_result(row, "", as_json=as_json)
-    return EXIT_UNSCORED if failed else 0
+    return Outcome(row, "", failed, ascii=True)
 
 
 def _examples(path: str, asked: list[Question]) -> dict[str, list[str]]:
@@ -142,7 +140,7 @@ class SampleSpec(Spec, heading="Sample"):
 @click.argument("questions")
 def sample(
     index: str, questions: str, own: SampleSpec, search: SearchSpec, model: ModelSpec, as_json: bool
-) -> int:
+) -> Outcome:
     """Sample pairs of QUESTIONS and documents of INDEX: some near the top, as many of the rest.
 
     Each line is a relevance item with its question's definition, its stratum, its rank and its
@@ -171,8 +169,7 @@ def sample(
     warn_undefined([(question.id, question.definition) for question in asked])
     parts = f"{counts['top']} of the top {plan.k}, {counts['rest']} of the rest"
     line = f"{sum(counts.values())} pairs of {len(asked)} questions: {parts}"
-    print_result({"questions": len(asked), **counts}, line, as_json=as_json)
-    return 0
+    return Outcome({"questions": len(asked), **counts}, line, err=True, ascii=True)
 
 
 for _command in (label, distil, apply):

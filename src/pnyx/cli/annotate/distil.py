@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -12,10 +11,9 @@ import click
 from pnyx.app.judge_specs import JudgeSpec
 from pnyx.app.open_judge import Opened, deciding_settings, open_judge
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
-from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import counts_line, needs_out, plan_items, say_judge
 from pnyx.cli.common.options import (
-    print_result,
+    Outcome,
     refuse_same_file,
     refuse_two_outputs,
     say,
@@ -25,10 +23,9 @@ from pnyx.cli.common.options import (
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import reporting, watched
 from pnyx.errors import InputError, OptionError, escaped, shorten
-from pnyx.view.tables import Column, Table
+from pnyx.view.results import distilled_table
 
 if TYPE_CHECKING:
-    from pnyx.annotate.distillation import Distilled
     from pnyx.annotate.labelled import LabelledPair
     from pnyx.runs.pairs import PairSource
     from pnyx.runs.results import Applied
@@ -97,7 +94,7 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
 
 @verb("distil", short_help="Train a small judge of relevance on labelled pairs.")
 @click.argument("labelled", nargs=-1, required=True)
-def distil(labelled: tuple[str, ...], own: DistilSpec, as_json: bool) -> int:
+def distil(labelled: tuple[str, ...], own: DistilSpec) -> Outcome:
     """Train a small judge of relevance on LABELLED pairs (files or results folders of label).
 
     Whole questions are held out: the probabilities are calibrated on them, and the figures say
@@ -125,8 +122,7 @@ def distil(labelled: tuple[str, ...], own: DistilSpec, as_json: bool) -> int:
         found = train(pairs, own.trainer(), plan, own.out, report=report, replace=own.force)
     rows = {measure: measured.row() for measure, measured in found.figures.items()}
     row = {"student": found.student.name, **found.counts, "figures": rows}
-    print_result(row, _report(found, own.out), as_json=as_json, err=False)
-    return 0
+    return Outcome(row, [distilled_table(found, own.out)], ascii=True)
 
 
 def _read(paths: Sequence[str]) -> list[LabelledPair]:
@@ -144,24 +140,6 @@ def _read(paths: Sequence[str]) -> list[LabelledPair]:
             pairs.append(pair)
             seen[key] = f"{shorten(path, 80)} ({shorten(pair.id, 40)})"
     return pairs
-
-
-def _report(found: Distilled, out: str) -> str:
-    counts, student = found.counts, found.student
-    columns = (
-        Column("held-out questions"),
-        Column("value", "number"),
-        Column("95 % interval", "interval"),
-        Column("scored of asked", "counts"),
-    )
-    head = (
-        f"{student.kind}: trained on {counts['trained_on']} pairs, calibrated on "
-        f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions; yes "
-        f"from {student.threshold:.3f}"
-    )
-    rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in found.figures.items()]
-    use = f"wrote {escaped(out)}: use it by --student {escaped(out)}"
-    return Table(columns, rows, notes=(use,), title=head).text()
 
 
 # Apply -------------------------------------------------------------------------------------------
@@ -243,7 +221,7 @@ class OutputSpec(Spec, heading="Output", rare="with_text unscored"):
 @click.argument("pairs", required=False)
 def apply(
     pairs: str | None, output: OutputSpec, pool: PairSpec, judge: JudgeSpec, as_json: bool
-) -> int:
+) -> int | Outcome:
     """Label every pair of question and document, and write the labels to --out as they come.
 
     \b
@@ -266,7 +244,9 @@ def apply(
       pnyx annotate apply --all --index my.index --topics q.md --out a.jsonl
       pnyx annotate apply pairs.jsonl --out labels.jsonl --qrels qrels.txt
     """
+    from pnyx.annotate.grades import write_graded_qrels
     from pnyx.judge.tasks import TASKS
+    from pnyx.judge.verdicts import read_annotations
 
     needs_out(output.out, judge)
     output.check(
@@ -277,8 +257,28 @@ def apply(
         if judge.plan:
             return plan_items(opened, source, judge, as_json)
         applied = _apply(source, opened, output, judge)
-    _report_applied(applied, output, as_json)
-    return EXIT_UNSCORED if applied.counts["unscored"] else 0
+    grades: dict[int, int] | None = None
+    if output.qrels is not None:
+        annotations = read_annotations(applied.path)
+        try:
+            grades = write_graded_qrels(
+                output.qrels, annotations, output.thresholds, output.unscored
+            )
+        except InputError as error:
+            raise InputError(f"{error} ({escaped(str(applied.path))} is complete)") from error
+    counts, name = applied.counts, applied.manifest["judge"]["name"]
+    say_judge(name, applied.manifest["card"])
+    row = {**applied.manifest, "kept": applied.kept}
+    line = counts_line(counts, "pairs labelled", name)
+    if applied.kept == counts["asked"]:
+        line += "; all of them before"
+    if grades is not None:
+        row["qrels"] = grades
+        line += "; qrels: " + ", ".join(f"{n} of grade {g}" for g, n in grades.items())
+        without = counts["asked"] - sum(grades.values())
+        line += f", {without} without a line" if without else ""
+    line = f"{line}; see {escaped(str(applied.path))}"
+    return Outcome(row, line, counts["unscored"], err=output.qrels == "-", ascii=True)
 
 
 def _apply(source: PairSource, opened: Opened, output: OutputSpec, spec: JudgeSpec) -> Applied:
@@ -303,33 +303,3 @@ def _apply(source: PairSource, opened: Opened, output: OutputSpec, spec: JudgeSp
             with_text=output.with_text,
             on_start=started,
         )
-
-
-def _report_applied(applied: Applied, output: OutputSpec, as_json: bool) -> None:
-    """Write the qrels, and say what came of it."""
-    grades: dict[int, int] | None = None
-    if output.qrels is not None:
-        from pnyx.annotate.grades import write_graded_qrels
-        from pnyx.judge.verdicts import read_annotations
-
-        try:
-            grades = write_graded_qrels(
-                output.qrels, read_annotations(applied.path), output.thresholds, output.unscored
-            )
-        except InputError as error:
-            raise InputError(f"{error} ({escaped(str(applied.path))} is complete)") from error
-    judge = applied.manifest["judge"]["name"]
-    say_judge(judge, applied.manifest["card"])
-    if as_json:
-        row = {**applied.manifest, "kept": applied.kept}
-        click.echo(json.dumps(row if grades is None else {**row, "qrels": grades}))
-        return
-    counts = applied.counts
-    line = counts_line(counts, "pairs labelled", judge)
-    if applied.kept == counts["asked"]:
-        line += "; all of them before"
-    if grades is not None:
-        line += "; qrels: " + ", ".join(f"{n} of grade {g}" for g, n in grades.items())
-        without = counts["asked"] - sum(grades.values())
-        line += f", {without} without a line" if without else ""
-    click.echo(f"{line}; see {escaped(str(applied.path))}", err=output.qrels == "-")

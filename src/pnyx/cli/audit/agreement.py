@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec
 from pnyx.app.spec import file_opt
+from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import draws_legend, few_warning, finish
+from pnyx.cli.measure.runs import draws_legend, few_warning
 from pnyx.errors import OptionError
-from pnyx.view.tables import Column, Table
-from pnyx.view.trials import figure, rater_table, rater_title
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pnyx.cli.measure.runs import Part
-    from pnyx.measure.answers.raters import RaterAgreement
+from pnyx.view.trials import rater_parts
 
 _OF_YES_AND_NO = ("f1", "average_precision", "auroc")
 
@@ -33,7 +27,7 @@ class RatersSpec(BootstrapSpec, JudgedSpec, heading="Labels"):
 
 @verb("agreement", short_help="A judge with people, beside people with each other.")
 @click.argument("answers")
-def agreement(answers: str, spec: RatersSpec, as_json: bool) -> int:
+def agreement(answers: str, spec: RatersSpec) -> Outcome:
     """Compare a judge's ANSWERS (answers.jsonl, or its results folder) with people's labels.
 
     Krippendorff's alpha (nominal, ordinal, interval), exact agreement, Cohen's kappa, Spearman's
@@ -62,10 +56,13 @@ def agreement(answers: str, spec: RatersSpec, as_json: bool) -> int:
     if found.unscored:
         notes.insert(0, f"{found.unscored} of the labelled questions are unscored and left out")
     row = found.row()
-    for one, labels in zip(row["compared"], spec.labels, strict=False):  # the judge with each first
-        if "-" not in (answers, labels) and (own := _as_measured(answers, labels, spec)):
-            one["answers"] = own
-    return finish(row, notes, lambda: _report(found, row), as_json, unscored=found.unscored)
+    for pair, labels in zip(
+        row["compared"], spec.labels, strict=False
+    ):  # the judge with each first
+        if "-" not in (answers, labels) and (measured := _as_measured(answers, labels, spec)):
+            pair["answers"] = measured
+    legend = draws_legend(f"{found.clusters} {found.clustered_by}s", found.bootstrap)
+    return Outcome(row, [*rater_parts(row), legend], found.unscored, notes)
 
 
 def _as_measured(answers: str, labels: str, spec: RatersSpec) -> dict[str, Any]:
@@ -82,15 +79,3 @@ def _as_measured(answers: str, labels: str, spec: RatersSpec) -> dict[str, Any]:
     measured = measure_agreement(answers, labels, judge=spec.judge, bootstrap=spec.bootstrap)
     found = {name: measured.measures.get(name) for name in _OF_YES_AND_NO}
     return {n: m.row() for n, m in found.items() if m is not None and m.value is not None}
-
-
-def _report(found: RaterAgreement, row: Mapping[str, Any]) -> list[Part]:
-    parts: list[Part] = []
-    for one in row["compared"]:
-        parts += [[rater_title(one)], rater_table(one)]
-        if own := one.get("answers"):
-            columns = [Column("measure", "name"), Column("value, 95 % interval", "figure"),
-                       Column("items", "counts")]  # fmt: skip
-            parts.append(Table(columns, [(n, figure(m), figure(m)) for n, m in own.items()]))
-    drawn = f"{found.clusters} {found.clustered_by}s"
-    return [*parts, draws_legend(drawn, found.bootstrap)]

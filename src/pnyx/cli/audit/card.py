@@ -9,7 +9,7 @@ import click
 
 from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.spec import file_opt, out_opt
-from pnyx.cli.common.options import print_result, refuse_two_outputs
+from pnyx.cli.common.options import Outcome, refuse_two_outputs
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
 
@@ -27,7 +27,7 @@ class CardSpec(BootstrapSpec, heading="Card"):
 
 @verb("card", short_help="One page on a judge: figures, curves, when not to use it.")
 @click.argument("folders", nargs=-1, required=True, metavar="R|S...")
-def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> int:
+def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
     """Write one page on a judge, from results of pnyx judge (R) and pnyx audit stress (S).
 
     It says what the judge was asked, on what data, how far it agrees with people (--labels, else
@@ -63,5 +63,4 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> int:
     against = len(made["not_for"])
     reasons = f"{against} reason{'' if against == 1 else 's'} against a use"
     line = f"{shorten(made['judge'], 80)}: {reasons}; see {escaped(spec.out)}"
-    print_result(made, line if spec.out != "-" else "", as_json=as_json, ensure_ascii=False)
-    return 0
+    return Outcome(made, line if spec.out != "-" else "", err=True)

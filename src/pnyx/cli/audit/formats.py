@@ -14,12 +14,11 @@ from pnyx.app.judge_specs import FormatSpec, JudgeSpec
 from pnyx.app.open_judge import open_judge
 from pnyx.app.open_models import prices_of
 from pnyx.app.spec import Spec, opt
-from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.audit.stress import StressSpec, ask_trial, posed_trial, sized_by
 from pnyx.cli.common.answering import needs_out, print_planned
-from pnyx.cli.common.options import say
+from pnyx.cli.common.options import Outcome, say
 from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import draws_legend, shown
+from pnyx.cli.measure.runs import draws_legend
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.questions import Rating
 from pnyx.judge.tasks import TASKS
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from pnyx.audit.stress.posing import Posed
     from pnyx.judge.formats import Format
     from pnyx.judge.llm.plan import PlannedModel
+    from pnyx.view.tables import Part
 
 _TASK = TASKS["rag"]
 _SHOWS = {"noise": "context_relevance", "hallucination": "groundedness"}
@@ -71,7 +71,7 @@ def formats(
     asked: FormatSpec,
     spec: JudgeSpec,
     as_json: bool,
-) -> int:
+) -> int | Outcome:
     """Put ITEMS (of pnyx judge rag, JSONL) through the trials noise and hallucination by format.
 
     The tables are those of ConQRet, a row for each format: context relevance by share of documents
@@ -98,16 +98,17 @@ def formats(
     every = [_prepared(n, trials, read, asked, own, spec) for n in compared.names(spec, asked)]
     if spec.plan:
         return _plan(every, spec, as_json)
-    found: dict[str, dict[str, Any]] = {}
-    for one in every:
-        with open_judge(_TASK, spec, say, form=one.form) as opened:
-            sized = sized_by(opened, one.nuggets)
-            for trial, posed in one.posed.items():
-                say(f"{one.form.name}, {trial}:")
-                part = replace(own, out=str(Path(str(own.out)) / f"{trial}-{one.form.name}"))
+    rows: dict[str, dict[str, Any]] = {}
+    for prepared in every:
+        with open_judge(_TASK, spec, say, form=prepared.form) as opened:
+            sized = sized_by(opened, prepared.nuggets)
+            for trial, posed in prepared.posed.items():
+                name = prepared.form.name
+                say(f"{name}, {trial}:")
+                part = replace(own, out=str(Path(str(own.out)) / f"{trial}-{name}"))
                 row = ask_trial(trial, "rag", items, posed, part, spec, sized)
-                found.setdefault(one.form.name, {})[trial] = row
-    return _finish(found, own, as_json)
+                rows.setdefault(name, {})[trial] = row
+    return _outcome(rows, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,30 @@ class _Prepared:
     form: Format
     nuggets: int | None
     posed: Mapping[str, Posed]
+
+
+def _plan(every: Sequence[_Prepared], spec: JudgeSpec, as_json: bool) -> int:
+    """Print what each model would be asked, format by format, and return the exit status."""
+    from pnyx.judge.llm.plan import plan_run
+
+    planned: list[PlannedModel] = []
+    count = 0
+    for prepared in every:
+        with open_judge(_TASK, spec, say, form=prepared.form) as opened:
+            questions = [
+                question for posed in prepared.posed.values() for question in posed.questions
+            ]
+            prices = {model.name: prices_of(spec)(model.name) for model in opened.models}
+            plans = plan_run(opened.judge, opened.models, questions, prices)
+        planned += [replace(m, model=f"{prepared.form.name}: {m.model}") for m in plans]
+        count += len(questions)
+    names = [prepared.form.name for prepared in every]
+    line = f"{count} questions in {len(names)} formats"
+    return print_planned(line, {"questions": count, "formats": names}, planned, as_json=as_json)
+
+
+def _taking(trial: str, items: Sequence[Any]) -> list[Rating]:
+    return [item for item in items if trial == "noise" or item.text]
 
 
 def _prepared(
@@ -133,25 +158,6 @@ def _prepared(
     given = list(shaped)
     posed = {t: posed_trial(t, "rag", _taking(t, given), own, spec) for t in trials}
     return _Prepared(chosen or form, nuggets, posed)
-
-
-def _plan(every: Sequence[_Prepared], spec: JudgeSpec, as_json: bool) -> int:
-    """Print what each model would be asked, format by format, and return the exit status."""
-    from pnyx.judge.llm.plan import plan_run
-
-    planned: list[PlannedModel] = []
-    count = 0
-    for one in every:
-        with open_judge(_TASK, spec, say, form=one.form) as opened:
-            questions = [question for posed in one.posed.values() for question in posed.questions]
-            prices = {model.name: prices_of(spec)(model.name) for model in opened.models}
-            found = plan_run(opened.judge, opened.models, questions, prices)
-        planned += [replace(model, model=f"{one.form.name}: {model.model}") for model in found]
-        count += len(questions)
-    names = [one.form.name for one in every]
-    line = f"{count} questions in {len(names)} formats"
-    print_planned(line, {"questions": count, "formats": names}, planned, as_json=as_json)
-    return 0
 
 
 def _trials(items: Sequence[Any]) -> list[str]:
@@ -172,22 +178,18 @@ def _trials(items: Sequence[Any]) -> list[str]:
     return trials
 
 
-def _taking(trial: str, items: Sequence[Any]) -> list[Rating]:
-    return [item for item in items if trial == "noise" or item.text]
-
-
-def _finish(found: Mapping[str, Mapping[str, Any]], own: StressSpec, as_json: bool) -> int:
-    """Write what came of all formats, print it, return the exit status."""
+def _outcome(rows: Mapping[str, Mapping[str, Any]], own: StressSpec) -> Outcome:
+    """Write what came of all formats, and return it."""
     from pnyx.files import atomic_text
     from pnyx.view.trials import format_tables, sensitivity_plot
 
-    first = next(iter(found.values()))["noise"]
+    first = next(iter(rows.values()))["noise"]
     row = {
         "format": "pnyx-formats",
         "format_version": 1,
         "task": "rag",
         "source": first["source"],
-        "formats": {name: _summed(trials) for name, trials in found.items()},
+        "formats": {name: _summed(trials) for name, trials in rows.items()},
         "interval": first["interval"],
         "choices": own.row(),
     }
@@ -199,14 +201,10 @@ def _finish(found: Mapping[str, Mapping[str, Any]], own: StressSpec, as_json: bo
     ):
         with atomic_text(out / name) as stream:
             stream.write(text)
-    if as_json:
-        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
-    else:
-        drawn = f"{first['interval']['clusters']} {first['interval']['clustered_by']}s"
-        legend = draws_legend(drawn, own.bootstrap)
-        click.echo(shown([*tables, legend, [f"see {escaped(str(out))}"]]))
-    unscored = [one["counts"]["unscored"] for trials in found.values() for one in trials.values()]
-    return EXIT_UNSCORED if any(unscored) else 0
+    drawn = f"{first['interval']['clusters']} {first['interval']['clustered_by']}s"
+    parts: list[Part] = [*tables, draws_legend(drawn, own.bootstrap), [f"see {escaped(str(out))}"]]
+    unscored = (r["counts"]["unscored"] for trials in rows.values() for r in trials.values())
+    return Outcome(row, parts, any(unscored))
 
 
 def _summed(trials: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -216,7 +214,7 @@ def _summed(trials: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         curves = trials[trial]["curves"] if trial in trials else {}
         # Where there is one dimension, the score is its.
         summed[dimension] = curves.get(dimension, curves.get("score"))
-    counts = {trial: one["counts"] for trial, one in trials.items()}
-    outcomes = {trial: one["outcome"] for trial, one in trials.items()}
+    counts = {trial: row["counts"] for trial, row in trials.items()}
+    outcomes = {trial: row["outcome"] for trial, row in trials.items()}
     documents = {k: v for k, v in trials["noise"].items() if k == "documents"}
     return {**summed, **documents, "outcomes": outcomes, "counts": counts}

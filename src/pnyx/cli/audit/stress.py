@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,11 @@ from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.open_judge import deciding_settings, manifest_facts, open_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.spec import file_opt, opt, out_opt
-from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.answering import plan_items, say_judge
-from pnyx.cli.common.options import say, warn, warn_first
+from pnyx.cli.common.answering import plan_items, say_judge, say_kept
+from pnyx.cli.common.options import Outcome, say, warn, warn_first
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import watched
-from pnyx.cli.measure.runs import draws_legend, shown
+from pnyx.cli.measure.runs import draws_legend
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.tasks import TASKS
 from pnyx.view.trials import trial_lines, trial_tables
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from pnyx.app.open_judge import Opened
     from pnyx.audit.stress.posing import Posed, Stress
     from pnyx.judge.questions import JudgeQuestion
+    from pnyx.view.tables import Part
 
 _NAMES = ("noise", "hallucination", "joint", "order", "length", "injection", "paraphrase")
 _SUMMARY, _ITEMS = "summary.json", "items.jsonl"
@@ -127,7 +127,7 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance 
 @click.argument("items")
 def stress(
     trial: str, items: str, own: StressSpec, asked: FormatSpec, spec: JudgeSpec, as_json: bool
-) -> int:
+) -> int | Outcome:
     """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
 
     \b
@@ -173,13 +173,10 @@ def stress(
         sized = sized_by(opened, asked.nuggets)
         row = ask_trial(trial, task, items, posed, own, spec, sized)
     say_judge(row["judge"], row["card"])
-    if as_json:
-        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
-    else:
-        drawn = f"{row['interval']['clusters']} {row['interval']['clustered_by']}s"
-        head = [*trial_lines(row), f"see {escaped(str(own.out))}"]
-        click.echo(shown([head, *trial_tables(row), draws_legend(drawn, own.bootstrap)]))
-    return EXIT_UNSCORED if row["counts"]["unscored"] else 0
+    drawn = f"{row['interval']['clusters']} {row['interval']['clustered_by']}s"
+    head = [*trial_lines(row), f"see {escaped(str(own.out))}"]
+    parts: list[Part] = [head, *trial_tables(row), draws_legend(drawn, own.bootstrap)]
+    return Outcome(row, parts, row["counts"]["unscored"])
 
 
 def sized_by(opened: Opened, nuggets: int | None) -> Opened:
@@ -224,34 +221,25 @@ def posed_trial(
     trial: str, task: str, items: Sequence[JudgeQuestion], own: StressSpec, spec: JudgeSpec
 ) -> Posed:
     """Return the questions of a trial on items; warn where it cannot be passed."""
-    from pnyx.audit.stress.posing import sampled
+    from pnyx.audit.stress.posing import labelled_by, sampled
     from pnyx.audit.stress.trials import pose, too_few
+    from pnyx.judge.verdicts import Verdict
+    from pnyx.measure.core.ground_truth import truth_of_qrels
 
     plan = own.plan_of(trial)
     made = _edited(trial, sampled(items, plan), own, spec)
     posed = pose(trial, items, plan, made)
-    if trial == "noise":
-        posed = _labelled(posed, task, own)
+    if trial == "noise" and own.qrels is not None:
+        if task != "rag":
+            raise OptionError(f"--qrels goes with --task rag, not {task}")
+        truth = truth_of_qrels(own.qrels)
+        labelled = labelled_by(
+            posed.items, lambda topic, doc: truth(Verdict(question_id=topic, doc_id=doc))
+        )
+        posed = replace(posed, items=labelled)
     if few := too_few(trial, posed, plan):
         warn(few)
     return posed
-
-
-def _labelled(posed: Posed, task: str, own: StressSpec) -> Posed:
-    """Return what is asked, with what the qrels say of the items' documents."""
-    if own.qrels is None:
-        return posed
-    if task != "rag":
-        raise OptionError(f"--qrels goes with --task rag, not {task}")
-    from pnyx.audit.stress.posing import labelled_by
-    from pnyx.judge.verdicts import Verdict
-    from pnyx.measure.core.ground_truth import truth_of_qrels
-
-    truth = truth_of_qrels(own.qrels)
-    labelled = labelled_by(
-        posed.items, lambda topic, doc: truth(Verdict(question_id=topic, doc_id=doc))
-    )
-    return replace(posed, items=labelled)
 
 
 def _edited(
@@ -270,16 +258,16 @@ def _edited(
     with open_model(models, say, spec) as model:
         if model is None:
             raise OptionError("--editor: expected a language model")
-        found = edit_by_model(TRIALS[trial].edits, items, model)
+        edits = edit_by_model(TRIALS[trial].edits, items, model)
         if spec.plan and model.missing:
             say(
                 f"{len(model.missing)} calls to --editor come first; the plan below holds for what "
                 "rules make of the items"
             )
             return None
-    warn_first([shorten(one, 200) for one in found.problems], "were not edited")
-    say(f"{len(found.made)} of {found.asked} edited by {shorten(model.name)}")
-    return found.made
+    warn_first([shorten(problem, 200) for problem in edits.problems], "were not edited")
+    say(f"{len(edits.made)} of {edits.asked} edited by {shorten(model.name)}")
+    return edits.made
 
 
 def ask_trial(
@@ -294,19 +282,19 @@ def ask_trial(
     """Ask the judge, write the folder `own.out`, return the summary."""
     from pnyx.audit.card import cost_of
     from pnyx.audit.stress.trials import sum_up
+    from pnyx.files import atomic_text, json_line
     from pnyx.runs.results import judge_into
 
-    found: dict[str, Any] = {}
+    summary: dict[str, Any] = {}
     left: int | None = None
 
     def started(count: int, kept: int) -> None:
         nonlocal left
         left = count - kept
-        if kept:
-            say(f"{kept} questions are answered already, going on")
+        say_kept(kept)
 
     def take(rows: Any) -> None:
-        found.update(sum_up(trial, posed, rows, own.plan_of(trial)))
+        summary.update(sum_up(trial, posed, rows, own.plan_of(trial)))
 
     with watched(opened.judge, opened.models, lambda: left) as judge:
         manifest = judge_into(
@@ -327,23 +315,18 @@ def ask_trial(
         "judge": manifest["judge"],
         "card": manifest["card"],
         "source": manifest["items"],
-        **found,
+        **summary,
         "counts": manifest["counts"],
         "choices": own.row(),
         "cost": cost_of(manifest),
     }
-    _write(Path(str(own.out)), posed, row)
-    return row
-
-
-def _write(folder: Path, posed: Posed, row: Mapping[str, Any]) -> None:
-    from dataclasses import fields
-
-    from pnyx.files import atomic_text, json_line
-
+    folder = Path(str(own.out))
     with atomic_text(folder / _ITEMS) as stream:
         for question in posed.questions:
-            own = {f.name: getattr(question, f.name) for f in fields(question) if f.name != "extra"}
-            stream.write(json_line({**question.extra, **own}) + "\n")
+            asked = {
+                f.name: getattr(question, f.name) for f in fields(question) if f.name != "extra"
+            }
+            stream.write(json_line({**question.extra, **asked}) + "\n")
     with atomic_text(folder / _SUMMARY) as stream:
         stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    return row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,11 +11,11 @@ import click
 from pnyx.app.open_judge import Opened, deciding_settings, manifest_facts, open_judge
 from pnyx.app.open_models import prices_of
 from pnyx.app.spec import Spec, out_opt
-from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.options import print_result, say
+from pnyx.cli.common.options import Outcome, say
 from pnyx.cli.common.progress import watched
 from pnyx.errors import OptionError, escaped
 from pnyx.judge.tasks import TASKS
+from pnyx.view.results import plan_lines, plan_row
 
 if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec, SpendingSpec
@@ -87,8 +87,7 @@ def answer_into(
         def started(count: int, kept: int) -> None:
             nonlocal left
             left = count - kept
-            if kept:
-                say(f"{kept} items are answered already, going on")
+            say_kept(kept, "items")
 
         with watched(opened.judge, opened.models, lambda: left) as judge:
             manifest = judge_into(
@@ -104,9 +103,14 @@ def answer_into(
             )
     say_judge(manifest["judge"], manifest["card"])
     line = counts_line(manifest["counts"], "scored", manifest["judge"])
-    line = f"{line}; see {escaped(str(out))}"
-    print_result(manifest, line, as_json=as_json, err=False, ensure_ascii=False)
-    return EXIT_UNSCORED if manifest["counts"]["unscored"] else 0
+    outcome = Outcome(manifest, f"{line}; see {escaped(str(out))}", manifest["counts"]["unscored"])
+    return outcome.show(as_json=as_json)
+
+
+def say_kept(count: int, what: str = "questions") -> None:
+    """Say how many answers are there already, if any are."""
+    if count:
+        say(f"{count} {what} are answered already, going on")
 
 
 def say_judge(name: str, card: str) -> None:
@@ -120,11 +124,11 @@ def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
     if counts["unscored"]:
         reasons = ", ".join(f"{n} {escaped(reason, 40)}" for reason, n in counts["reasons"].items())
         line += f"; {counts['unscored']} unscored: {reasons}"
-    said = {
+    partly = {
         "partly_ranked": "name some of the texts only (the others are unranked)",
         "read_leniently": "read leniently (their notes say how)",
     }
-    return line + "".join(f"; {counts[n]} {what}" for n, what in said.items() if n in counts)
+    return line + "".join(f"; {counts[n]} {what}" for n, what in partly.items() if n in counts)
 
 
 # --plan ------------------------------------------------------------------------------------------
@@ -142,8 +146,7 @@ def plan_items(
     planned = plan_run(opened.judge, opened.models, questions, by_model)
     head = {"judge": opened.judge.name, "questions": len(questions)}
     line = f"{len(questions)} questions for {escaped(opened.judge.name)}"
-    print_planned(line, head, planned, as_json=as_json)
-    return 0
+    return print_planned(line, head, planned, as_json=as_json)
 
 
 def plan_asked(
@@ -153,70 +156,18 @@ def plan_asked(
     head: Mapping[str, Any],
     *,
     as_json: bool,
-) -> None:
+) -> int:
     """Print what a model that was asked offline, if one was, would have been asked."""
     from pnyx.judge.llm.plan import planned_models
 
     models = [] if model is None else [model]
-    prices = {one.name: prices_of(spec)(one.name) for one in models}
-    planned = planned_models(models, prices)
-    print_planned(line, head, planned, as_json=as_json)
+    prices = {asked.name: prices_of(spec)(asked.name) for asked in models}
+    return print_planned(line, head, planned_models(models, prices), as_json=as_json)
 
 
 def print_planned(
     line: str, head: Mapping[str, Any], planned: Sequence[PlannedModel], *, as_json: bool
-) -> None:
+) -> int:
     """Print what models would be asked, under a line (`head` in JSON) that says what for."""
-    row = {**head, "models": [_planned_row(model) for model in planned]}
-    lines = [line, *(_planned_lines(model) for model in planned)]
-    if not planned:
-        lines.append("  no language model is asked: no calls, no cost")
-    if any(model.estimate.requests for model in planned):
-        lines.append(
-            "Repairs, retries of replies cut off, split calls and failed attempts may add to "
-            "this; --budget or --budget-tokens sets a hard limit."
-        )
-    print_result(row, "\n".join(lines), as_json=as_json, err=False, ensure_ascii=False)
-
-
-def _planned_row(model: PlannedModel) -> dict[str, Any]:
-    estimate = asdict(model.estimate)
-    calls = estimate.pop("requests")
-    names = ("second_tries", "learnt_from")
-    head = {"model": model.model, "from_store": model.from_store, "calls": calls}
-    row = {**head, **{name: getattr(model, name) for name in names}, **estimate}
-    if model.expected is not None:
-        expected = asdict(model.expected)
-        row |= {"calls_least": model.least}
-        row |= {"expected": {"calls": expected.pop("requests"), **expected}}
-    return row
-
-
-def _planned_lines(model: PlannedModel) -> str:
-    estimate, usual = model.estimate, model.expected
-    calls = f"{estimate.requests:,} ({model.from_store:,} from the store)"
-    if usual is not None:
-        calls = f"{model.least:,} to {calls}; {usual.requests:,} expected"
-    facts = {"calls": calls}
-    if estimate.requests:
-        if model.second_tries:
-            facts["of these again"] = f"{model.second_tries:,} expected, after replies cut off"
-        basis = "from the fewest to the most possible"
-        if model.learnt_from:
-            basis = f"5th to 95th percentile of {model.learnt_from:,} stored replies"
-        facts["prompt tokens"] = f"{_range(estimate.prompt_tokens)} ({basis})"
-        facts["completion tokens"] = _range(estimate.completion_tokens)
-        cost = estimate.cost_usd
-        price = f"${cost[0]:.4f} to ${cost[1]:.4f}" if cost else "not known; --prices gives it"
-        facts["price"] = price
-        if usual is not None:
-            facts["prompt tokens"] += f"; {_range(usual.prompt_tokens)} expected"
-            facts["completion tokens"] += f"; {_range(usual.completion_tokens)} expected"
-            if usual.cost_usd:
-                low, high = usual.cost_usd
-                facts["price"] += f"; ${low:.4f} to ${high:.4f} expected"
-    return "\n".join([escaped(model.model), *(f"  {n:<17}  {fact}" for n, fact in facts.items())])
-
-
-def _range(tokens: tuple[int, int]) -> str:
-    return f"{tokens[0]:,} to {tokens[1]:,}"
+    row = {**head, "models": list(map(plan_row, planned))}
+    return Outcome(row, "\n".join([line, *plan_lines(planned)])).show(as_json=as_json)

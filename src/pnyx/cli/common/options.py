@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.app.spec import Spec, opt, out_opt
+from pnyx.cli.common import EXIT_UNSCORED
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
     from pnyx.records import Evidence
+    from pnyx.view.tables import Part
 
 
 class ColumnSpec(Spec, rare="columns"):
@@ -118,3 +121,39 @@ def print_result(row: object, line: str, *, as_json: bool, err: bool = True, **h
         click.echo(json.dumps(row, **how))
     elif line:
         click.echo(line, err=err)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a command: `verb` prints it, and ends with the exit status that it says.
+
+    Attributes:
+        row: what --json prints.
+        parts: what is printed for people: a text, or tables and paragraphs (lists of lines).
+        unscored: whether something is unscored, which is exit status 3.
+        notes: lines for standard error, before all.
+        err: print `parts` on standard error, as a line on files that were written.
+        indent: of the JSON.
+        ascii: escape what is not ASCII in it.
+    """
+
+    row: object
+    parts: str | Sequence[Part] = ""
+    unscored: object = False
+    notes: Sequence[str] = ()
+    err: bool = False
+    indent: int | None = None
+    ascii: bool = False
+
+    def show(self, *, as_json: bool) -> int:
+        """Print it, and return the exit status."""
+        for line in self.notes:
+            say(line)
+        text = ""
+        if not as_json:
+            from pnyx.view.tables import shown
+
+            text = self.parts if isinstance(self.parts, str) else shown(self.parts)
+        how = {"ensure_ascii": self.ascii, "indent": self.indent, "allow_nan": False}
+        print_result(self.row, text, as_json=as_json, err=self.err, **how)
+        return EXIT_UNSCORED if self.unscored else 0

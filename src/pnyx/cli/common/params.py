@@ -22,12 +22,13 @@ import click
 from click.exceptions import Exit
 
 from pnyx.app.spec import Opt, Spec, flags_of, opts_of
+from pnyx.cli.common import EXIT_INTERRUPTED
+from pnyx.cli.common.options import Outcome
 from pnyx.errors import OptionError, PnyxError, escaped
 from pnyx.restricted import hides_text, no_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MORE = "More options"
-_EXIT_INTERRUPTED = 130
 
 
 class SpecOption(click.Option):
@@ -85,7 +86,7 @@ class Command(click.Command):
             if not self.resumes:
                 raise
             click.echo("pnyx: interrupted; the same command resumes where it stopped", err=True)
-            return _EXIT_INTERRUPTED
+            return EXIT_INTERRUPTED
 
     def _check_outputs(self, ctx: click.Context) -> None:
         """Refuse outputs that cannot be written, or that are one, before anything is done."""
@@ -155,6 +156,8 @@ def verb(
 ) -> Callable[[Callable[..., Any]], Command]:
     """Make a command of a function: its parameters that are specs, and `as_json`, are options.
 
+    It returns its exit status or an `Outcome`, which is printed, with --json as JSON.
+
     Args:
         name: of the command.
         group: to which it is added.
@@ -166,14 +169,26 @@ def verb(
             again, `words` are as for `Command`.
     """
 
-    def make(function: Callable[..., Any]) -> Command:
-        for parameter, hint in reversed(typing.get_type_hints(function).items()):
-            if parameter == "as_json":
-                function = _JSON(_NO_TEXT(function) if restricts else function)
-            elif isinstance(hint, type) and issubclass(hint, Spec):
+    def make(called: Callable[..., Any]) -> Command:
+        hints = typing.get_type_hints(called)
+        result = hints.pop("return", None)
+
+        @functools.wraps(called)
+        def function(*args: Any, **values: Any) -> Any:
+            as_json = values.get("as_json", False)
+            if "as_json" not in hints:
+                values.pop("as_json", None)
+            outcome = called(*args, **values)
+            return outcome.show(as_json=as_json) if isinstance(outcome, Outcome) else outcome
+
+        offered: Any = function
+        if "as_json" in hints or Outcome in (result, *get_args(result)):
+            offered = _JSON(_NO_TEXT(function) if restricts else function)
+        for parameter, hint in reversed(hints.items()):
+            if isinstance(hint, type) and issubclass(hint, Spec):
                 left, hidden = ((by or {}).get(parameter, "").split() for by in (without, rare))
-                function = _takes(parameter, hint, left, hidden)(function)
-        command = click.command(name, cls=Command, **more)(function)
+                offered = _takes(parameter, hint, left, hidden)(offered)
+        command = click.command(name, cls=Command, **more)(offered)
         if group is not None:
             group.add_command(command)
         return command

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,12 +12,12 @@ from pnyx.app.open_judge import Opened, deciding_settings, manifest_facts
 from pnyx.app.open_models import prices_of
 from pnyx.app.open_reports import ReportInputs, open_report_judge, read_report_inputs
 from pnyx.app.report_specs import ReportJudgeSpec, ReportSpec, WeightSpec, plan_of
-from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.answering import ResultsSpec, needs_out, print_planned, say_judge
-from pnyx.cli.common.options import print_result, say, warn_first
+from pnyx.cli.common.answering import ResultsSpec, needs_out, print_planned, say_judge, say_kept
+from pnyx.cli.common.options import Outcome, say, warn_first
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.progress import watched
-from pnyx.errors import escaped, shorten
+from pnyx.errors import escaped
+from pnyx.view.results import judged_notes, judged_text
 
 if TYPE_CHECKING:
     from pnyx.judge.reports.plan import ReportPlan
@@ -38,7 +37,7 @@ def command(
     weights: WeightSpec,
     spec: ReportJudgeSpec,
     as_json: bool,
-) -> int:
+) -> int | Outcome:
     """Judge reports with citations sentence by sentence, by the tree of ARGUE.
 
     \b
@@ -66,6 +65,8 @@ def command(
       pnyx judge report a.jsonl b.jsonl --nuggets banks/ --index my.index \\
         --llm http://127.0.0.1:8000/v1#my-model --plan
     """
+    from pnyx.runs.reports import judge_reports_into
+
     needs_out(results.out, spec)
     report.check()
     inputs = read_report_inputs(runs, report)
@@ -75,48 +76,26 @@ def command(
     with open_report_judge(spec, say) as opened:
         if spec.plan:
             return _plan(opened, inputs, plan, spec, as_json)
-        manifest = _judge(str(results.out), runs, opened, inputs, plan, spec)
-    _warn(manifest["reports"])
+        total: list[int] = []
+        with watched(opened.judge, opened.models, lambda: total[-1] if total else None) as judge:
+            manifest = judge_reports_into(
+                str(results.out),
+                judge,
+                inputs.topics,
+                inputs.digest,
+                plan,
+                lambda: manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
+                settings=deciding_settings(opened, spec),
+                from_rows=not opened.models,
+                on_start=say_kept,
+                on_total=total.append,
+            )
+    for lines, more in judged_notes(manifest["reports"]):
+        warn_first(lines, more)
     say_judge(manifest["judge"], manifest["card"])
-    line = f"{_line(manifest)}; see {escaped(str(results.out), 200)}"
-    print_result(manifest, line, as_json=as_json, err=False, ensure_ascii=False)
+    line = f"{judged_text(manifest)}; see {escaped(str(results.out), 200)}"
     nodes = manifest["reports"]["nodes"].values()
-    return EXIT_UNSCORED if any(one["scored"] < one["asked"] for one in nodes) else 0
-
-
-def _judge(
-    out: str,
-    runs: Sequence[str],
-    opened: Opened,
-    inputs: ReportInputs,
-    plan: ReportPlan,
-    spec: ReportJudgeSpec,
-) -> dict[str, Any]:
-    from pnyx.runs.reports import judge_reports_into
-
-    def started(kept: int) -> None:
-        if kept:
-            say(f"{kept} questions are answered already, going on")
-
-    total: int | None = None
-
-    def known(count: int) -> None:
-        nonlocal total
-        total = count
-
-    with watched(opened.judge, opened.models, lambda: total) as judge:
-        return judge_reports_into(
-            out,
-            judge,
-            inputs.topics,
-            inputs.digest,
-            plan,
-            lambda: manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
-            settings=deciding_settings(opened, spec),
-            from_rows=not opened.models,
-            on_start=started,
-            on_total=known,
-        )
+    return Outcome(manifest, line, any(row["scored"] < row["asked"] for row in nodes))
 
 
 def _plan(
@@ -159,57 +138,4 @@ def _plan(
         "answers are, the most if all is asked that could follow on answers not known yet; "
         f"expected of what could follow: {shares}."
     )
-    print_planned(line, head, planned, as_json=as_json)
-    return 0
-
-
-def _warn(counts: Mapping[str, Any]) -> None:
-    """Warn of topics without a report, and of what the reports' notes say."""
-    missing = [
-        f"run {escaped(run, 40)} has no report on {len(topics)} of the topics: "
-        f"{', '.join(escaped(topic, 30) for topic in topics[:5])}"
-        f"{', ...' if len(topics) > 5 else ''}"
-        for run, topics in counts["missing"].items()
-    ]
-    warn_first(missing, "runs lack topics")
-    differing = [
-        f"run {escaped(run, 40)}: {len(texts)} of its cited documents have another text there than "
-        "in the collection, whose text is judged; words in common: "
-        + ", ".join(f"{escaped(one, 30)} {share:.0%}" for one, share in list(texts.items())[:3])
-        for run, texts in counts["differing"].items()
-    ]
-    warn_first(differing, "runs embed other texts")
-    notes = [f"{n} report{'s' * (n != 1)}: {note}" for note, n in counts["notes"].items()]
-    warn_first(notes, "notes")
-
-
-def _many(counts: Mapping[str, int], name: str) -> str:
-    """Return how many there are, one without the s of the name."""
-    return f"{counts[name]:,} {name[:-1] if counts[name] == 1 else name}"
-
-
-def _line(manifest: Mapping[str, Any]) -> str:
-    """Return what was judged, and what came of it."""
-    counts = manifest["reports"]
-    outcomes = ", ".join(f"{number:,} {name}" for name, number in counts["outcomes"].items())
-    lines = [
-        f"{_many(counts, 'reports')} of {_many(counts, 'runs')} on {_many(counts, 'topics')}: "
-        f"{_many(counts, 'sentences')}, {_many(counts, 'citations')}; {outcomes}"
-    ]
-    for node, one in counts["nodes"].items():
-        reasons = ", ".join(f"{n:,} {shorten(why, 40)}" for why, n in one["reasons"].items())
-        by = ", ".join(f"{n:,} {escaped(who, 40)}" for who, n in one["by"].items())
-        left = f"; unscored: {reasons}" if reasons else ""
-        lines.append(
-            f"  {node:<14}  {one['yes']:,} yes, {one['scored']:,} of {one['asked']:,} scored "
-            f"(by {by}){left}"
-        )
-    for run, one in counts["unknown"].items():
-        how = "a no" if manifest["plan"]["unknown_documents"] == "no" else "unscored"
-        first = ", ".join(escaped(doc_id, 30) for doc_id in one["first"])
-        more = ", ..." if one["documents"] > len(one["first"]) else ""
-        lines.append(
-            f"  {_many(one, 'citations')} of run {escaped(run, 40)} "
-            f"to {_many(one, 'documents')} that the collection does not hold: {how} ({first}{more})"
-        )
-    return "\n".join(lines)
+    return print_planned(line, head, planned, as_json=as_json)

@@ -22,10 +22,10 @@ from pnyx.view.tables import Column, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pnyx.cli.measure.runs import Part
     from pnyx.measure.answers.agreement import Agreement
     from pnyx.measure.core.base import Measured
     from pnyx.measure.core.ground_truth import Joined
+    from pnyx.view.tables import Part
 
 _MEASURES = "measures.json"
 

@@ -16,9 +16,9 @@ from pnyx.errors import InputError, escaped
 from pnyx.view.tables import Column, Table, interval, number
 
 if TYPE_CHECKING:
-    from pnyx.cli.measure.runs import Part
     from pnyx.judge.verdicts import Verdict
     from pnyx.measure.answers.thresholds import Amount, Curve, Thresholds
+    from pnyx.view.tables import Part
 
 _SHOWN_K = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 

@@ -18,7 +18,6 @@ from pnyx.errors import escaped
 from pnyx.view.tables import Column, Table, interval, number
 
 if TYPE_CHECKING:
-    from pnyx.cli.measure.runs import Part
     from pnyx.measure.perspectives.leaning import Leaning
     from pnyx.measure.perspectives.results import (
         MeasuredCoverage,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
         UnionCoverage,
     )
     from pnyx.measure.perspectives.table import Bounded
+    from pnyx.view.tables import Part
 
 _ASKED = {"question": "question", "pro": "supporting perspective", "con": "opposing perspective"}
 

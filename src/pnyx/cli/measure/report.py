@@ -30,10 +30,10 @@ from pnyx.judge.reports.plan import MIN_SCORED
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
-    from pnyx.cli.measure.runs import Part
     from pnyx.judge.reports.records import JudgedReport
     from pnyx.measure.reports.measuring import MeasuredReports, Reports
     from pnyx.records import LeaderboardCell, Qrel
+    from pnyx.view.tables import Part
 
 _FILES = {"leaderboard": "--leaderboard", "diversity_qrels": "--diversity-qrels",
           "nuggetizer": "--nuggetizer"}  # fmt: skip

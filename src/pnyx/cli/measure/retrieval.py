@@ -29,10 +29,10 @@ from pnyx.errors import escaped
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
-    from pnyx.cli.measure.runs import Part
     from pnyx.measure.runs.correlation import RetrieverCorrelation
     from pnyx.measure.runs.retrieval import MeasuredRun, Retrieval
     from pnyx.view.plots import Panel
+    from pnyx.view.tables import Part
 
 
 class _RankingSpec(PlotSpec, heading="Measures"):

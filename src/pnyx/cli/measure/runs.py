@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,14 +13,11 @@ from pnyx.app.spec import Spec, out_opt
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import say
 from pnyx.errors import InputError, OptionError, escaped
-from pnyx.view.tables import Column, Marked, Table, filled
+from pnyx.view.tables import Column, Marked, Part, Table, shown
 
 if TYPE_CHECKING:
     from pnyx.measure.core.base import Bootstrap, Measured
     from pnyx.measure.core.significance import Comparison
-
-Part: TypeAlias = Table | Sequence[str]
-"""Of what is printed: a table, or the lines of a paragraph."""
 
 _BETTER, _WORSE = "▲", "▼"
 
@@ -45,14 +42,6 @@ def finish(
     elif report is not None:
         click.echo(shown(report()))
     return EXIT_UNSCORED if unscored else 0
-
-
-def shown(parts: Sequence[Part]) -> str:
-    """Return tables and paragraphs (lists of lines) as wide as the terminal; empty ones are not."""
-    texts = (
-        part.text() if isinstance(part, Table) else "\n".join(map(filled, part)) for part in parts
-    )
-    return "\n\n".join(filter(None, texts))
 
 
 class PlotSpec(Spec):

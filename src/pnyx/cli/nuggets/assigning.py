@@ -68,15 +68,20 @@ def assign(
     from pnyx.judge.reports.assigning import Assigning
 
     needs_out(results.out, spec)
-    responses = [one for run in runs for one in read_responses(run)]
+    responses = [response for run in runs for response in read_responses(run)]
     assigning = Assigning.of(responses, read_nugget_banks(own.nuggets))
     questions = list(assigning.questions())
     if not questions:
         raise InputError("holds no answer of a topic that the runs report on", path=own.nuggets)
-    _warn(assigning)
+    if assigning.without_bank:
+        names = ", ".join(escaped(topic, 30) for topic in assigning.without_bank[:5])
+        warn(f"{len(assigning.without_bank)} topics of the runs have no bank: {names}")
+    missing = Counter(run for run, _ in assigning.without_report).items()
+    lines = [f"run {escaped(r, 40)} has no report on {n} of the banks' topics" for r, n in missing]
+    warn_first(lines, "runs lack topics")
 
     def also(answers: Sequence[Answer]) -> None:
-        by_id = dict(zip((one.id for one in questions), answers, strict=True))
+        by_id = dict(zip((question.id for question in questions), answers, strict=True))
         _write(Path(str(results.out)), assigning, by_id)
 
     source = ", ".join(escaped(run, 60) for run in runs)
@@ -94,35 +99,20 @@ def _write(folder: Path, assigning: Assigning, answers: dict[str, Answer]) -> No
     with atomic_text(folder / ASSIGNMENTS) as stream:
         for report, (response, bank) in zip(judged, assigning.pairs, strict=False):
             row = assignment_row(report, bank, text_of(response), _reasons(report.row(), answers))
-            counts.update(one["assignment"] for one in row["nuggets"])
+            counts.update(nugget["assignment"] for nugget in row["nuggets"])
             stream.write(json_line(row) + "\n")
     with atomic_text(folder / REPORTS) as stream:
-        ordered = sorted(judged, key=lambda one: (one.run_id, one.topic_id))
-        stream.writelines(json_line(one.row()) + "\n" for one in ordered)
+        ordered = sorted(judged, key=lambda report: (report.run_id, report.topic_id))
+        stream.writelines(json_line(report.row()) + "\n" for report in ordered)
     say(", ".join(f"{counts[name]:,} {name}" for name in sorted(counts)) or "no nuggets")
 
 
 def _reasons(report: dict[str, object], answers: dict[str, Answer]) -> dict[str, str]:
     """Return nugget id -> the reason of its first answer, or why there is none."""
-    found = {}
+    reasons = {}
     for nugget in report["nuggets"]:  # type: ignore[attr-defined]
         name = f"{report['run_id']}/{report['topic_id']}/{nugget['id']}/0"
         if (answer := answers.get(name)) is not None:
-            found[nugget["id"]] = getattr(answer, "explanation", "") or getattr(
-                answer, "reason", ""
-            )
-    return found
-
-
-def _warn(assigning: Assigning) -> None:
-    if assigning.without_bank:
-        names = ", ".join(escaped(one, 30) for one in assigning.without_bank[:5])
-        warn(f"{len(assigning.without_bank)} topics of the runs have no bank: {names}")
-    missing = Counter(run for run, _ in assigning.without_report)
-    warn_first(
-        [
-            f"run {escaped(run, 40)} has no report on {n} of the banks' topics"
-            for run, n in missing.items()
-        ],
-        "runs lack topics",
-    )
+            reason = getattr(answer, "explanation", "") or getattr(answer, "reason", "")
+            reasons[nugget["id"]] = reason
+    return reasons

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
@@ -13,10 +13,9 @@ from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.nugget_specs import BankSpec, CreateSpec, MergeSpec, NuggetJudgeSpec
 from pnyx.app.open_judge import open_judge
 from pnyx.app.open_models import open_model
-from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked, say_judge
 from pnyx.cli.common.options import (
-    print_result,
+    Outcome,
     refuse_same_file,
     refuse_two_outputs,
     say,
@@ -24,13 +23,13 @@ from pnyx.cli.common.options import (
 )
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.progress import reporting, watched
-from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.errors import InputError, OptionError, escaped
 from pnyx.judge.tasks import TASKS
 from pnyx.restricted import hides_text
+from pnyx.view.results import apart_lines
 
 if TYPE_CHECKING:
-    from pnyx.drafts.creating import DraftedBank, NuggetSource
-    from pnyx.drafts.merging import MergedBanks
+    from pnyx.drafts.creating import DraftedBank
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import NuggetBank, Question
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 @verb(
     "create", resumes=True, restricts=True, short_help="Draft nugget banks from relevant documents."
 )
-def create(own: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool) -> int:
+def create(own: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool) -> int | Outcome:
     """Draft a nugget bank for each topic from its relevant documents.
 
     With --llm as nuggetizer does: window after window of passages with the list so far in view,
@@ -58,6 +57,8 @@ def create(own: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool)
       pnyx nuggets create --from draft.jsonl --topics topics.jsonl \\
         --llm openai:gpt-4o-mini --out bank.jsonl
     """
+    from pnyx.files import atomic_text
+
     own.check()
     model.check()
     bank.check(plan=model.plan)
@@ -67,38 +68,31 @@ def create(own: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool)
         drafted = _drafted(own, bank, llm, show)
         if model.plan:
             line = f"{len(drafted)} topics for {escaped('' if llm is None else llm.name)}"
-            plan_asked(llm, model, line, {"topics": len(drafted)}, as_json=as_json)
-            return 0
+            return plan_asked(llm, model, line, {"topics": len(drafted)}, as_json=as_json)
     warn_first(
-        [f"{escaped(one.bank.topic_id, 40)}: {p}" for one in drafted for p in one.problems],
+        [f"{escaped(draft.bank.topic_id, 40)}: {p}" for draft in drafted for p in draft.problems],
         "problems",
     )
-    kept = [one.bank for one in drafted if one.bank.nuggets]
-    _write(bank, kept)
-    failed = sum(one.failed for one in drafted)
-    row = _summary(drafted, kept, bank)
+    kept = [draft.bank for draft in drafted if draft.bank.nuggets]
+    with atomic_text(str(bank.out)) as stream:
+        _writer(bank)(stream, kept)
+    nuggets = [nugget for made in kept for nugget in made.nuggets]
+    row: dict[str, Any] = {
+        "out": bank.out,
+        "topics": len(drafted),
+        "banks": len(kept),
+        "nuggets": len(nuggets),
+        "rated": sum(bool(nugget.importance) for nugget in nuggets),
+        "asked": sum(draft.asked for draft in drafted),
+        "failed": sum(draft.failed for draft in drafted),
+    }
     by = "sentences of the documents" if llm is None else escaped(llm.name)
     line = (
         f"{escaped(str(bank.out), 200)}: {row['nuggets']} nuggets of {len(kept)} of "
         f"{len(drafted)} topics by {by}; importance of {row['rated']} of {row['nuggets']}"
     )
-    print_result(row, line, as_json=as_json)
-    return EXIT_UNSCORED if failed or len(kept) < len(drafted) else 0
-
-
-def _summary(
-    drafted: Sequence[DraftedBank], kept: Sequence[NuggetBank], bank: BankSpec
-) -> dict[str, Any]:
-    nuggets = [nugget for one in kept for nugget in one.nuggets]
-    return {
-        "out": bank.out,
-        "topics": len(drafted),
-        "banks": len(kept),
-        "nuggets": len(nuggets),
-        "rated": sum(bool(one.importance) for one in nuggets),
-        "asked": sum(one.asked for one in drafted),
-        "failed": sum(one.failed for one in drafted),
-    }
+    unscored = row["failed"] or len(kept) < len(drafted)
+    return Outcome(row, line, unscored, err=True, ascii=True)
 
 
 def _drafted(
@@ -106,13 +100,14 @@ def _drafted(
 ) -> list[DraftedBank]:
     from pnyx.drafts.creating import DraftedBank, create_banks, rate_banks
     from pnyx.drafts.extracting import extract_banks, without_quotations
+    from pnyx.drafts.sources import sources_of
 
     hides = hides_text() and not own.allow_text_in_banks
     if own.edited is not None:
         pairs = _edited(own)
-        _writer(bank)(io.StringIO(), (one for one, _ in pairs))  # or it is refused unpaid
+        _writer(bank)(io.StringIO(), (draft for draft, _ in pairs))  # or it is refused unpaid
         if llm is None or not own.rate:
-            return [DraftedBank(one) for one, _ in pairs]
+            return [DraftedBank(draft) for draft, _ in pairs]
         return rate_banks(pairs, llm, on_done=show)
     if llm is None:
         if own.style == "questions":
@@ -120,8 +115,16 @@ def _drafted(
         if hides:
             quoted = "without --llm nuggets are sentences of documents"
             raise OptionError(f"--no-text: {quoted}; --allow-text-in-banks writes them")
-        return extract_banks(_sources(own), most=own.most, on_done=show)
-    sources = _sources(own)
+    sources = sources_of(
+        str(own.index),
+        str(own.topics),
+        run=own.run,
+        qrels=own.qrels,
+        level=own.level,
+        depth=own.depth,
+    )
+    if llm is None:
+        return extract_banks(sources, most=own.most, on_done=show)
     drafted = create_banks(
         sources,
         llm,
@@ -154,32 +157,12 @@ def _edited(own: CreateSpec) -> list[tuple[NuggetBank, Question]]:
     return found
 
 
-def _sources(own: CreateSpec) -> list[NuggetSource]:
-    from pnyx.drafts.sources import sources_of
-
-    return sources_of(
-        str(own.index),
-        str(own.topics),
-        run=own.run,
-        qrels=own.qrels,
-        level=own.level,
-        depth=own.depth,
-    )
-
-
 def _writer(bank: BankSpec) -> Callable[[IO[str], Iterable[NuggetBank]], None]:
     from pnyx.corpora import FORMATS
 
     writer = FORMATS[bank.format].writer
     assert writer is not None  # noqa: S101 - the choices of --format are those that are written
     return writer
-
-
-def _write(bank: BankSpec, banks: Iterable[NuggetBank]) -> None:
-    from pnyx.files import atomic_text
-
-    with atomic_text(str(bank.out)) as stream:
-        _writer(bank)(stream, banks)
 
 
 @verb(
@@ -191,7 +174,7 @@ def _write(bank: BankSpec, banks: Iterable[NuggetBank]) -> None:
 @click.argument("banks", nargs=-1, required=True, metavar="BANK...", type=Raw())
 def merge(
     banks: tuple[str, ...], own: MergeSpec, bank: BankSpec, spec: NuggetJudgeSpec, as_json: bool
-) -> int:
+) -> Outcome:
     """Make one bank of all banks of each topic: what says the same is there once.
 
     Duplicates are found by the packaged encoder and confirmed by the judge, each way round. Their
@@ -238,24 +221,11 @@ def merge(
     if own.report is not None:
         with atomic_text(own.report) as stream:
             stream.writelines(json_line(row) + "\n" for row in merged.report)
-    _write(bank, merged.banks)
+    with atomic_text(str(bank.out)) as stream:
+        _writer(bank)(stream, merged.banks)
     say_judge(opened.judge.name, opened.judge.card)
-    _say_merged(bank, merged, as_json=as_json)
-    return EXIT_UNSCORED if merged.unscored else 0
-
-
-def _say_merged(bank: BankSpec, merged: MergedBanks, *, as_json: bool) -> None:
-    """Print how many nuggets are left of how many; which stay apart though they ask the same."""
-    warn_first(
-        [
-            f"{escaped(row['topic_id'], 40)}: {shorten(row['first']['text'], 60)!r} "
-            f"({escaped(row['first']['bank'], 40)}) and {shorten(row['second']['text'], 60)!r} "
-            f"({escaped(row['second']['bank'], 40)}) ask the same and stay apart: {row['apart']}"
-            for row in merged.apart
-        ],
-        "questions stay apart",
-    )
-    left = sum(len(one.nuggets) for one in merged.banks)
+    warn_first(apart_lines(merged), "questions stay apart")
+    left = sum(len(topic.nuggets) for topic in merged.banks)
     row = {
         "out": bank.out,
         "topics": len(merged.banks),
@@ -269,4 +239,4 @@ def _say_merged(bank: BankSpec, merged: MergedBanks, *, as_json: bool) -> None:
         f"{escaped(str(bank.out), 200)}: {left} nuggets of {merged.given} on "
         f"{len(merged.banks)} topics; {len(merged.report)} pairs compared"
     )
-    print_result(row, line, as_json=as_json)
+    return Outcome(row, line, merged.unscored, err=True, ascii=True)
