@@ -283,9 +283,12 @@ def questions_for(judge: Judge) -> list[JudgeQuestion]:
     return [q for q in found if tasks is None or q.task in tasks]
 
 
+NEED_TORCH = {f"pnyx.students.{name}" for name in ("torch_trainer", "late_net")}
+
+
 def modules(package: Any) -> Iterator[Any]:
     for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not found.name.startswith("pnyx.students.train."):  # some need PyTorch; none is a judge
+        if found.name not in NEED_TORCH:
             yield importlib.import_module(found.name)
 
 

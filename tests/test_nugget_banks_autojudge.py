@@ -71,6 +71,15 @@ def test_their_loader_takes_whatever_is_written(source, target, data, tmp_path_f
     assert len(nuggets_of(found)) == len(bank.nuggets) - beside
 
 
+def test_a_nuggets_query_that_is_no_text_is_refused(tmp_path):
+    bank = parse_nugget_bank({"query": "", "qid": "00", "nuggets": [{"query_id": 0, "text": "a"}]})
+    with (
+        (tmp_path / "b").open("w") as stream,
+        pytest.raises(InputError, match="query_id"),
+    ):
+        FORMATS["nuggetbank-v3"].writer(stream, [bank])
+
+
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_their_dump_of_an_example_is_read_as_the_example(name, tmp_path):
     path, again = tmp_path / "ours.jsonl", tmp_path / "theirs.jsonl"

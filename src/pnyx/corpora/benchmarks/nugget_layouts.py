@@ -185,7 +185,10 @@ def _listed(
 def _v3_row(nugget: Nugget, topic: str) -> dict[str, Any]:
     name = "claim" if nugget.is_claim else "question"
     extra = dict(nugget.extra)
-    row = {name: nugget.text, f"{name}_id": nugget.id, "query_id": extra.pop("query_id", topic)}
+    query_id = extra.pop("query_id", topic)
+    if not isinstance(query_id, str):
+        raise InputError(f"{name} {shown(nugget.id)}: query_id is no text, as it must be there")
+    row = {name: nugget.text, f"{name}_id": nugget.id, "query_id": query_id}
     answers = None
     if nugget.answers or not nugget.is_claim:
         answers = _filed(_answer_rows(nugget.answers, listed=False), "answer")
