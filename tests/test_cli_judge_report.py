@@ -506,6 +506,8 @@ def test_a_folder_holds_runs(tmp_path, call):
     status, _, said = judge(call, "runs/", "--nuggets", bank, "--labels", labels)
     assert status in (0, 3), said
     check_worked("out")
+    status, told, _ = call("validate", "runs")
+    assert (status, "runs: is a folder of responses" in told) == (2, True), told
     (tmp_path / "empty").mkdir()
     status, _, said = call("judge", "report", "empty", "--nuggets", bank, "--out", "x")
     assert (status, said) == (2, "pnyx: empty: is a folder without files, expected responses\n")

@@ -233,9 +233,13 @@ def _folder(source: str, kind: Kind | None) -> str:
     if (folder / "corpus.jsonl").is_file() or (folder / "corpus.jsonl.gz").is_file():
         return "beir"
     if kind in (None, "nuggets") and (found := nuggets.bank_files(source)):
-        name = _json(_head(found[0]), "nuggets", found[0])
-        if name in FORMATS and FORMATS[name].kind == "nuggets":
-            return name
+        name = _json(_head(found[0]), kind, found[0])
+        held = FORMATS[name].kind if name in FORMATS else ""
+        if held == "nuggets":
+            return str(name)
+        if held == "responses":
+            problem = f"is a folder of responses, expected a file, such as {shorten(found[0], 60)}"
+            raise InputError(problem, path=source)
     return "folder"
 
 

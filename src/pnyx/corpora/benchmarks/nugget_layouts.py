@@ -186,7 +186,7 @@ def _v3_row(nugget: Nugget, topic: str) -> dict[str, Any]:
     name = "claim" if nugget.is_claim else "question"
     extra = dict(nugget.extra)
     query_id = extra.pop("query_id", topic)
-    if not isinstance(query_id, str):
+    if not isinstance(query_id, str) and (nugget.is_claim or query_id is not None):
         raise InputError(f"{name} {shown(nugget.id)}: query_id is no text, as it must be there")
     row = {name: nugget.text, f"{name}_id": nugget.id, "query_id": query_id}
     answers = None
