@@ -147,11 +147,6 @@ def run_once():
         yield
 
 
-def heed_interrupts() -> None:
-    """For `preexec_fn`: a child of a background job inherits that SIGINT is ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @pytest.fixture
 def scripts(monkeypatch):
     """Import from a folder of benchmarks as its scripts do, and forget it afterwards."""

@@ -11,7 +11,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import heed_interrupts
 
 from chat_server import ChatServer
 from pnyx import read_run
@@ -98,7 +97,7 @@ def test_killed_and_asked_again_nothing_is_asked_twice():
     command = [sys.executable, "-m", "pnyx", "annotate", "label", path, "--out", "out"]
     with ChatServer(delay=0.05) as server:
         command += ["--concurrency", "2", "--llm", server.spec]
-        process = subprocess.Popen(command, preexec_fn=heed_interrupts)
+        process = subprocess.Popen(command)
         deadline = time.monotonic() + 120
         while len(server.answered()) < 12:
             assert time.monotonic() < deadline, "waited in vain"

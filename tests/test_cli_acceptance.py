@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import heed_interrupts
 
 from chat_server import answered, key_of
 from pnyx.judge.answers import tally
@@ -264,9 +263,7 @@ def test_ctrl_c_says_how_to_resume_and_leaves_only_the_store(tmp_path):
     write_items(tmp_path / "items.jsonl", 300, {}, seed=4)
     with served(tmp_path / "server", "--delay", "0.05") as server:
         line = command(tmp_path, server.spec, "out", "store.sqlite")
-        process = subprocess.Popen(
-            line, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
-        )
+        process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
         while server.rows() < 60:
             assert process.poll() is None
             time.sleep(0.02)

@@ -309,7 +309,6 @@ def test_ctrl_c_ends_it_with_one_line(place):
             [sys.executable, "-m", "pnyx", "corpus", "web", "questions.jsonl",
              "--search", "r.jsonl", *OPTIONS, "--out", "web"],
             stderr=subprocess.PIPE,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
         while "/a" not in site.paths:
             time.sleep(0.01)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from conftest import heed_interrupts
 
 from chat_server import ChatServer
 from pnyx.cli import main
@@ -230,7 +229,6 @@ def test_interrupted_while_indexing(tmp_path: Path) -> None:
         [sys.executable, "-m", "pnyx", "index", "-", "--out", tmp_path / "i"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=heed_interrupts,
     ) as process:
         assert process.stdin is not None
         assert process.stderr is not None

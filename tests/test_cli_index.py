@@ -8,7 +8,6 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from conftest import heed_interrupts
 
 from embedding_server import EmbeddingServer
 from pnyx.cli import app, main
@@ -84,9 +83,7 @@ main(sys.argv[2:])
 
 def stopped(name, *arguments):
     command = [sys.executable, "-c", STOPPED, name, *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, preexec_fn=heed_interrupts
-    )
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
 @pytest.fixture

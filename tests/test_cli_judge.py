@@ -11,7 +11,6 @@ import time
 from collections import Counter
 
 import pytest
-from conftest import heed_interrupts
 
 from argue_report import write_files, write_labels
 from chat_server import ChatServer
@@ -291,7 +290,7 @@ def test_a_folder_that_another_run_has_just_begun_is_said_to_be_in_use(tmp_path,
 def start(path, server, out="out", **options) -> subprocess.Popen:
     command = [sys.executable, "-m", "pnyx", "judge", "support", path, "--out", out]
     command += ["--concurrency", "4", "--llm", server.spec]
-    return subprocess.Popen(command, text=True, preexec_fn=heed_interrupts, **options)
+    return subprocess.Popen(command, text=True, **options)
 
 
 def wait_for(condition, seconds=120.0) -> None:
