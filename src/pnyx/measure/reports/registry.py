@@ -103,6 +103,11 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
 
 MAIN: tuple[str, ...] = tuple(name for name, one in REPORT_MEASURES.items() if one.main)
 
+SHOWN: tuple[str, ...] = tuple(
+    name for name in REPORT_MEASURES if name in MAIN or name == "sentence_precision_own"
+)
+"""What pages show: the main ones, and beside sentence precision what it is without quotations."""
+
 
 @cache
 def report_measures() -> dict[str, ReportMeasure]:

@@ -10,7 +10,7 @@ from typing import Final
 from pnyx.errors import shorten
 from pnyx.judge.reports.records import JudgedNugget, JudgedReport
 from pnyx.measure.core.base import Measured
-from pnyx.measure.reports.registry import MAIN, measure_report
+from pnyx.measure.reports.registry import SHOWN, measure_report
 from pnyx.measure.runs.table import RunTable
 from pnyx.serve.view import wording
 from pnyx.serve.view.catalogue import Catalogue
@@ -212,7 +212,7 @@ def _show_topic(catalogue: Catalogue, first: str, second: str, source: str, topi
         "rows": rows,
         "reports": reports,
         "nuggets": _nuggets_of_both(*reports),
-        "measures": zip(MAIN, *(measure_report(r, names=MAIN).values() for r in reports),
+        "measures": zip(SHOWN, *(measure_report(r, names=SHOWN).values() for r in reports),
                         strict=True),
         "words": wording,
     }  # fmt: skip

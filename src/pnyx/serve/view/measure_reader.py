@@ -114,11 +114,11 @@ class ReportMeasures:
 
     def add(self, report: JudgedReport, run: int, topic: int) -> None:
         """Measure a report."""
-        from pnyx.measure.reports.registry import MAIN, measure_report
+        from pnyx.measure.reports.registry import SHOWN, measure_report
 
-        measures = measure_report(report, names=MAIN)
+        measures = measure_report(report, names=SHOWN)
         self.topics.add(report.topic_id)
-        values = [measures[name].value for name in MAIN]
+        values = [measures[name].value for name in SHOWN]
         self.runs.setdefault(run, {})[report.topic_id] = values
         self._write(run, topic, measures)
 
@@ -126,18 +126,18 @@ class ReportMeasures:
         """Add the means over all topics, which are those of `pnyx measure report`."""
         from pnyx.measure.core.base import Measured
         from pnyx.measure.reports.measuring import means_over_topics
-        from pnyx.measure.reports.registry import MAIN
+        from pnyx.measure.reports.registry import SHOWN
 
-        absent: list[float | None] = [None] * len(MAIN)
+        absent: list[float | None] = [None] * len(SHOWN)
         for run, values in self.runs.items():
             per_topic = {
                 topic: {
                     name: Measured(value, 0, 0)
-                    for name, value in zip(MAIN, values.get(topic, absent), strict=True)
+                    for name, value in zip(SHOWN, values.get(topic, absent), strict=True)
                 }
                 for topic in sorted(self.topics)
             }
-            self._write(run, None, means_over_topics(per_topic, MAIN))
+            self._write(run, None, means_over_topics(per_topic, SHOWN))
 
     def _write(self, run: int, topic: int | None, measures: Mapping[str, Any]) -> None:
         for place, (name, m) in enumerate(measures.items()):

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from pnyx.judge.answers import QUOTED, Answer, answer_of_row
 from pnyx.judge.reports.records import Finding, JudgedCitation, JudgedReport, JudgedSentence
 from pnyx.measure.core.base import Measured
-from pnyx.measure.reports.registry import MAIN, measure_report
+from pnyx.measure.reports.registry import SHOWN, measure_report
 from pnyx.measure.reports.responses import precisions
 from pnyx.records import Document
 from pnyx.serve.view import wording
@@ -110,7 +110,7 @@ def measures_of(
 ) -> dict[str, Measured]:
     """Return a report's main measures; of a response those of its citations that are judged."""
     if supports is None:
-        return measure_report(report, names=MAIN)
+        return measure_report(report, names=SHOWN)
     answers: dict[tuple[int, str], Answer] = {
         place: answer_of_row(line) for place, (_, line) in supports.items()
     }
