@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pnyx.judge.claims import claims, question_from
+from pnyx.judge.claims import claims, is_plain, other_side, question_from
 
 PAIRS = [
     ("Should social media be regulated?", "Social media should be regulated.",
@@ -67,11 +67,28 @@ def test_a_question_becomes_two_claims(question, pro, con):
 
 @pytest.mark.parametrize(
     "question",
-    ["What is love?", "How should waste be stored?", "Death penalty", "Is it good or bad?", "",
-     "Are video games art?", "Is X right? Or is Y?"],
+    ["What is love?", "How should waste be stored?", "Are video games art?", "Is X right? Or is Y?",
+     "May a school cane a child when both parents agree?"],
 )  # fmt: skip
-def test_what_cannot_be_taken_apart_is_not_guessed(question):
-    assert claims(question) == (f"Yes: {question}".strip(), f"No: {question}".strip())
+def test_a_question_that_cannot_be_taken_apart_stands_with_yes_and_no(question):
+    pro, con = claims(question)
+    assert (pro, con) == (f"{question} Yes.", f"{question} No.")
+    assert not is_plain(pro)
+    assert (other_side(pro), other_side(con)) == (con, pro)
+
+
+@pytest.mark.parametrize("text", ["Death penalty", ""])
+def test_what_asks_nothing_is_not_guessed(text):
+    assert claims(text) == (f"Yes: {text}".strip(), f"No: {text}".strip())
+
+
+@given(st.text(max_size=100))
+@example("Is it? Yes.")
+@example("Tea is good.")
+def test_something_stands_against_any_claim(claim):
+    other = other_side(claim)
+    assert other.strip()
+    assert other != claim
 
 
 @pytest.mark.parametrize(

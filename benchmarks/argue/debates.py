@@ -7,8 +7,9 @@
 
 FOLDER keeps the indexes and what each question gave, so that an interrupted run goes on; remove
 FOLDER/cases after a change of the code. Figures: share of cited passages that are about the
-question (its page, pages of the same question); of these on the right side; questions with both
-sides argued where the corpus holds both, and rightly (each side cites a passage of its own);
+question (its page, pages of the same question), and of the passages there are on it, how many are
+cited; of these on the right side; questions with both sides argued where the corpus holds both, and
+rightly (each side cites a passage of its own); sides that the corpus holds and nothing is cited for;
 passages and different points a question; seconds a question after the index is open, and CPU
 seconds of this process, which other work on the machine hardly changes. Variants after the first
 take verdicts that were given before: only the first one's seconds are those of a question. A
@@ -30,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pages import Asked, Collection, collections, indexed
+from pages import Asked, Collection, collections, indexed, reworded
 from remembered import Remembered
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
@@ -106,7 +107,10 @@ def outcome(collection: Collection, asked: Asked, case: Case, spent: tuple[float
         {"on": collection.side(asked, one.doc_id), "p": _chance(one.relevance)}
         for one in case.undecided
     ]
-    found["both"] = collection.sides(asked) == {1, -1}
+    sides = collection.sides(asked)
+    found["both"] = sides == {1, -1}
+    found["empty"] = [not cited.get(name) for name, side in SIDES.items() if side in sides]
+    found["there"] = sum(collection.side(asked, doc) is not None for doc in collection.labels)
     found["unscored"] = case.unscored
     found["weighed"] = None if case.weighed is None else case.weighed.row()
     return found
@@ -169,9 +173,11 @@ def figures(rows: Sequence[Row]) -> dict[str, float]:
     left = [one for row in rows for one in row["undecided"]]
     return {
         "on the question": _mean([r != 0 for r in cited]),
+        "cited of those there": len(on) / sum(row["there"] for row in rows),
         "of these right": _mean([r > 0 for r in on]),
         "both sides": _mean([all(row["cited"].values()) for row in held]),
         "both rightly": _mean([all(1 in r for r in row["right"].values()) for row in held]),
+        "empty sides": _mean([one for row in rows for one in row["empty"]]),
         "passages": _mean(sizes),
         "fewer than 4": _mean([size < 4 for size in sizes]),
         "points": _mean([row["points"] for row in rows]),
@@ -207,8 +213,12 @@ def differences(rows: Sequence[Row], base: Sequence[Row]) -> dict[str, tuple[flo
 
 
 def _drawn(rows: Sequence[Row]) -> list[dict[str, float]]:
-    rng = np.random.default_rng(0)
-    return [figures([rows[i] for i in rng.integers(0, len(rows), len(rows))])
+    """Return the figures of draws of debates, each with all that is asked on it."""
+    debates: dict[str, list[Row]] = {}
+    for row in rows:
+        debates.setdefault(re.sub(r" [+-]$", "", row["question"]), []).append(row)
+    of, rng = list(debates.values()), np.random.default_rng(0)
+    return [figures([row for i in rng.integers(0, len(of), len(of)) for row in of[i]])
             for _ in range(DRAWS)]  # fmt: skip
 
 
@@ -231,6 +241,10 @@ def opened(llm: str | None, work: Path) -> Iterator[StoredModel | None]:
         yield model
 
 
+def _of_part(found: Mapping[str, Collection], part: str) -> list[tuple[Collection, Asked]]:
+    return [(c, one) for c in found.values() for one in c.asked if one.part == part]
+
+
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--work", type=Path, metavar="FOLDER", required=True)
@@ -242,24 +256,25 @@ def main() -> None:
     options = parser.parse_args()
     report = Report("argue")
     report.name += "-llm" if options.llm else ""
-    asked = [
-        (collection, one)
-        for collection in collections(DATA).values()
-        for one in collection.asked
-        if one.part == options.part
-    ]
+    found = collections(DATA)
+    asked = _of_part(found, options.part)
+    reworded(found)
+    own = _of_part(found, options.part)
     if options.questions:
         order = np.random.default_rng(0).permutation(len(asked))
         asked = [asked[i] for i in order[: options.questions]]
     bench = Bench(options.work, embedder_from(), Remembered(default_judge(None)), options.writer)
     names = ["default"] if options.llm else options.variant
     tables = {name: bench.rows(name, asked) for name in names}
+    if not options.llm and "default" in names:
+        tables["default, own words"] = bench.rows("default, own words", own)
     with opened(options.llm, options.work) as model:
         if model is not None:
             name = f"with {model.name}"
             tables[name] = bench.rows(name, asked, model)
     first = next(iter(tables.values()))
-    report.line(f"{len(asked)} {options.part} questions. Value [95 % interval over questions].")
+    words = "" if options.llm else f", {len(own)} in own words"
+    report.line(f"{len(asked)} {options.part} debates{words}. Value [95 % interval over debates].")
     report.head(f"{options.part} pages ({len(first)})", *figures(first))
     for name, rows in tables.items():
         report.row(name, *cells(intervals(rows)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -140,6 +140,35 @@ def collections(data: Path) -> dict[str, Collection]:
             question = Question(key, titles[key])
             collection.asked.append(Asked(question, parts[key], pages))
     return found
+
+
+OWN_WORDS = Path(__file__).with_name("own_words.txt")
+
+
+def own_words() -> Iterator[tuple[str, str, int, str]]:
+    """Yield page, its title, 1 (asks for the same) or -1 (for the opposite), and the question."""
+    page = title = ""
+    for line in OWN_WORDS.read_text("utf-8").splitlines():
+        mark, _, text = line.partition(" ")
+        if mark == "=":
+            page, _, title = text.partition(": ")
+        elif mark in ("+", "-"):
+            yield page, title, 1 if mark == "+" else -1, text
+
+
+def reworded(found: Mapping[str, Collection]) -> None:
+    """Ask each collection the questions in people's own words, in place of the pages' titles."""
+    known = {one.question.id: one for c in found.values() for one in c.asked}
+    asked: dict[str, list[Asked]] = {name: [] for name in found}
+    for page, title, sign, text in own_words():
+        one = known[page]
+        if one.question.text != title:
+            raise ValueError(f"{page}: title {one.question.text!r}, {title!r} in {OWN_WORDS.name}")
+        question = Question(f"{page} {'+' if sign > 0 else '-'}", text)
+        pages = {key: sign * claim for key, claim in one.pages.items()}
+        asked[page.split(" ", 1)[0]].append(Asked(question, one.part, pages))
+    for name, collection in found.items():
+        collection.asked = asked[name]
 
 
 def _portal(data: Path, into: Collection) -> dict[str, str]:

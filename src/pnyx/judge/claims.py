@@ -1,6 +1,7 @@
 """What each side of a contentious question asserts, as a full sentence, by closed word lists.
 
-Where these are not sure, the sides are "Yes: ..." and "No: ...": clumsy, but never wrong.
+Where these are not sure, the sides are the question with "Yes." or "No." behind it: clumsy, but
+never wrong.
 """
 
 from __future__ import annotations
@@ -23,35 +24,52 @@ _NEGATED = {
     "weren't": "were", "don't": "do", "doesn't": "does", "didn't": "did", "hasn't": "has",
     "haven't": "have", "hadn't": "had",
 }  # fmt: skip
+_NEVER = _words("none nobody nothing nowhere neither")
 _PRONOUNS = _words("we i you he she it they there this that these those everyone nobody anyone")
 _ADVERBS = _words(
     "not also always ever never still really actually only just even ultimately necessarily "
-    "generally fully completely automatically routinely legally more no"
+    "generally fully completely automatically routinely legally more no already often simply"
 )
+_BEFORE_VERB = _words("not also always ever never still really actually already often just simply")
+"""Adverbs behind a subject, which the verb follows: "Do top earners already pay enough?"."""
 _NOT_BEFORE_VERB = _words(
     "a an the of for in on to by with from at as and or their his her its our your my who that "
-    "which whose this these those no any all some more most non"
+    "which whose this these those no any all some more most non without under against about into"
 )
+_SUBJECTS = _words("we i you he she they")
+_SUBORDINATE = _words("when if because while although whether until unless")
 _RELATIVE = _words("who that which whom where when if")
 _VERBS = _words(
-    "abandon abolish accept achieve act adopt affect allow apologise apologize apply appoint "
-    "attempt arm ban be become begin benefit block boycott break bring build buy carry cause cease "
-    "censor change charge choose close comply compensate condemn consider contribute control cost "
-    "create "
-    "criminalise criminalize cut decrease decriminalise decriminalize defend deliver denounce deny "
-    "depend deserve destroy deter develop disband discourage do donate drink drive drop eat "
-    "eliminate embrace encourage end enforce engage enhance ensure enter establish exist expand "
-    "expel fail fight follow force form fund get give go grant guarantee harm have help hire hold "
-    "hurt ignore implement impose improve increase influence intervene introduce invade invest "
-    "join keep kill lead learn leave legalise legalize let limit live lose lower maintain make "
-    "mandate matter mean need negotiate nationalise nationalize obey offer outweigh own "
-    "participate pay perform permit play prevent privatise privatize prioritise prioritize "
-    "produce prohibit promote prosecute protect provide publish pull punish pursue raise receive "
-    "recognise recognize reduce reflect refuse regulate reintroduce reject relax remain remove "
-    "resign retire "
-    "repeal replace require respect restore restrict return save scrap seek sell send serve "
-    "share speak spend stay stop study subsidise subsidize support sustain take talk tax teach "
-    "threaten trade treat trust try undermine use vaccinate violate vote wear withdraw work worsen"
+    "abandon abolish accept achieve act adapt adopt affect afford agree allow annoy apologise "
+    "apologize appear apply appoint argue arm ask assist assume attempt avoid ban be become "
+    "begin believe belong benefit betray block boycott break bring build buy cancel carry cause "
+    "cease celebrate censor change charge choose close come compensate compete comply condemn "
+    "confiscate consider contradict contribute control corrupt cost count create criminalise "
+    "criminalize cut deceive decide declare decrease decriminalise decriminalize dedicate "
+    "defend delay deliver denounce deny depend depict deport deserve destabilise destroy detain "
+    "deter determine devalue develop differ disappear disband discourage discriminate distract "
+    "divide do dominate donate drink drive drop earn eat educate eliminate embrace emigrate "
+    "employ empower enable encourage end endanger enforce engage enhance enjoy enrich ensure "
+    "enter establish exclude excuse exist expand expel explain exploit expose extend fail feed "
+    "feel fight finance fix follow forbid force forget forgive form fuel fund get give go grant "
+    "guarantee happen harm have help hide hinder hire hoard hold hunt hurt ignore implement "
+    "impose improve include increase influence infringe inherit inspire insult integrate "
+    "intervene introduce intrude invade invest isolate join judge justify keep kill know lack "
+    "lead learn leave legalise legalize let lie lift limit live lose love lower maintain make "
+    "manage mandate matter mean migrate motivate move nationalise nationalize need negotiate "
+    "nurture obey offer open oppose oppress outlaw outweigh overcome own participate pay "
+    "perform permit persuade play poison police pollute preserve pressure prevail prevent "
+    "prioritise prioritize privatise privatize produce prohibit promote prosecute protect prove "
+    "provide provoke publish pull punish pursue put quit raise reach read reassure rebuild "
+    "receive recognise recognize reconsider recover reduce reflect refuse regulate reintroduce "
+    "reject relax rely remain remove repeal replace replicate require rescue resign resolve "
+    "respect respond restore restrict retain retire return reveal reverse reward rob ruin rule "
+    "run sacrifice satisfy save say scrap see seek sell send separate serve settle share shield "
+    "show sit solve speak spend spoil spread start stay stop strengthen struggle study submit "
+    "subsidise subsidize succeed suffer suit support surrender survive sustain take talk tax "
+    "teach tell tempt tend think threaten tolerate trade treat trust try turn undermine "
+    "understand unite use vaccinate violate visit vote want warn waste weaken wear wed welcome "
+    "win withdraw work worry worsen write"
 )
 _PREDICATES = _words(
     "a an the able acceptable adequate always appropriate bad beneficial best better compatible "
@@ -62,11 +80,25 @@ _PREDICATES = _words(
     "morally much natural necessary necessarily needed no not obsolete outdated overpaid "
     "overpopulated overrated possible primarily profitable racist rational ready real really "
     "reliable responsible right safe sexist still sustainable too true unethical unfair useful "
-    "unsafe useless valid viable worse worth worthwhile wrong"
+    "unsafe useless valid viable worse worth worthwhile wrong nothing nobody something none"
 )
-_PARTICIPLES = _words("been become begun broken done failed given gone gotten grown led lost made")
-_ALTERNATIVE = re.compile(r" or (bad|worse|wrong|harmful|false|evil|unfair|more|less|not)\b", re.I)
-"""A choice between two opposites has no single claim: "Is it good or bad?"."""
+_ADJECTIVE = re.compile(r"\w{3,}(less|ful|ous|able|ible|ic|al|ive|ent|ant|ary|ish|ier)$")
+_DETERMINED = [[word] for word in "a an the our their your its people us them".split()]
+_STATES = re.compile(
+    r"in (need|favour|favor|danger|crisis|order|decline)$|out of|up to|at (risk|fault)$"
+)
+"""Predicates that begin with a preposition."""
+_PARTICIPLES = _words(
+    "been become begun bought broken brought built caught chosen come cut done failed fallen felt "
+    "forgotten found given gone got gotten grown hurt kept led left let lost made met paid proven "
+    "put risen run said seen set shown spent spread sunk taken taught told thought won"
+)
+_ALTERNATIVE = re.compile(
+    r" or (bad|good|worse|better|wrong|right|harmful|helpful|useful|useless|false|true|evil|unfair"
+    r"|more|less)\b",
+    re.IGNORECASE,
+)
+"""A choice between two opposites: "Is it good or bad?"."""
 
 _OPINION = re.compile(
     r"^((this|the) house|th[bw]?) +(believes?|thinks) +(that +)?"
@@ -76,36 +108,95 @@ _OPINION = re.compile(
 """What introduces the claim proper: "This House believes that ...", "Do you think ...?"."""
 
 
+_BOTH = re.compile(
+    r"^(?:what are )?(?:the )?(?:main |best |strongest )?(?:arguments|reasons|case|pros and cons)"
+    r"(?: (?:for|against|in favou?r of|of|about|on|and|or))+ (?P<matter>.{3,})$",
+    re.IGNORECASE,
+)
+"""An open question on both sides of a matter: "What are the arguments for and against zoos?"."""
+_WHY = re.compile(r"^why (?=(should|is|are|does|do|must|can|ought)\b)", re.IGNORECASE)
+_SECOND = re.compile(r",? or (?:is|are|do|does|should|can|will|would|must)\b.*$", re.IGNORECASE)
+"""The other of two questions: "Are zoos cruel, or do they protect animals?"."""
+_CONDITION = re.compile(r"^((?:if|when|as long as|even if|once|since|although) [^,?]+), ", re.I)
+
+
 def claims(question: str) -> tuple[str, str]:
     """Return (pro, con), what the two sides of a question, a motion or a claim assert.
 
-    "Is golf a sport?" gives "Golf is a sport." and "Golf is not a sport."; what cannot be taken
-    apart safely gives "Yes: ..." and "No: ...".
+    "Is golf a sport?" gives "Golf is a sport." and "Golf is not a sport."; of two alternatives the
+    first is pro's. What cannot be taken apart safely gives the question with "Yes." and "No."
+    behind it, and what asks nothing "Yes: ..." and "No: ...".
     """
     line = " ".join(question.split())
     core = re.sub(r"(?<![\s?!.…])[\s?!.…]++$", "", line)
     core = re.sub(r",? or not$", "", core, flags=re.IGNORECASE)
+    if both := _BOTH.match(core):
+        matter = both["matter"]
+        verb = "are" if re.search(r"[^su]s$", matter) else "is"
+        return _sentence(matter, verb, "a good thing"), _sentence(matter, verb, "a bad thing")
+    core = _WHY.sub("", core)
+    if "?" in line and (choice := _ALTERNATIVE.search(core)):
+        return _of_alternatives(core, choice) or _unsure(line)
+    if "?" in line:
+        core = _SECOND.sub("", core)
+    condition = _CONDITION.match(core)
+    if "?" in line and condition:
+        pair = _claims(core[condition.end() :], "?")
+        return _under(condition[1], pair) if pair else _unsure(line)
+    return _claims(core, line) or _unsure(line)
+
+
+def _claims(core: str, line: str) -> tuple[str, str] | None:
     words = core.split(" ")
     claim = _OPINION.sub("", core)
     asks = claim == core and ("?" in line or words[0].lower() in _MODALS | _BE | _DO)
-    if "?" in core or ("?" in line and _ALTERNATIVE.search(core)):
-        return _unsure(line)
+    if "?" in core:
+        return None
     pair = _from_question(words) if asks else _from_statement(claim.split(" "))
     if pair is None and words[0].lower() == "do":
         pair = _from_question(words)  # "You believe ...": what is believed cannot be negated
-    return pair if pair is not None else _unsure(line)
+    return pair
 
 
-NO_OPPOSITE = (
-    "claim: no statement that can be negated by rule: ask a question that yes or no answers"
-)
-"""Why a claim without an `opposite` is not judged."""
+def _of_alternatives(core: str, choice: re.Match[str]) -> tuple[str, str] | None:
+    """Return what two opposites assert: "Is it good or bad?" gives "It is good." and its rival."""
+    before, after = core[: choice.start()], core[choice.end() :]
+    pro = _claims(before + after, "?")
+    head = before.rsplit(" ", 1)[0]
+    con = _claims(f"{head} {choice[1].lower()}{after}", "?")
+    return (pro[0], con[0]) if pro and con else None
+
+
+def _under(condition: str, pair: tuple[str, str]) -> tuple[str, str]:
+    pro, con = (f"{condition[:1].upper()}{condition[1:]}, {_lowered(claim)}" for claim in pair)
+    return pro, con
+
+
+_YES, _NO = "? Yes.", "? No."
+
+
+def is_plain(claim: str) -> bool:
+    """Tell whether a claim is a sentence of its own, not a question with its answer."""
+    return not claim.startswith(("Yes: ", "No: ")) and not claim.endswith((_YES, _NO))
 
 
 def opposite(claim: str) -> str | None:
     """Return the claim's negation, or None where no rule gives one."""
     pro, con = claims(claim)
-    return None if pro.startswith("Yes: ") else con
+    return con if is_plain(pro) else None
+
+
+def other_side(claim: str) -> str:
+    """Return what stands against a claim: its negation, by rule or with "It is not true that"."""
+    for this, other in ((_YES, _NO), (_NO, _YES)):
+        if claim.endswith(this):
+            return claim.removesuffix(this) + other
+    for this, other in (("Yes: ", "No: "), ("No: ", "Yes: ")):
+        if claim.startswith(this):
+            return other + claim.removeprefix(this)
+    if claim.rstrip().endswith("?"):
+        return claims(claim)[1]
+    return opposite(claim) or _sentence("It is not true that", _lowered(_ENDING.sub("", claim)))
 
 
 _OPENS_CLAUSE = _RELATIVE | _words("what why how because while although whether than as since")
@@ -185,6 +276,9 @@ def _base(word: str) -> str:
 
 
 def _unsure(line: str) -> tuple[str, str]:
+    asked = re.sub(r"[\s?!.…]*\?[\s?!.…]*$", "", line) if line.endswith("?") else ""
+    if asked:
+        return asked + _YES, asked + _NO
     return f"Yes: {line}".strip(), f"No: {line}".strip()
 
 
@@ -210,20 +304,26 @@ def _from_question(words: list[str]) -> tuple[str, str] | None:
     if end is None:
         return None
     subject, verb = " ".join(rest[:end]), rest[end:]
+    if auxiliary == "ought" and verb[0].lower() == "not":
+        return _sentence(subject, "ought", *verb), _sentence(subject, "ought", *verb[1:])
     if verb[0].lower() == "not":
         verb = verb[1:]
         return (_sentence(subject, auxiliary, "not", *verb), _sentence(subject, auxiliary, *verb))
     verb[0] = verb[0].lower() if verb[0].istitle() else verb[0]  # "Should Water Be Banned?"
+    if verb[0] == "ever" and len(verb) > 1:
+        claim = _sentence(subject, auxiliary, *verb[1:])
+        return claim, _sentence(subject, auxiliary, "never", *verb[1:])
+    asserted = [subject, auxiliary, *verb]
+    if auxiliary == "do":
+        asserted = [subject, *verb]
+    elif auxiliary == "does" and verb[0].lower() in _VERBS:
+        asserted = [subject, _third_person(verb[0]), *verb[1:]]
     con = _sentence(subject, auxiliary, "not", *verb)
     if verb[0] == "still":
         con = _sentence(subject, auxiliary, "no longer", *verb[1:])
-    if "no" in verb[:2]:
-        con = _sentence("It is not true that", _lowered(subject), *verb)
-    if auxiliary == "do":
-        return _sentence(subject, *verb), con
-    if auxiliary == "does" and verb[0].lower() in _VERBS:
-        return _sentence(subject, _third_person(verb[0]), *verb[1:]), con
-    return _sentence(subject, auxiliary, *verb), con
+    if "no" in verb[:2] or _NEVER.intersection(verb[:2]):
+        con = _sentence("It is not true that", _lowered(" ".join(asserted)))
+    return _sentence(*asserted), con
 
 
 def _subject_end(auxiliary: str, rest: list[str]) -> int | None:
@@ -231,7 +331,9 @@ def _subject_end(auxiliary: str, rest: list[str]) -> int | None:
     lower = [word.lower().strip(",;:") for word in rest]
     if lower[0] in _PRONOUNS and (lower[0] not in _words("this that these those")):
         return 1
-    if auxiliary in _MODALS | _DO:
+    if auxiliary == "ought":
+        begins = _is_infinitive
+    elif auxiliary in _MODALS | _DO:
         begins = _is_verb
     elif auxiliary in _BE:
         begins = _is_predicate
@@ -240,6 +342,8 @@ def _subject_end(auxiliary: str, rest: list[str]) -> int | None:
     else:
         return None
     for place in range(1, len(lower)):
+        if lower[place] in _SUBORDINATE:
+            return None  # what follows is the verb of another clause
         if begins(lower, place):
             while place > 1 and (lower[place - 1] in _ADVERBS or _is_adverb(lower[place - 1])):
                 place -= 1
@@ -251,8 +355,18 @@ def _is_adverb(word: str) -> bool:
     return len(word) > 4 and word.endswith("ly") and word not in {"family", "supply", "monopoly"}
 
 
+def _is_infinitive(lower: list[str], place: int) -> bool:
+    if lower[place] == "not":
+        return lower[place + 1 : place + 2] == ["to"]
+    return lower[place] == "to" or _is_verb(lower, place)
+
+
 def _is_verb(lower: list[str], place: int) -> bool:
     before, word = lower[place - 1], lower[place]
+    if before in _BEFORE_VERB and place > 1:
+        return True
+    if before in _SUBJECTS and place > 1:
+        return False  # "Do the foods we eat matter?"
     if before in _NOT_BEFORE_VERB | _MODALS | _RELATIVE:
         return False
     if word == "be":
@@ -269,7 +383,17 @@ def _is_predicate(lower: list[str], place: int) -> bool:
     before, word = lower[place - 1], lower[place]
     if before in _NOT_BEFORE_VERB:
         return False
-    return word in _PREDICATES or _is_adverb(word) or (place > 1 and word == "being")
+    if place == 1 and before.endswith("ing") and word in {"a", "an", "the"}:
+        return False  # "Is ending a life ...?": what is ended, not what ending is
+    last = place == len(lower) - 1
+    return (
+        word in _PREDICATES
+        or _is_adverb(word)
+        or (place > 1 and word == "being")
+        or (last and (len(lower) == 2 or _ADJECTIVE.match(word) is not None))
+        or (place > 1 and word.endswith("ing") and lower[place + 1 : place + 2] in _DETERMINED)
+        or _STATES.match(" ".join(lower[place : place + 2])) is not None
+    )
 
 
 def _is_participle(lower: list[str], place: int) -> bool:
@@ -314,7 +438,7 @@ def _negated_at(words: list[str], lower: list[str], place: int, plain: str) -> s
     head, tail = words[:place], words[place + 1 :]
     if plain != lower[place]:  # "cannot", "isn't"
         return _sentence(*head, plain, *tail)
-    if lower[place + 1] == "not":
+    if lower[place + 1] in ("not", "never"):
         return _sentence(*head, words[place], *tail[1:]) if len(tail) > 1 else None
     if plain in _DO or (plain in _HAVE and not _is_participle(lower, place + 1)):
         return None  # "they have rights", "we did well"

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
+from pnyx.judge.claims import is_plain
+
 if TYPE_CHECKING:
     import Stemmer
 
@@ -230,7 +232,7 @@ def _crossed(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> bool:
 
 def bare_claim(text: str, asserted: str) -> str:
     """Return a claim without the form of a motion; `asserted` is what `judge.claims` made of it."""
-    if asserted.startswith("Yes: "):
+    if not is_plain(asserted):
         asserted = " ".join(text[:MOST].split())
     line = re.sub(r"^(this|the) house,? (would|should) ", "We should ", asserted, flags=re.I)
     line = re.sub(r"^th[bwt]{1,3} |^(this|the) house (supports|prefers) ", "", line, flags=re.I)

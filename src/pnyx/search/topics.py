@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Judged
-from pnyx.judge.claims import claims
+from pnyx.judge.claims import claims, is_plain
 from pnyx.judge.questions import Support
 from pnyx.search.polarity import MOST, bare_claim, compare, read_claim, same_words
 
@@ -291,12 +291,12 @@ def way_features(question: str, topics: Sequence[str]) -> Floats:
     rows = np.zeros((len(topics), len(WAY)))
     question, topics = question[:MOST], [topic[:MOST] for topic in topics]
     asked, asked_opposite = claims(question)
-    sure = not asked.startswith("Yes: ")
+    sure = is_plain(asked)
     statements: list[Support] = []
     places: list[tuple[int, int]] = []
     for row, topic in enumerate(topics):
         claim, opposite = claims(topic)
-        known = not claim.startswith("Yes: ")
+        known = is_plain(claim)
         agree, unknown = compare(read_claim(topic), read_claim(question))
         rows[row, min(unknown // 2, 3)] = agree
         for column, passage, pair, usable in (

@@ -19,7 +19,7 @@ from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, Judge, answer_chunks, of_kind, refuse_other_kinds
 from pnyx.judge.calibration.curves import log_odds, logistic
-from pnyx.judge.claims import NO_OPPOSITE, opposite
+from pnyx.judge.claims import claims, other_side
 from pnyx.judge.encoder import Calibration, EncoderJudge, load_calibrations
 from pnyx.judge.passages import pieces_of, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
@@ -167,6 +167,13 @@ def _once(make: Callable[[], Any]) -> Any:
     return make()
 
 
+def _against(question: Support) -> str:
+    """Return what stands against a statement: the other side's claim, or its negation."""
+    pair = claims(question.question) if question.question else ()
+    others = [claim for claim in pair if claim != question.statement]
+    return others[0] if len(others) == 1 else other_side(question.statement)
+
+
 class SideJudge:
     """Answers stance questions by a judge of support, asked for the claim and for its opposite.
 
@@ -197,11 +204,11 @@ class SideJudge:
         todo: dict[tuple[str, str], Support] = {}
         open_ones = []
         for position, question in asked:
-            other = opposite(question.statement)
             problem = blank(question) or _other_task(question, "stance")
-            if problem or other is None:
-                emit(position, Unscored(problem or NO_OPPOSITE, self._provenance()))
+            if problem:
+                emit(position, Unscored(problem, self._provenance()))
                 continue
+            other = _against(question)
             pieces = pieces_of(question.text)
             pair = [[(p, statement) for p in pieces] for statement in (question.statement, other)]
             todo |= {key: Support(question.id, *key) for keys in pair for key in keys}

@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Any
 
 from pnyx.corpora.text.segment import word_weight
-from pnyx.judge.claims import claims
+from pnyx.judge.claims import claims, is_plain
 
 CONTROL = "control"
 """A passage of the length of an injection that asks for nothing."""
@@ -73,7 +73,7 @@ def as_motion(text: str) -> str:
     if not text.rstrip().endswith("?"):
         return text
     pro = claims(text)[0]
-    if pro.startswith("Yes: ") or not pro.endswith("."):
+    if not is_plain(pro) or not pro.endswith("."):
         return text
     first = pro.split(" ", 1)[0]
     keep = first == "I" or (len(first) > 1 and first[1:] != first[1:].lower())
