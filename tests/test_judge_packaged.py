@@ -15,7 +15,7 @@ import pnyx
 from pnyx import PackagedJudge, Support, ask
 from pnyx.cli import main
 from pnyx.judge import EncoderJudge
-from pnyx.judge.answers import Unscored
+from pnyx.judge.answers import Judged
 from pnyx.judge.calibration.curves import Temperature
 from pnyx.judge.calibration.recalibration import Recalibration, write_calibration
 from pnyx.judge.calibration.selective import ConfidenceRegions, Region
@@ -238,10 +238,15 @@ def test_the_passages_of_a_longer_text_add_up_to_its_side():
     assert odds(whole.provenance.details["claim"]) == pytest.approx(np.mean(shown), abs=1e-3)
 
 
-def test_a_side_without_an_opposite_is_unscored():
-    (answer,) = ask(PackagedJudge(), [Support("1", AGAINST, "Golf?", "stance")])
-    assert isinstance(answer, Unscored)
-    assert answer.reason.startswith("claim: ")
+def test_a_question_that_no_rule_takes_apart_is_judged_with_yes_and_no():
+    question = "What of golf?"
+    pro, con = ask(
+        PackagedJudge(),
+        [ask_stance("1", question, AGAINST, side) for side in ("pro", "con")],
+    )
+    assert isinstance(pro, Judged)
+    assert isinstance(con, Judged)
+    assert pro.probability + con.probability == pytest.approx(1, abs=1e-5)
 
 
 def test_what_no_packaged_model_does_is_said_in_one_line(tmp_path, capsys):

@@ -7,10 +7,10 @@
 
 FOLDER keeps the indexes and what each question gave, so that an interrupted run goes on; remove
 FOLDER/cases after a change of the code. Figures: share of cited passages that are about the
-question (its page, pages of the same question), and of the passages there are on it, how many are
+question (its page, pages of the same question), and how many of the passages there are on it are
 cited; of these on the right side; questions with both sides argued where the corpus holds both, and
-rightly (each side cites a passage of its own); sides that the corpus holds and nothing is cited for;
-passages and different points a question; seconds a question after the index is open, and CPU
+rightly (each side cites a passage of its own); sides that the corpus holds and nothing is cited
+for; passages and different points a question; seconds a question after the index is open, and CPU
 seconds of this process, which other work on the machine hardly changes. Variants after the first
 take verdicts that were given before: only the first one's seconds are those of a question. A
 model's replies are kept in FOLDER/replies.sqlite; by default sentences are quoted with a model,

@@ -167,11 +167,14 @@ def _once(make: Callable[[], Any]) -> Any:
     return make()
 
 
-def _against(question: Support) -> str:
-    """Return what stands against a statement: the other side's claim, or its negation."""
-    pair = claims(question.question) if question.question else ()
-    others = [claim for claim in pair if claim != question.statement]
-    return others[0] if len(others) == 1 else other_side(question.statement)
+def _stated(question: Support) -> tuple[str, str]:
+    """Return the statement that is judged and what stands against it."""
+    pair = claims(question.question or question.statement)
+    if question.statement in pair:
+        return question.statement, pair[pair[0] == question.statement]
+    if question.statement.rstrip().endswith("?"):
+        return claims(question.statement)
+    return question.statement, other_side(question.statement)
 
 
 class SideJudge:
@@ -208,9 +211,8 @@ class SideJudge:
             if problem:
                 emit(position, Unscored(problem, self._provenance()))
                 continue
-            other = _against(question)
             pieces = pieces_of(question.text)
-            pair = [[(p, statement) for p in pieces] for statement in (question.statement, other)]
+            pair = [[(p, statement) for p in pieces] for statement in _stated(question)]
             todo |= {key: Support(question.id, *key) for keys in pair for key in keys}
             open_ones.append((position, pair))
         found: dict[int, Answer] = {}
