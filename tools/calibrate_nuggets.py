@@ -26,7 +26,6 @@ from sklearn.model_selection import LeaveOneGroupOut
 
 from pnyx.judge.encoder import Calibration
 from pnyx.judge.questions import Support
-from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.judge import AssignmentJudge, load_perspective_student
 
 sys.path[:0] = ["tools", "benchmarks/berds"]
@@ -40,7 +39,7 @@ NAMES = ("detector", "copy", "conflict")
 
 def unseen_topics() -> set[str]:
     """Return the topics of key points that the detector was not trained on."""
-    parts = _debates.parts_of(_debates.Debates(DATA), load_encoder().encode)
+    parts = _debates.parts_of(_debates.Debates(DATA))
     named = {k.removeprefix("points "): v for k, v in parts.items() if k.startswith("points ")}
     return {topic for topic, part in named.items() if part != "train"}
 

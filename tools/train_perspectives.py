@@ -294,7 +294,7 @@ def main() -> None:
     torch.manual_seed(0)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     debates = Debates(DATA)
-    parts = parts_of(debates, load_encoder().encode)
+    parts = parts_of(debates)
     neutral = encyclopaedic(DATA) + reports(DATA)
     if options.start:
         reader = load_reader(options.start / MODEL)

@@ -2,7 +2,7 @@
 
 Three sets under `$PNYX_DATA`: Debatewise, ProCon and idebate. A page's title is the question; its
 arguments, with those of other pages of the same question, are what should be found. Questions are
-those of topics on which the packaged models were not trained (`split_topics` of
+those of topics on which the packaged models were not trained (`parts_of` of
 `benchmarks/berds/debates.py`); development and test questions have no topic in common.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
-from debates import NEAR, Debates, packed_lines, split_topics, table, tidy
+from debates import NEAR, Debates, packed_lines, parts_of, table, tidy
 
 from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder
@@ -203,7 +203,7 @@ def _parts(data: Path, debates: Debates, encoder: Any) -> tuple[dict[str, str], 
     rows = list(table(data / "berds" / "pers_det.test.tsv"))
     vectors = np.asarray(encoder.encode([t.claim for t in debates.topics.values()]))
     apart = np.asarray(encoder.encode(sorted({row["perspective"] for row in rows})))
-    parts = split_topics(debates.topics, vectors, apart)
+    parts = parts_of(debates)
     of = {part: [i for i, key in enumerate(keys) if parts[key] == part]
           for part in ("development", "test")}  # fmt: skip
     for i, key in enumerate(keys):

@@ -1,18 +1,19 @@
 """What the debate sets teach about support: passages with a side, statements of both sides.
 
 Nothing is read of the labelled BERDS pairs but their statements, so that what is near them can be
-left out (`split_topics`).
+left out (`parts_of`).
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.judge.claims import claims, opposite
+from pnyx.judge.claims import claims, is_plain, opposite
 
 MOST_WORDS, LEAST_WORDS = 110, 25
 NEAR = 0.6
@@ -98,7 +99,7 @@ class Debates:
     def _topic(self, key: str, title: str, source: str) -> Topic:
         if key not in self.topics:
             claim = claims(tidy(title))[0]
-            if claim.startswith("Yes: "):  # no rule takes it apart
+            if not is_plain(claim):  # no rule takes it apart
                 self.topics[key] = Topic(sentence(title.rstrip("?")), "", source)
             else:
                 self.topics[key] = Topic(claim, turned(claim), source)
@@ -263,56 +264,26 @@ def reports(data: Path) -> list[str]:
     return list(found)
 
 
-def split_topics(
-    topics: dict[str, Topic], vectors: Rows, apart: Rows, pages: int = 60
-) -> dict[str, str]:
-    """Set Debatewise pages apart and drop all that is near them or near `apart`.
+SPLIT = Path(__file__).with_name("split.json")
+"""Part -> SHA-1 of the keys of its topics, 8 digits each; every packaged model was trained by it.
 
-    Args:
-        topics: of `Debates`.
-        vectors: of their claims, unit length, [topics, dimension].
-        apart: of statements whose topics must not be trained on, [statements, dimension].
-        pages: how many for development, and as many for the test.
-
-    Returns:
-        For each key train, development, test or dropped.
-    """
-    keys = list(topics)
-    place = {key: i for i, key in enumerate(keys)}
-    near = (vectors @ apart.T).max(axis=1) >= NEAR
-    fit = [
-        key
-        for key, topic in topics.items()
-        if topic.source == "debatewise" and topic.negation and len(topic.points) >= 4
-        if not near[place[key]]
-    ]
-    random.Random(0).shuffle(fit)
-    development, test = fit[:pages], fit[pages : 2 * pages]
-    held = vectors[[place[key] for key in (*development, *test)]]
-    beside = vectors[[place[key] for key in test]]
-    near |= (vectors @ held.T).max(axis=1) >= NEAR
-    parts = {key: "dropped" if near[place[key]] else "train" for key in keys}
-    for key in development:
-        close = (beside @ vectors[place[key]]).max() >= NEAR
-        parts[key] = "dropped" if close else "development"
-    return parts | dict.fromkeys(test, "test")
+Made once, by cosines of the claims: 60 Debatewise pages drawn for development and 60 for the test,
+and dropped all that was nearer than `NEAR` to these or to BERDS's statements. Kept as a file, since
+the claims change with `pnyx.judge.claims`.
+"""
 
 
-def parts_of(debates: Debates, encode: Callable[[list[str]], Any]) -> dict[str, str]:
-    """Return what `split_topics` says, apart from BERDS's statements.
-
-    `encode` maps texts to unit vectors [texts, dimension].
-    """
-    rows = table(debates.data / "berds" / "pers_det.test.tsv")
-    apart = np.asarray(encode(sorted({row["perspective"] for row in rows})))
-    vectors = np.asarray(encode([topic.claim for topic in debates.topics.values()]))
-    return split_topics(debates.topics, vectors, apart)
+def parts_of(debates: Debates) -> dict[str, str]:
+    """Return for each topic's key train, development, test or dropped."""
+    kept = json.loads(SPLIT.read_text("utf-8"))
+    parts = {digest: part for part, digests in kept.items() for digest in digests.split()}
+    return {key: parts[hashlib.sha1(key.encode()).hexdigest()[:8]] for key in debates.topics}
 
 
 def turned(statement: str) -> str:
     """Return a statement's negation, empty where no rule gives a plain one."""
     other = opposite(statement) or ""
-    return "" if other.startswith("Yes: ") else other
+    return other if is_plain(other) else ""
 
 
 def tidy(text: str) -> str:

@@ -59,7 +59,7 @@ class HeldOut:
     Attributes:
         sets: labelled pairs by the set's name.
         near: their similarity: the largest cosine of the statement to a window of the passage.
-        parts: of each topic what `split_topics` says.
+        parts: of each topic what `parts_of` says.
     """
 
     sets: Mapping[str, Sequence[Pair]]
@@ -76,7 +76,7 @@ def held_out(data: Path) -> HeldOut:
     """Return all labelled pairs that detectors are calibrated on and measured by."""
     debates, encoder = Debates(data), load_encoder()
     rows = list(table(data / "berds" / "pers_det.test.tsv"))
-    parts = parts_of(debates, encoder.encode)
+    parts = parts_of(debates)
     sets = sets_of(debates, parts, encyclopaedic(data), rows, encoder)
     judge = EncoderJudge()
     near = {}

@@ -3,7 +3,7 @@
     PNYX_DATA=DATA python benchmarks/berds/sides.py [--folder FOLDER]
 
 The arguments are those of the Debatewise pages by which the detector of perspectives was chosen
-(`debates.split_topics`: development). The detector is asked whether each supports the page's claim
+(`debates.parts_of`: development). The detector is asked whether each supports the page's claim
 and whether it supports the claim's negation. The slope that turns the difference of the two
 log-odds into a probability is fitted on half of the pages and measured on the other half, both ways
 round; so is the share of right sides among those that it is surest of. FOLDER holds another
@@ -29,7 +29,6 @@ from shipped import open_detector
 
 from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import Support
-from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.judge import load_perspective_student
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
@@ -42,7 +41,7 @@ Floats = npt.NDArray[np.float64]
 def pages() -> list[tuple[str, str, str, str, int]]:
     """Return (page, claim, negation, argument, side) of the development pages."""
     debates = Debates(DATA)
-    parts = parts_of(debates, load_encoder().encode)
+    parts = parts_of(debates)
     raw = json.loads((DATA / "perspectrum/debatewise_raw.json").read_text("utf-8"))
     found = []
     for key, part in parts.items():

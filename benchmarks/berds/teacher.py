@@ -6,7 +6,7 @@
 
 FOLDER holds a causal model as transformers writes it (safetensors). Statements are asked about
 passages of a mixed corpus: debates, encyclopaedic texts and reports, none of the topics that
-`debates.split_topics` sets apart. One line per passage, written as soon as it is answered; run it
+`debates.parts_of` sets apart. One line per passage, written as soon as it is answered; run it
 again to resume.
 
 The passage stands before the statements, and no statement sees another, so that a passage is read
@@ -33,7 +33,7 @@ import detection
 import numpy as np
 import numpy.typing as npt
 import torch
-from debates import Debates, Rows, encyclopaedic, reports, split_topics, table
+from debates import Debates, Rows, encyclopaedic, parts_of, reports
 
 from pnyx.models.embed.encoder import load_encoder
 
@@ -129,10 +129,9 @@ def lessons(data: Path, views: bool, seed: int = 0) -> Iterator[Asked]:
         seed: of all that is drawn.
     """
     debates, encoder, rng = Debates(data), load_encoder(), random.Random(seed)
-    statements = sorted({r["perspective"] for r in table(data / "berds" / "pers_det.test.tsv")})
     keys = list(debates.topics)
     vectors = np.asarray(encoder.encode([debates.topics[key].claim for key in keys]))
-    parts = split_topics(debates.topics, vectors, np.asarray(encoder.encode(statements)))
+    parts = parts_of(debates)
     texts = [
         (p.text, p.source)
         for p in debates.passages
