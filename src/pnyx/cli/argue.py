@@ -149,7 +149,8 @@ def _say(case: Case) -> None:
     from pnyx.view.model import measure_wording
     from pnyx.view.notes import doubts, label_notes, said_of_precision
 
-    lines, judges = [], case.judges.items()
+    pro, con = case.claims
+    lines, judges = [f"read as: {pro} / {con}"], case.judges.items()
     for side in case.sides:
         count = len(side.response.sentences)
         if not side.considered:

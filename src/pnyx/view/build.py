@@ -49,6 +49,7 @@ def view_case(case: Case) -> CaseView:
     known = {m.name: m for view in sides for m in view.measures}
     return CaseView(
         question=one_line(case.question.text) or "(no question)",
+        claims=(one_line(case.claims[0]), one_line(case.claims[1])),
         sides=sides,
         references=tuple(
             _reference(case, doc_id, number, spans[doc_id], citations)

@@ -294,6 +294,7 @@ class CaseView:
     """A whole page."""
 
     question: str
+    claims: tuple[str, str]
     sides: tuple[SideView, ...]
     references: tuple[ReferenceView, ...]
     judges: tuple[tuple[str, str], ...]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
+from pnyx.judge.claims import claims
 from pnyx.measure.core.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
 from pnyx.search.topics import LabelledTopic
@@ -85,6 +86,11 @@ class Case:
     search_unscored: int = 0
     topics: tuple[LabelledTopic, ...] = ()
     weighed: Weighing | None = None
+
+    @property
+    def claims(self) -> tuple[str, str]:
+        """What the question is read as: what pro and what con asserts."""
+        return claims(self.question.text)
 
     @property
     def complete(self) -> bool:

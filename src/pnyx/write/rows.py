@@ -145,6 +145,8 @@ class CaseRow(Row):
 
     question: QuestionRow
     """The question."""
+    claims: list[str]
+    """What it is read as: what pro and what con asserts."""
     sides: list[SideRow]
     """The sides that were asked for, pro before con."""
     judges: dict[str, str]
@@ -176,6 +178,7 @@ def case_row(case: Case) -> CaseRow:
     return CaseRow.model_validate(
         {
             "question": question_row(case.question),
+            "claims": case.claims,
             "sides": [
                 {
                     "stance": side.side,
