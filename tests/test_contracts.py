@@ -826,28 +826,28 @@ def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
     Those that count one kind of items; tests/test_measure_reports.py has a contract of all.
     """
     from pnyx.judge.reports.records import (
-        Finding,
         JudgedAnswer,
         JudgedCitation,
         JudgedNugget,
         JudgedReport,
         JudgedSentence,
+        NodeAnswer,
     )
     from pnyx.measure.reports.registry import measure_report
 
     truths = [a.value if isinstance(a, Judged) else None for a in given]
     cited = [
-        JudgedSentence("s", (JudgedCitation(str(i), Finding(t), Finding(t)),))
+        JudgedSentence("s", (JudgedCitation(str(i), NodeAnswer(t), NodeAnswer(t)),))
         for i, t in enumerate(truths)
     ]
-    negative = {"negative": Finding(True)}
+    negative = {"negative": NodeAnswer(True)}
     nuggets = [
         JudgedNugget(str(i), "?", "vital", answers=(JudgedAnswer("a", t),))
         for i, t in enumerate(truths)
     ]
     found = measure_report(JudgedReport("t", "r", tuple(cited), tuple(nuggets)))
     uncited = [
-        JudgedSentence("s", findings={**negative, "unanswerable": Finding(t)}) for t in truths
+        JudgedSentence("s", findings={**negative, "unanswerable": NodeAnswer(t)}) for t in truths
     ]
     negatives = measure_report(JudgedReport("t", "r", tuple(uncited)))["negatives_confirmed"]
     left = ("citation_recall", "f1", "f1_weighted")

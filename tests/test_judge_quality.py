@@ -21,7 +21,7 @@ from pnyx.judge.forms.base import FormCall
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply
 from pnyx.judge.questions import Rating
-from pnyx.judge.shots import RatedPool, RatedText, read_rated
+from pnyx.judge.shots import RatedExample, RatedPool, read_rated
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -302,9 +302,9 @@ def test_what_is_read_is_on_the_scale_or_nothing(form, name, said):
 # --- examples
 
 
-def texts(count: int) -> list[RatedText]:
+def texts(count: int) -> list[RatedExample]:
     return [
-        RatedText(f"e{n}", f"Example {n}.", tuple((d, n / (count - 1)) for d in sorted(NAMES)))
+        RatedExample(f"e{n}", f"Example {n}.", tuple((d, n / (count - 1)) for d in sorted(NAMES)))
         for n in range(count)
     ]
 

@@ -16,7 +16,7 @@ from pnyx.plugins import plugins
 if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec
     from pnyx.judge.base import Judge
-    from pnyx.judge.formats import Format
+    from pnyx.judge.formats import JudgingFormat
     from pnyx.judge.llm.judge import LlmJudge
     from pnyx.judge.llm.prompting import Prompt
     from pnyx.judge.store.completions import StoredModel
@@ -31,7 +31,7 @@ _WARM = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedJudge:
     """A judge and what it asks."""
 
     judge: Judge
@@ -68,11 +68,11 @@ def open_judge(
     say: Say,
     *,
     as_perspectives: bool = False,
-    form: Format | None = None,
+    form: JudgingFormat | None = None,
     several: Mapping[str, str] | None = None,
     own: Mapping[str, str] | None = None,
     models: Sequence[StoredModel] | None = None,
-) -> Iterator[Opened]:
+) -> Iterator[OpenedJudge]:
     """Open the judge that a spec names.
 
     Args:
@@ -92,7 +92,7 @@ def open_judge(
     """
     spec.check()
     if spec.answered_by in ("labels", "lookup"):
-        yield Opened(_answered_before(spec))
+        yield OpenedJudge(_answered_before(spec))
         return
     cheap = None if names_student(spec.cheap) else spec.cheap
     if cheap is not None:
@@ -116,14 +116,14 @@ def open_judge(
             for prompt in (make.prompts() if opened else ())
         ]
         settings = _settings(spec) | ({} if form is None else {"format": form.name})
-        yield Opened(judge, opened, prompts, settings)
+        yield OpenedJudge(judge, opened, prompts, settings)
 
 
 _FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
 """Choices that name a file, or a folder, which decides the answers."""
 
 
-def deciding_settings(opened: Opened, spec: JudgeSpec) -> dict[str, Any]:
+def deciding_settings(opened: OpenedJudge, spec: JudgeSpec) -> dict[str, Any]:
     """Return what decides the answers beside the judge's name; files by what they hold."""
     from pnyx.runs.pairs import file_hash
 
@@ -139,7 +139,7 @@ def deciding_settings(opened: Opened, spec: JudgeSpec) -> dict[str, Any]:
     }
 
 
-def manifest_facts(opened: Opened, source: str, count: int) -> dict[str, Any]:
+def manifest_facts(opened: OpenedJudge, source: str, count: int) -> dict[str, Any]:
     """Return what a manifest says of the judge, of the items and of what was sent."""
     from pnyx.models.chat.types import printable
 
@@ -214,7 +214,7 @@ class _Maker:
     task: Task
     spec: JudgeSpec
     as_perspectives: bool
-    form: Format | None = None
+    form: JudgingFormat | None = None
     several: Mapping[str, str] = field(default_factory=dict, hash=False)
     own: Mapping[str, str] = field(default_factory=dict, hash=False)
 
@@ -310,7 +310,7 @@ class _Maker:
 
         return NuggetJudge(model, judge, named[-1])
 
-    def _format_prompts(self, form: Format) -> list[Prompt]:
+    def _format_prompts(self, form: JudgingFormat) -> list[Prompt]:
         """Return the prompts of a format, the first replaced by the one that is named.
 
         The last one asks for the points, where a format has them made up first.

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.app.open_judge import Opened
+    from pnyx.app.open_judge import OpenedJudge
     from pnyx.app.open_models import Say
-    from pnyx.app.report_specs import ReportJudgeSpec, ReportSpec
+    from pnyx.app.report_specs import JudgeReportSpec, ReportJudgeSpec
     from pnyx.judge.reports.opened import DocumentSources, OpenTopic
     from pnyx.judge.reports.plan import ReportPlan
     from pnyx.judge.reports.shots import ReportShots
@@ -32,7 +32,7 @@ of what is asked are short answers, which a list holds in half the tokens."""
 
 
 @contextlib.contextmanager
-def open_report_judge(spec: ReportJudgeSpec, say: Say) -> Iterator[Opened]:
+def open_report_judge(spec: ReportJudgeSpec, say: Say) -> Iterator[OpenedJudge]:
     """Open the judge that a spec names, for all that the tree asks; see `open_judge`.
 
     Says at the end which examples were left out, as they were what was asked.
@@ -96,7 +96,7 @@ class ReportInputs:
         return opened_topics(self.responses, self.banks, plan, self.material)
 
 
-def read_report_inputs(runs: Sequence[str], spec: ReportSpec) -> ReportInputs:
+def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInputs:
     """Read reports, banks, qrels and documents.
 
     InputError: a file is broken, there are no reports, or none of the topics has any.
@@ -129,7 +129,7 @@ def _topics(responses: Sequence[Response], banks: Sequence[NuggetBank]) -> int:
     return len({one.topic_id for one in responses} | {one.topic_id for one in banks})
 
 
-def _documents(spec: ReportSpec, responses: Sequence[Response]) -> tuple[Any, Any]:
+def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[Any, Any]:
     """Return what finds documents by their ids, if anything, and what it is known again by."""
     if spec.index is not None:
         from pnyx.search.index import Index

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pnyx.judge.reports.plan import ReportPlan, Weights
 
 
-class ReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_documents"):
+class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_documents"):
     """What reports are judged by."""
 
     nuggets: str = file_opt(
@@ -126,7 +126,7 @@ class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
     )
 
 
-def plan_of(spec: ReportSpec, weights: WeightSpec) -> ReportPlan:
+def plan_of(spec: JudgeReportSpec, weights: WeightSpec) -> ReportPlan:
     """Return how reports are judged."""
     from pnyx.judge.reports.plan import ReportPlan
 

@@ -20,7 +20,7 @@ API_NAMES: Final = ("serper",)
 SEARCH_HELP: Final = f"API to search with ({', '.join(API_NAMES)}), or a file of results."
 
 
-class SearchSpec(Spec, heading="Search", rare="search_url"):
+class WebSearchSpec(Spec, heading="Search", rare="search_url"):
     """What searches the web."""
 
     search: str | None = file_opt(None, SEARCH_HELP, metavar="API|FILE")

@@ -50,7 +50,9 @@ class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"
         return found
 
 
-class ReportSpec(Spec, heading="Report", rare="retrieve evidence lam questions context writer"):
+class WriteReportSpec(
+    Spec, heading="Report", rare="retrieve evidence lam questions context writer"
+):
     """How a report is written; see `pnyx.write.reports.plan.WritingPlan`."""
 
     limit: int | None = opt(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pnyx.write.case import Case, Writer
 
 
-class OutputSpec(Spec, heading="Output", rare="style topic_id"):
+class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
     """Where the argument is written."""
 
     out: str | None = out_opt(None, "Write TREC RAG JSONL, one line a side.")
@@ -47,7 +47,7 @@ class OutputSpec(Spec, heading="Output", rare="style topic_id"):
 def command(
     index: str,
     question: str,
-    output: OutputSpec,
+    output: ArgumentOutputSpec,
     spec: ArgueSpec,
     search: SearchSpec,
     model: PaidModelSpec,

@@ -12,7 +12,7 @@ import click
 
 from pnyx.app.judge_specs import JudgeSpec
 from pnyx.app.measure_specs import BootstrapSpec, CorrectionSpec, SidesSpec
-from pnyx.app.open_judge import Opened, deciding_settings, open_judge
+from pnyx.app.open_judge import OpenedJudge, deciding_settings, open_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.audit.perspective_plan import LAMBDAS, RETRIEVERS, PerspectiveBench
@@ -208,12 +208,12 @@ def _warn_if_told(expand: str, covered: str) -> None:
     """Warn where what is searched is what is to be covered: that is the answer."""
     from pnyx.corpora.benchmarks.perspectives import read_perspectives
 
-    searched = {one.text for one in read_perspectives(expand)}
-    if all(one.text in searched for one in read_perspectives(covered, gold=True)):
+    searched = {perspective.text for perspective in read_perspectives(expand)}
+    if all(perspective.text in searched for perspective in read_perspectives(covered, gold=True)):
         warn("--expand holds the perspectives to be covered: its figures are an upper bound")
 
 
-def _run(search: BenchSearch, opened: Opened, spec: BenchSpec, asked: JudgeSpec) -> Benched:
+def _run(search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec) -> Benched:
     from pnyx.audit.perspective_bench import BenchJudge, bench_perspectives
 
     labelled = spec.joined()

@@ -123,7 +123,7 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec, as_json: bool) -> 
         notes_on(found, boards, corrected),
         lambda: report_on(found, corrected, differences, spec.test),
         as_json,
-        unscored=any(one.undefined for one in found.comparisons)
+        unscored=any(comparison.undefined for comparison in found.comparisons)
         or any(one.unscored or one.absent for one in corrected),
     )
 
@@ -213,22 +213,22 @@ def _corrected(
     named = {board.name: board for board in boards[:-1]}
     return [
         correct_leaderboard(
-            named[one.leaderboard],
+            named[comparison.leaderboard],
             boards[-1],
-            one.measure,
-            one.reference_measure,
+            comparison.measure,
+            comparison.reference_measure,
             baseline=spec.baseline,
             bootstrap=spec.bootstrap,
         )
-        for one in found.comparisons
+        for comparison in found.comparisons
     ]
 
 
 def _used(found: LeaderboardsCompared, board: Leaderboard, *, last: bool) -> list[str]:
     """Return the measures by which a leaderboard was compared."""
     if last:
-        return list(dict.fromkeys(one.reference_measure for one in found.comparisons))
-    own = (one for one in found.comparisons if one.leaderboard == board.name)
+        return list(dict.fromkeys(comparison.reference_measure for comparison in found.comparisons))
+    own = (comparison for comparison in found.comparisons if comparison.leaderboard == board.name)
     return list(dict.fromkeys(one.measure for one in own))
 
 

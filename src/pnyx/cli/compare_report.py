@@ -50,15 +50,19 @@ def notes_on(
     from pnyx.measure.leaderboards.agreement import LEAST_RUNS
 
     notes = [line for board in boards for line in _misstated(board)]
-    for one in found.comparisons:
-        notes += [f"{_what(one)}: {line}" for line in _left_out(one)]
+    for comparison in found.comparisons:
+        notes += [f"{_what(comparison)}: {line}" for line in _left_out(comparison)]
     for few in corrected:
         if few.absent:
             where = f"{escaped(few.leaderboard, 60)}, {escaped(few.measure, 40)}"
             notes.append(f"{where}: {listed(few.absent, 'run')} without labels, not corrected")
-    topics = [len(one.shared.topics) for one in found.comparisons if one.shared.topics]
+    topics = [
+        len(comparison.shared.topics)
+        for comparison in found.comparisons
+        if comparison.shared.topics
+    ]
     notes += few_warning(found.bootstrap, min(topics), "topic") if topics else []
-    runs = [len(one.shared.runs) for one in found.comparisons]
+    runs = [len(comparison.shared.runs) for comparison in found.comparisons]
     runs = [count for count in runs if count >= LEAST_RUNS]
     notes += few_warning(found.bootstrap, min(runs), "run") if runs else []
     return list(dict.fromkeys(notes))
@@ -112,9 +116,9 @@ def _left_out(one: LeaderboardAgreement) -> Iterator[str]:
 
 def _undefined(one: LeaderboardAgreement) -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
-    for name, found in one.coefficients.items():
-        if found.value is None:
-            reasons.setdefault(found.why, []).append(_NAMES[name])
+    for name, coefficient in one.coefficients.items():
+        if coefficient.value is None:
+            reasons.setdefault(coefficient.why, []).append(_NAMES[name])
     return reasons
 
 
@@ -128,7 +132,7 @@ def report_on(
     test: str,
 ) -> list[Part]:
     """Return the tables for people."""
-    parts: list[Part] = [_agreement(one) for one in found.comparisons]
+    parts: list[Part] = [_agreement(comparison) for comparison in found.comparisons]
     for few in corrected:
         parts += [_corrected(few), _corrected_differences(few)]
     for name, compared in differences.items():
@@ -220,11 +224,18 @@ def _corrected_differences(few: CorrectedLeaderboard) -> Table | list[str]:
         Column("(Holm)", "number"),
     )
     rows = []
-    for one in few.differences:
-        mark = " *" if one.significant else ""
-        ends = (chance(one.found.p), chance(one.p_holm) + mark)
-        rows.append([escaped(one.run, 40), escaped(one.other, 40), one.found.corrected, *ends])
-    tested = sum(one.p_holm is not None for one in few.differences)
+    for difference in few.differences:
+        mark = " *" if difference.significant else ""
+        ends = (chance(difference.found.p), chance(difference.p_holm) + mark)
+        rows.append(
+            [
+                escaped(difference.run, 40),
+                escaped(difference.other, 40),
+                difference.found.corrected,
+                *ends,
+            ]
+        )
+    tested = sum(difference.p_holm is not None for difference in few.differences)
     legend = f"*: p < .05 in a two-sided t-test, Holm-Bonferroni over {tested} comparisons"
     return Table(columns, rows, legend=[legend]) if rows else []
 
@@ -249,7 +260,7 @@ def panels_of(found: LeaderboardsCompared) -> list[Scatter]:
     """Return a panel for each comparison."""
     from pnyx.view.scatter import Scatter
 
-    paths = [*dict.fromkeys(one.leaderboard for one in found.comparisons)]
+    paths = [*dict.fromkeys(comparison.leaderboard for comparison in found.comparisons)]
     paths.append(found.comparisons[0].reference)
     short = dict(zip(paths, run_names(paths), strict=True))
     panels = []

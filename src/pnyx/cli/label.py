@@ -42,7 +42,7 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_js
     """
     from pnyx.serve.labelling.application import build_labelling
     from pnyx.serve.labelling.desk import Desk, Share
-    from pnyx.serve.labelling.journal import Journal
+    from pnyx.serve.labelling.journal import LabelJournal
     from pnyx.serve.labelling.people import People
     from pnyx.serve.running import check_server, run_app
 
@@ -57,7 +57,7 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_js
     chosen, questions = _read(task, items, own)
     share = Share(own.annotators, own.overlap, own.shuffle, own.seed)
     suggested = _suggested(own, questions)
-    with Journal(own.out, about(chosen, questions, share)) as journal:
+    with LabelJournal(own.out, about(chosen, questions, share)) as journal:
         people = People(own.annotators, journal.secret, server.token)
         with Desk(chosen, questions, journal, share, suggested) as desk:
             app = build_labelling(desk, people, token=server.token or "")

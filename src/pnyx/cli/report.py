@@ -16,7 +16,7 @@ from pnyx.app.open_search import open_searcher
 from pnyx.app.open_writing import open_form, open_reporter, report_plan, rules_of
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, out_opt
-from pnyx.app.writing_specs import ReportSpec, SubmissionSpec
+from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
 from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import (
     Outcome,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pnyx.write.reports.limits import Limits
     from pnyx.write.reports.plan import WritingPlan
     from pnyx.write.reports.reporting import Report, Reporter
-    from pnyx.write.reports.submission import Form
+    from pnyx.write.reports.submission import ResponseForm
 
 _STAGES = (
     "rerank pointwise threshold window step diversify lam perspectives count depth stance "
@@ -71,7 +71,7 @@ def command(
     index: str,
     files: FilesSpec,
     submission: SubmissionSpec,
-    spec: ReportSpec,
+    spec: WriteReportSpec,
     search: SearchSpec,
     model: PaidModelSpec,
     as_json: bool,
@@ -167,7 +167,12 @@ def _written(
 
 
 def _say(
-    reports: Sequence[Report], rows: Sequence[dict[str, Any]], form: Form, out: str, *, logged: bool
+    reports: Sequence[Report],
+    rows: Sequence[dict[str, Any]],
+    form: ResponseForm,
+    out: str,
+    *,
+    logged: bool,
 ) -> None:
     """Sum up on standard error, with all that the track minds."""
     minded: Counter[str] = Counter()

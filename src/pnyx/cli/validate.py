@@ -27,7 +27,7 @@ _WARNED = 5
 """Warnings of one category that are shown; a whole run may share one."""
 
 
-class FormatSpec(Spec, rare="strict"):
+class ValidateSpec(Spec, rare="strict"):
     """What the file is checked against."""
 
     format: str | None = opt(None, "Format of FILE.", metavar="NAME", shown="recognised")
@@ -49,7 +49,7 @@ class FormatSpec(Spec, rare="strict"):
 
 @verb("validate", restricts=True)
 @click.argument("file")
-def command(file: str, spec: FormatSpec, as_json: bool) -> int:
+def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
     """Check FILE (a corpus, questions, run, qrels, responses, nuggets or index) for faults.
 
     Prints `FILE: ok (FORMAT, N records)` and exits 0, or a line `FILE:LINE: problem` for every
@@ -137,7 +137,7 @@ def _say_ok(file: str, kind: str) -> None:
 
 
 def _by_track(
-    file: str, found: Format, rules: TrackRules, spec: FormatSpec, *, as_json: bool
+    file: str, found: Format, rules: TrackRules, spec: ValidateSpec, *, as_json: bool
 ) -> int:
     """Check a run or requests by the rules of a track, and return the exit status."""
     from pnyx.corpora import Options, check_requests, check_run, read_requests
@@ -150,12 +150,14 @@ def _by_track(
         rows = check_requests(found.scan(file, Options()), rules)
     else:
         topics = spec.topics
-        requests = {} if topics is None else {one.id: one for one in read_requests(topics)}
+        requests = (
+            {} if topics is None else {request.id: request for request in read_requests(topics)}
+        )
         rows = check_run(file, rules, requests)
     return _Findings(file, spec, as_json=as_json).report(rows, found, rules)
 
 
-def _check_banks(file: str, found: Format, rules: TrackRules, spec: FormatSpec) -> None:
+def _check_banks(file: str, found: Format, rules: TrackRules, spec: ValidateSpec) -> None:
     """Refuse nugget banks that the track does not take; what it asks of them is the format's."""
     if not rules.nuggets:
         raise InputError(f"found {found.name}, {rules.track} takes no nugget banks", path=file)
@@ -170,7 +172,7 @@ def _check_banks(file: str, found: Format, rules: TrackRules, spec: FormatSpec) 
 class _Findings:
     """Prints findings as they come: errors on standard output, warnings on standard error."""
 
-    def __init__(self, file: str, spec: FormatSpec, *, as_json: bool) -> None:
+    def __init__(self, file: str, spec: ValidateSpec, *, as_json: bool) -> None:
         self._file, self._strict, self._json = file, spec.strict, as_json
         self._rows: dict[str, list[dict[str, Any]]] = {"error": [], "warning": []}
         self._counts: dict[str, Counter[str]] = {"error": Counter(), "warning": Counter()}

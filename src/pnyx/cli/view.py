@@ -100,7 +100,9 @@ def _store(view: ViewSpec) -> str:
 
 
 def _warn(catalogue: Catalogue) -> None:
-    warn_first([one.problem for one in catalogue.sources() if one.problem], "more were not read")
+    warn_first(
+        [source.problem for source in catalogue.sources() if source.problem], "more were not read"
+    )
 
 
 def _line(catalogue: Catalogue) -> str:
@@ -122,19 +124,19 @@ def _read(catalogue: Catalogue) -> dict[str, Any]:
     return {
         "sources": [
             {
-                "name": one.name,
-                "path": str(Path(one.path)),
-                "kind": one.kind,
-                "task": one.task,
-                "judge": one.judge,
-                "scored": one.scored,
-                "asked": one.asked,
-                "problem": one.problem or None,
+                "name": source.name,
+                "path": str(Path(source.path)),
+                "kind": source.kind,
+                "task": source.task,
+                "judge": source.judge,
+                "scored": source.scored,
+                "asked": source.asked,
+                "problem": source.problem or None,
             }
-            for one in sources
+            for source in sources
         ],
         "runs": len(catalogue.runs()),
         "topics": len(catalogue.topics()),
-        "scored": sum(one.scored for one in sources),
-        "asked": sum(one.asked for one in sources),
+        "scored": sum(source.scored for source in sources),
+        "asked": sum(source.asked for source in sources),
     }

@@ -84,7 +84,7 @@ def the_only(_: JudgeQuestion, answers: Sequence[Answer], judge: str) -> Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class JudgingFormat:
     """One way to put a task's items to a language model.
 
     Attributes:
@@ -116,7 +116,7 @@ class Format:
         """Return the name of the prompt of a part."""
         return part.prompt or self.prompts[0]
 
-    def with_points(self, count: int) -> Format:
+    def with_points(self, count: int) -> JudgingFormat:
         """Return the same format with so many points made up for each question."""
 
         def shape(question: Any) -> JudgeQuestion:

@@ -14,7 +14,7 @@ from typing import Any
 from pnyx.corpora.text.citations import cited_sentences
 from pnyx.judge.answers import Answer, Judged, Missing, Unscored
 from pnyx.judge.combining.votes import provenance_of
-from pnyx.judge.formats import Format, Part
+from pnyx.judge.formats import JudgingFormat, Part
 from pnyx.judge.questions import Rating, Support
 from pnyx.judge.stances import ask_relevance
 
@@ -32,7 +32,7 @@ def _of_support(question: Rating) -> list[Part]:
     """Ask whether each document helps, and whether each sentence follows from what it cites."""
     found = []
     if "context_relevance" in question.dimensions:
-        found += [Part(one, "relevance") for one in _relevances(question)]
+        found += [Part(relevance, "relevance") for relevance in _relevances(question)]
     if "groundedness" in question.dimensions:
         found += [Part(one) for _, _, some in _supports(question) for one in some]
     return found
@@ -78,7 +78,7 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
     verdicts: dict[str, list[Answer]] = {}
     notes: dict[str, Any] = {}
     if "context_relevance" in question.dimensions:
-        found = [by_id[one.id] for one in _relevances(question)]
+        found = [by_id[relevance.id] for relevance in _relevances(question)]
         verdicts["context_relevance"] = found
         notes["documents"] = {"context_relevance": list(map(_chance, found))}
     if "groundedness" in question.dimensions:
@@ -91,13 +91,13 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
             sentences.append(_sentence_row(text, documents, found))
         notes["sentences"] = {"groundedness": sentences}
     notes["counted"] = {
-        name: [sum(isinstance(one, Judged) for one in found), len(found)]
-        for name, found in verdicts.items()
+        name: [sum(isinstance(one, Judged) for one in verdict), len(verdict)]
+        for name, verdict in verdicts.items()
     }
     notes["yes"] = {
         name: share
-        for name, found in verdicts.items()
-        if not isinstance(share := _mean(found, _said_yes), Missing)
+        for name, verdict in verdicts.items()
+        if not isinstance(share := _mean(verdict, _said_yes), Missing)
     }
     cells = [
         _mean(verdicts.get(name, ()), _expected)
@@ -124,11 +124,13 @@ def _chance(answer: Answer) -> float | None:
 
 def _any(answers: Sequence[Answer]) -> Answer:
     """Return the likeliest yes of several verdicts, else one that is missing, else a no."""
-    judged = [one for one in answers if isinstance(one, Judged)]
+    judged = [answer for answer in answers if isinstance(answer, Judged)]
     likeliest = max(judged, key=lambda one: (one.value is True, _expected(one)), default=None)
     if likeliest is not None and likeliest.value is True:
         return likeliest
-    return next((one for one in answers if isinstance(one, Unscored)), likeliest or answers[0])
+    return next(
+        (answer for answer in answers if isinstance(answer, Unscored)), likeliest or answers[0]
+    )
 
 
 def _expected(answer: Judged) -> float:
@@ -141,14 +143,14 @@ def _said_yes(answer: Judged) -> float:
 
 def _mean(answers: Sequence[Answer], number: Callable[[Judged], float]) -> Any:
     """Return the mean over the verdicts that are scored, or why there is none."""
-    scored = [number(one) for one in answers if isinstance(one, Judged)]
+    scored = [number(answer) for answer in answers if isinstance(answer, Judged)]
     if scored:
         return fmean(scored)
-    reasons = (one.reason for one in answers if isinstance(one, Unscored))
+    reasons = (answer.reason for answer in answers if isinstance(answer, Unscored))
     return Missing(next(reasons, "blank: there is nothing to judge"))
 
 
-SUPPORT_FORMAT = Format(
+SUPPORT_FORMAT = JudgingFormat(
     "support",
     "each document: does it help? each sentence and citation: does it follow?",
     ("support", "relevance"),

@@ -13,7 +13,7 @@ from typing import Any
 from pnyx.judge.answers import Answer, Judged, Missing, Unscored, notes_on_reading
 from pnyx.judge.combining.votes import provenance_of
 from pnyx.judge.dimensions import dimensions_of
-from pnyx.judge.formats import Format, Part
+from pnyx.judge.formats import JudgingFormat, Part
 from pnyx.judge.grounding import SUPPORT_FORMAT
 from pnyx.judge.questions import Preference, Rating
 
@@ -260,7 +260,7 @@ def _better(question: Rating, own: Any, other: Any) -> Any:
 
 
 RAG_FORMATS = (
-    Format(
+    JudgingFormat(
         "rag-direct",
         "triad and preference in one call, 0 to 10",
         ("rag-triad",),
@@ -268,7 +268,7 @@ RAG_FORMATS = (
         parts=_both_orders,
         join=_joined,
     ),
-    Format(
+    JudgingFormat(
         "direct",
         "a dimension a call, 0 to 10",
         ("rag-metric", "preference"),
@@ -276,7 +276,7 @@ RAG_FORMATS = (
         parts=_by_metric(_directly),
         join=_joined,
     ),
-    Format(
+    JudgingFormat(
         "static-rubric",
         "a dimension a call, by criteria that hold or not",
         ("rag-metric-criteria", "preference-points"),
@@ -284,7 +284,7 @@ RAG_FORMATS = (
         parts=_by_metric(_by_criteria, _criteria),
         join=_joined,
     ),
-    Format(
+    JudgingFormat(
         "g-eval",
         "a dimension a call, by written steps, 1 to 5",
         ("rag-metric-steps", "preference"),
@@ -292,7 +292,7 @@ RAG_FORMATS = (
         parts=_by_metric(_in_steps),
         join=_joined,
     ),
-    Format(
+    JudgingFormat(
         "query-rubric",
         "nuggets of the question first; then a dimension a call, 1 to 5 for each nugget",
         ("rag-metric-nuggets", "preference-points"),
@@ -302,7 +302,7 @@ RAG_FORMATS = (
         rubric="nuggets",
         makes_points=True,
     ),
-    Format(
+    JudgingFormat(
         "rag-rubric",
         "triad and preference in one call, by nuggets it makes up, 1 to 5",
         ("rag-triad-nuggets",),
@@ -311,7 +311,7 @@ RAG_FORMATS = (
         join=_joined,
         makes_points=True,
     ),
-    Format(
+    JudgingFormat(
         "listwise-rag",
         "triad and 15 dimensions of quality in one call, 0 to 5",
         ("rag-listwise",),
@@ -319,7 +319,7 @@ RAG_FORMATS = (
         parts=_one_by_one,
         join=_joined_apart,
     ),
-    Format(
+    JudgingFormat(
         "listwise-rag-fine",
         "as listwise-rag, with the relevance of each document",
         ("rag-listwise-documents",),

@@ -154,18 +154,18 @@ def of_one_judge(
     path = file_of(source) if isinstance(source, str | Path) else "rows"
     names: dict[str, None] = {}
     found = False
-    for one in verdicts:
-        names[one.judge] = None
+    for verdict in verdicts:
+        names[verdict.judge] = None
         if judge is None and len(names) > 1:
             shown = ", ".join(repr(shorten(name, 40)) for name in names)
             problem = f"holds {what} of several judges ({shown}): name one with --judge"
-            raise located(InputError(problem), path, one.line)
-        if judge is None or one.judge == judge:
+            raise located(InputError(problem), path, verdict.line)
+        if judge is None or verdict.judge == judge:
             found = True
             try:
-                yield one if check is None else check(one)
+                yield verdict if check is None else check(verdict)
             except InputError as error:
-                raise located(error, path, one.line) from error
+                raise located(error, path, verdict.line) from error
     if not found:
         shown = ", ".join(shorten(name, 40) for name in list(names)[:5])
         problem = f"holds no {what} of {shorten(judge or '', 40)!r} (judges found: {shown})"

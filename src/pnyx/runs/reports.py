@@ -32,7 +32,7 @@ from pnyx.judge.questions import Support
 from pnyx.judge.reports.judging import judge_topics
 from pnyx.judge.reports.opened import OpenTopic
 from pnyx.judge.reports.plan import ReportPlan
-from pnyx.judge.reports.records import OUTCOMES, Finding, JudgedReport
+from pnyx.judge.reports.records import OUTCOMES, JudgedReport, NodeAnswer
 from pnyx.judge.store.schema import now
 from pnyx.records import NODES
 from pnyx.runs.engine import Journal, answer_items
@@ -105,7 +105,7 @@ def judge_reports_into(
             reports = _judge_all(judge, topics(plan), journal, most, on_total or (lambda _: None))
             counts, digest = write_answers(folder, journal)
             with atomic_text(folder / REPORTS) as stream:
-                stream.writelines(json_line(one.row()) + "\n" for one in reports)
+                stream.writelines(json_line(report.row()) + "\n" for report in reports)
             more = {"reports": count_reports(reports), **facts()}
             manifest = results_manifest(run, counts, more, started, digest)
             write_manifest(folder / MANIFEST, manifest)
@@ -158,7 +158,7 @@ def _judge_all(
         left -= next(stages, 0)
         on_total(max(0, asked + left - journal.kept))
 
-    judged = [one for block in _blocks(topics) for one in judge_topics(block, ask_all)]
+    judged = [report for block in _blocks(topics) for report in judge_topics(block, ask_all)]
     journal.check_count(asked)
     return sorted(judged, key=lambda one: (one.run_id, one.topic_id))
 
@@ -212,7 +212,7 @@ def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
     `differing` names, by run and document, the share of words in common where the run embeds
     another text than the collection.
     """
-    there = [one for one in reports if not one.missing]
+    there = [report for report in reports if not report.missing]
     sentences = [sentence for one in there for sentence in one.sentences]
     missing: dict[str, list[str]] = {}
     unknown: dict[str, Counter[str]] = {}
@@ -224,14 +224,14 @@ def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
             differing.setdefault(one.run_id, {}).update(one.differing)
         if one.missing:
             missing.setdefault(one.run_id, []).append(one.topic_id)
-    outcomes = Counter(step.outcome for one in sentences for step in one.steps)
+    outcomes = Counter(step.outcome for sentence in sentences for step in sentence.steps)
     return {
-        "runs": len({one.run_id for one in reports}),
-        "topics": len({one.topic_id for one in reports}),
+        "runs": len({report.run_id for report in reports}),
+        "topics": len({report.topic_id for report in reports}),
         "reports": len(there),
         "sentences": len(sentences),
-        "citations": sum(len(one.citations) for one in sentences),
-        "nuggets": len({(one.topic_id, n.id) for one in reports for n in one.nuggets}),
+        "citations": sum(len(sentence.citations) for sentence in sentences),
+        "nuggets": len({(report.topic_id, n.id) for report in reports for n in report.nuggets}),
         "outcomes": {name: outcomes[name] for name in OUTCOMES},
         "nodes": _nodes(there),
         "missing": missing,
@@ -246,7 +246,7 @@ def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
 
 
 def _nodes(reports: Iterable[JudgedReport]) -> dict[str, Any]:
-    found: dict[str, list[Finding]] = {node: [] for node in NODES}
+    found: dict[str, list[NodeAnswer]] = {node: [] for node in NODES}
     for sentence in (sentence for report in reports for sentence in report.sentences):
         for citation in sentence.citations:
             found["relevant"].append(citation.relevant)
@@ -256,13 +256,13 @@ def _nodes(reports: Iterable[JudgedReport]) -> dict[str, Any]:
     return {node: _tallied(findings) for node, findings in found.items() if findings}
 
 
-def _tallied(findings: Sequence[Finding]) -> dict[str, Any]:
-    unscored = [one.why for one in findings if one.value is None]
+def _tallied(findings: Sequence[NodeAnswer]) -> dict[str, Any]:
+    unscored = [finding.why for finding in findings if finding.value is None]
     return {
         "asked": len(findings),
         "scored": len(findings) - len(unscored),
-        "yes": sum(one.value is True for one in findings),
-        "by": dict(Counter(one.by for one in findings)),
+        "yes": sum(finding.value is True for finding in findings),
+        "by": dict(Counter(finding.by for finding in findings)),
         "reasons": dict(Counter(why.partition(":")[0] for why in unscored)),
     }
 

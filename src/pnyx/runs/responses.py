@@ -44,7 +44,9 @@ def items_of_responses(
     opened = None if index is None else Index.open(index)
     questions = {} if topics is None else questions_by_id(topics)
     known = {name: question.text for name, question in questions.items()}
-    items = [_item(one, opened, known) for one in read_responses(path) if one.references]
+    items = [
+        _item(response, opened, known) for response in read_responses(path) if response.references
+    ]
     if not items:
         raise InputError("no response lists references, expected some to judge it by", path=path)
     return items

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pnyx.app.judge_specs import JudgeSpec
-from pnyx.app.open_judge import Opened, deciding_settings, open_judge
+from pnyx.app.open_judge import OpenedJudge, deciding_settings, open_judge
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli.common.answering import counts_line, needs_out, plan_items, say_judge
 from pnyx.cli.common.options import (
@@ -178,7 +178,7 @@ class PairSpec(Spec, heading="Pairs"):
         return found
 
 
-class OutputSpec(Spec, heading="Output", rare="with_text unscored"):
+class AnnotationOutputSpec(Spec, heading="Output", rare="with_text unscored"):
     """What is written."""
 
     out: str | None = out_opt(None, "Annotations to write; required without --plan.")
@@ -220,7 +220,7 @@ class OutputSpec(Spec, heading="Output", rare="with_text unscored"):
 )
 @click.argument("pairs", required=False)
 def apply(
-    pairs: str | None, output: OutputSpec, pool: PairSpec, judge: JudgeSpec, as_json: bool
+    pairs: str | None, output: AnnotationOutputSpec, pool: PairSpec, judge: JudgeSpec, as_json: bool
 ) -> int | Outcome:
     """Label every pair of question and document, and write the labels to --out as they come.
 
@@ -281,7 +281,9 @@ def apply(
     return Outcome(row, line, counts["unscored"], err=output.qrels == "-", ascii=True)
 
 
-def _apply(source: PairSource, opened: Opened, output: OutputSpec, spec: JudgeSpec) -> Applied:
+def _apply(
+    source: PairSource, opened: OpenedJudge, output: AnnotationOutputSpec, spec: JudgeSpec
+) -> Applied:
     from pnyx.runs.results import apply_judge
 
     left = source.count

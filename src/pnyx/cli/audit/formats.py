@@ -25,7 +25,7 @@ from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
     from pnyx.audit.stress.posing import Posed
-    from pnyx.judge.formats import Format
+    from pnyx.judge.formats import JudgingFormat
     from pnyx.judge.llm.plan import PlannedModel
     from pnyx.view.tables import Part
 
@@ -115,7 +115,7 @@ def formats(
 class _Prepared:
     """A format, how many nuggets it makes up where that is chosen, its questions by trial."""
 
-    form: Format
+    form: JudgingFormat
     nuggets: int | None
     posed: Mapping[str, Posed]
 

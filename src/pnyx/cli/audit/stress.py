@@ -25,7 +25,7 @@ from pnyx.judge.tasks import TASKS
 from pnyx.view.trials import trial_lines, trial_tables
 
 if TYPE_CHECKING:
-    from pnyx.app.open_judge import Opened
+    from pnyx.app.open_judge import OpenedJudge
     from pnyx.audit.stress.posing import Posed, Stress
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.view.tables import Part
@@ -179,7 +179,7 @@ def stress(
     return Outcome(row, parts, row["counts"]["unscored"])
 
 
-def sized_by(opened: Opened, nuggets: int | None) -> Opened:
+def sized_by(opened: OpenedJudge, nuggets: int | None) -> OpenedJudge:
     """Return a judge whose settings say how many points it makes up, where that is chosen."""
     if nuggets is None:
         return opened
@@ -277,7 +277,7 @@ def ask_trial(
     posed: Posed,
     own: StressSpec,
     spec: JudgeSpec,
-    opened: Opened,
+    opened: OpenedJudge,
 ) -> dict[str, Any]:
     """Ask the judge, write the folder `own.out`, return the summary."""
     from pnyx.audit.card import cost_of

@@ -285,7 +285,7 @@ def _joined(values: Any, between: str = ",") -> str:
 def _without_none(hint: Any) -> tuple[Any, bool]:
     """Return a type without `| None`, and whether that was there."""
     if get_origin(hint) in (Union, types.UnionType):
-        (kept,) = (one for one in get_args(hint) if one is not type(None))
+        (kept,) = (arg for arg in get_args(hint) if arg is not type(None))
         return kept, True
     return hint, False
 

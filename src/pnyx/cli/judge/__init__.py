@@ -17,7 +17,7 @@ from pnyx.errors import OptionError
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
-    from pnyx.judge.formats import Format
+    from pnyx.judge.formats import JudgingFormat
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.runs.pairs import PairSource
 
@@ -178,7 +178,7 @@ def _say_overall(
         say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
 
 
-def _say_left_out(task: str, form: Format) -> None:
+def _say_left_out(task: str, form: JudgingFormat) -> None:
     """Say what a format does not rate that others of its task do."""
     if task == "rag" and form.name == "support":
         say(

@@ -161,9 +161,9 @@ def amount(annotations: str, spec: AmountSpec, as_json: bool) -> int:
 
     def watched() -> Iterator[Verdict]:
         nonlocal drawn
-        for one in read_annotations(annotations, judge=spec.judge):
-            drawn = drawn or one.extra.get("weight") not in (None, 1, 1.0)
-            yield one
+        for annotation in read_annotations(annotations, judge=spec.judge):
+            drawn = drawn or annotation.extra.get("weight") not in (None, 1, 1.0)
+            yield annotation
 
     at = sorted(set(spec.at))
     found = measure_amount(watched(), at)

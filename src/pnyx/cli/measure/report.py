@@ -94,7 +94,7 @@ class _ExportSpec(Spec, heading="Files for other tools"):
     )
 
 
-class ReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
+class MeasureReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
     """All that is chosen."""
 
     def files(self) -> dict[str, str]:
@@ -121,7 +121,7 @@ class ReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
 
 @verb("report", restricts=True, short_help="Judged reports: precision, nugget recall, F1 (ARGUE).")
 @click.argument("folders", nargs=-1, required=True, metavar="R...")
-def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
+def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> int:
     """Measure the judged reports of R (results of pnyx judge report, or its reports.jsonl).
 
     \b
@@ -172,7 +172,7 @@ def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
     )
 
 
-def _check(folders: Sequence[str], spec: ReportSpec, as_json: bool) -> None:
+def _check(folders: Sequence[str], spec: MeasureReportSpec, as_json: bool) -> None:
     """Refuse choices that do not go together."""
     from pnyx.measure.reports.registry import report_measures
 
@@ -189,7 +189,7 @@ def _check(folders: Sequence[str], spec: ReportSpec, as_json: bool) -> None:
     for flag, path in files.items():
         refuse_two_outputs(flag, path, as_json=as_json)
         sources: dict[str, str | Path | None] = {
-            **{f"R {n}": _file(one) for n, one in enumerate(folders, 1)},
+            **{f"R {n}": _file(folder) for n, folder in enumerate(folders, 1)},
             **{other: name for other, name in files.items() if other != flag},
             "--topics": spec.topics,
             "--nuggets": spec.nuggets,
@@ -212,14 +212,14 @@ def _read(
     """
     from pnyx.judge.reports.reading import read_judged_reports
 
-    twice = next((one for one in folders if folders.count(one) > 1), None)
+    twice = next((folder for folder in folders if folders.count(folder) > 1), None)
     if twice is not None:
         raise InputError("is given twice", path=twice)
     found: dict[str, dict[str, list[JudgedReport]]] = {}
     for folder in folders:
         own = found.setdefault(folder, {})
-        for one in read_judged_reports(folder):
-            own.setdefault(one.run_id, []).append(one)
+        for judged_report in read_judged_reports(folder):
+            own.setdefault(judged_report.run_id, []).append(judged_report)
     every = [run for own in found.values() for run in own]
     runs: dict[str, list[JudgedReport]] = {}
     held: dict[str, list[str]] = {}
@@ -253,7 +253,9 @@ def _baseline(name: str | None, held: Mapping[str, Sequence[str]]) -> str | None
 # Files for other tools ----------------------------------------------------------------------------
 
 
-def _write(found: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: ReportSpec) -> None:
+def _write(
+    found: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec
+) -> None:
     """Write the files that are asked for; InputError, before any is written: one is refused."""
     from pnyx.corpora import averaged, write_leaderboard, write_qrels
     from pnyx.files import atomic_text, json_line
@@ -275,7 +277,7 @@ def _write(found: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: Rep
 
 
 def _cells(
-    found: Reports, measures: Sequence[str], spec: ReportSpec, flag: str
+    found: Reports, measures: Sequence[str], spec: MeasureReportSpec, flag: str
 ) -> list[LeaderboardCell]:
     """Return the cells of a file, without those that have no value; InputError: refused."""
     from pnyx.corpora import settled
@@ -291,7 +293,7 @@ def _cells(
     return kept
 
 
-def _qrels(runs: Mapping[str, Sequence[JudgedReport]], spec: ReportSpec) -> list[Qrel]:
+def _qrels(runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec) -> list[Qrel]:
     """Return the diversity qrels, if they are asked for; InputError: refused."""
     from pnyx.measure.reports.exports import nugget_qrels
 
@@ -321,7 +323,7 @@ def _refused(flag: str) -> Iterator[None]:
 
 
 def _notes(
-    found: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: ReportSpec
+    found: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec
 ) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
     notes: list[str] = []
@@ -344,7 +346,7 @@ def _notes(
         notes += _too_few(found, run, name, spec.min_scored)
     others = sorted(_other_importances(found, runs))
     if others:
-        shown = ", ".join(shorten(one, 30) for one in others)
+        shown = ", ".join(shorten(other, 30) for other in others)
         notes.append(f"nuggets of importance {shown} weigh {found.weights['other']:g} (--weight)")
     notes += untested_note(found.comparisons, "topics")
     return notes + few_warning(found.bootstrap, len(found.topics), "topic")
@@ -371,11 +373,11 @@ def _too_few(found: Reports, run: MeasuredReports, name: str, least: float) -> I
 
 def _other_importances(found: Reports, runs: Mapping[str, Sequence[JudgedReport]]) -> Iterator[str]:
     """Yield what banks say of importance that has no weight."""
-    said = {n.importance.strip().lower() for own in runs.values() for r in own for n in r.nuggets}
+    said = {n.importance.strip().lower() for run in runs.values() for r in run for n in r.nuggets}
     return (one for one in said if one and one not in found.weights)
 
 
-def _report(found: Reports, spec: ReportSpec) -> list[Part]:
+def _report(found: Reports, spec: MeasureReportSpec) -> list[Part]:
     """Return the tables for people."""
     from pnyx.measure.reports.registry import report_measures
 

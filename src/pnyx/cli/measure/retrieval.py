@@ -31,7 +31,7 @@ from pnyx.view.tables import Column, Table
 if TYPE_CHECKING:
     from pnyx.measure.runs.correlation import RetrieverCorrelation
     from pnyx.measure.runs.retrieval import MeasuredRun, Retrieval
-    from pnyx.view.plots import Panel
+    from pnyx.view.plots import PlotPanel
     from pnyx.view.tables import Part
 
 
@@ -161,8 +161,8 @@ def _legend(found: Retrieval) -> list[str]:
     return [*compared_legend(found), *draws_legend("the topics", found.bootstrap)]
 
 
-def _panels(found: Retrieval) -> list[Panel]:
-    from pnyx.view.plots import Panel, Point
+def _panels(found: Retrieval) -> list[PlotPanel]:
+    from pnyx.view.plots import PlotPanel, Point
 
     compared = {(c.run, c.measure): c for c in found.comparisons}
     panels = []
@@ -175,7 +175,7 @@ def _panels(found: Retrieval) -> list[Panel]:
             points.append(Point(run.name, m.value, m.low, m.high, marked))
             if run.name == found.baseline:
                 reference = m.value
-        panels.append(Panel(name, points, reference))
+        panels.append(PlotPanel(name, points, reference))
     return panels
 
 

@@ -202,7 +202,7 @@ def merge(
     refuse_two_outputs("--out", bank.out, as_json=as_json)
     for path in banks:
         refuse_same_file("--out", bank.out, BANK=path)
-    given = [(path, one) for path in banks for one in read_nugget_banks(path)]
+    given = [(path, nugget_bank) for path in banks for nugget_bank in read_nugget_banks(path)]
     if own.run_id is not None:  # the format may not hold it
         _writer(bank)(io.StringIO(), (replace(one, run_id=own.run_id) for _, one in given))
     with (

@@ -13,13 +13,13 @@ from typing import Any
 
 from pnyx.corpora.base import check_depth
 from pnyx.corpora.benchmarks.nugget_rows import (
-    AnswerRow,
-    AnswerRowV3,
     BankRowV3,
     ClaimRow,
+    NuggetAnswerRow,
+    NuggetAnswerRowV3,
+    NuggetQuestionRow,
     NuggetRow,
     NuggetRowV3,
-    QuestionRow,
     SubmittedBankRow,
     SubmittedRow,
     TextBankRow,
@@ -101,7 +101,7 @@ def _reference_rows(references: Iterable[NuggetReference]) -> list[dict[str, Any
     return [_further({"doc_id": one.doc_id}, one.extra, ()) for one in references]
 
 
-def _answers(value: Any, model: type[AnswerRow]) -> Iterator[NuggetAnswer]:
+def _answers(value: Any, model: type[NuggetAnswerRow]) -> Iterator[NuggetAnswer]:
     for where, row in _entries(value, "answers"):
         with within(where):
             text = checked(model, row).answer
@@ -142,7 +142,7 @@ def _read(
         extra["importance"] = given.importance
     if v3 and given.query_id is not None and str(given.query_id) != topic:
         extra["query_id"] = given.query_id
-    answers = tuple(_answers(given.answers, AnswerRowV3 if v3 else AnswerRow))
+    answers = tuple(_answers(given.answers, NuggetAnswerRowV3 if v3 else NuggetAnswerRow))
     references = _references(row.get("references"))
     if model is SubmittedRow and is_claim:  # a question that is its own answer
         if len(answers) != 1 or answers[0].text != text or answers[0].extra or references:
@@ -164,7 +164,7 @@ def _read(
 def _read_v3(row: Any, topic: str, ids: _Names, is_claim: bool) -> Nugget:
     if is_claim and isinstance(row, dict) and row.get("answers") is not None:
         raise InputError("a claim has answers, expected a question")
-    return _read(row, topic, ids, ClaimRow if is_claim else QuestionRow, is_claim)
+    return _read(row, topic, ids, ClaimRow if is_claim else NuggetQuestionRow, is_claim)
 
 
 def _listed(

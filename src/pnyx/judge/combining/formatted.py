@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Emit, Judge, refuse_other_kinds
-from pnyx.judge.formats import Format, Part
+from pnyx.judge.formats import JudgingFormat, Part
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.http.flow import run_all
 
@@ -25,7 +25,7 @@ class Formatted:
         kind: of the questions that the format is for.
     """
 
-    def __init__(self, make: Callable[[str], Judge], form: Format, kind: type) -> None:
+    def __init__(self, make: Callable[[str], Judge], form: JudgingFormat, kind: type) -> None:
         self.form = form
         self._judges = {name: make(name) for name in form.prompts}
         self._first = self._judges[form.prompts[0]]

@@ -237,10 +237,10 @@ class ByDocumentForm(TriadForm):
         if name != "context_relevance":
             return super().rated(question, name, given)
         names = _documents(question)
-        left_out = [one for one in names if one not in given]
+        left_out = [name for name in names if name not in given]
         if left_out:
             return Missing(f"missing: {left_out[0]} is not in the reply")
-        parts = [validated_value(self.entry(question, one), given[one], one) for one in names]
+        parts = [validated_value(self.entry(question, name), given[name], name) for name in names]
         scores = [self.score(question, part) for part in parts]
         reasons = " ".join(
             f"[{number}] {part.reason}" for number, part in enumerate(parts, 1) if part.reason

@@ -292,12 +292,15 @@ def _marked(readings: Sequence[ReplyReading | None], departures: set[str]) -> Re
     if not departures:
         return list(readings)
     return [
-        one
+        reading
         and replace(
-            one,
-            notes={**one.notes, "lenient": sorted({*one.notes.get("lenient", ()), *departures})},
+            reading,
+            notes={
+                **reading.notes,
+                "lenient": sorted({*reading.notes.get("lenient", ()), *departures}),
+            },
         )
-        for one in readings
+        for reading in readings
     ]
 
 

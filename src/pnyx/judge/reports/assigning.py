@@ -24,7 +24,9 @@ Assignment: TypeAlias = Literal["support", "partial_support", "not_support", "fa
 
 def text_of(response: Response) -> str:
     """Return what a report says: its sentences."""
-    return " ".join(" ".join(one.text.split()) for one in response.sentences if one.text.strip())
+    return " ".join(
+        " ".join(sentence.text.split()) for sentence in response.sentences if sentence.text.strip()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Assigning:
 
 def _judged(response: Response, bank: NuggetBank, answers: Mapping[str, Answer]) -> JudgedReport:
     prefix = f"{response.run_id}/{response.topic_id}"
-    nuggets = tuple(_nugget(prefix, one, answers) for one in bank.nuggets)
+    nuggets = tuple(_nugget(prefix, nugget, answers) for nugget in bank.nuggets)
     return JudgedReport(response.topic_id, response.run_id, nuggets=nuggets)
 
 
@@ -118,9 +120,9 @@ def assignment_of(nugget: JudgedNugget) -> Assignment | None:
     answered = nugget.answered
     if answered:
         return "support"
-    if any(one.given or one.partial for one in nugget.answers):
+    if any(answer.given or answer.partial for answer in nugget.answers):
         return "failed" if answered is None else "partial_support"
-    return "failed" if any(one.given is None for one in nugget.answers) else "not_support"
+    return "failed" if any(answer.given is None for answer in nugget.answers) else "not_support"
 
 
 def assignment_row(
@@ -158,4 +160,4 @@ def _stated(nugget: JudgedNugget) -> str:
     """Return a claim, or a question with its answers: the format has one text."""
     if nugget.is_claim:
         return nugget.text
-    return f"{nugget.text} {'; '.join(one.text for one in nugget.answers)}"
+    return f"{nugget.text} {'; '.join(answer.text for answer in nugget.answers)}"

@@ -66,7 +66,7 @@ def judge_reports(
                 take(question, answer)
 
     topics = opened_topics(responses, banks, plan or ReportPlan(), material)
-    judged = [one for topic in topics for one in judge_topics([topic], ask_all)]
+    judged = [report for topic in topics for report in judge_topics([topic], ask_all)]
     return sorted(judged, key=lambda one: (one.run_id, one.topic_id))
 
 

@@ -32,7 +32,7 @@ NO_TEXT = "no_text"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class NodeAnswer:
     """What was found out at a node: yes, no, or nothing.
 
     Attributes:
@@ -57,8 +57,8 @@ class JudgedCitation:
     """A citation: is the document relevant, and does it attest the sentence?"""
 
     doc_id: str
-    relevant: Finding
-    attests: Finding
+    relevant: NodeAnswer
+    attests: NodeAnswer
 
     @property
     def unknown(self) -> bool:
@@ -67,7 +67,7 @@ class JudgedCitation:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TreePath:
     """One way through the tree: the nodes passed, as `node=yes`, `no` or `unscored`, and its end.
 
     `about` is the document or nugget that the step is about; empty for the sentence itself.
@@ -97,9 +97,9 @@ class JudgedSentence:
 
     text: str
     citations: tuple[JudgedCitation, ...] = ()
-    findings: Mapping[str, Finding] = field(default_factory=dict, hash=False)
+    findings: Mapping[str, NodeAnswer] = field(default_factory=dict, hash=False)
     answers: tuple[tuple[str, int], ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TreePath, ...] = ()
     unscored_answers: tuple[tuple[str, int], ...] = ()
     quoted: bool = False
 
@@ -120,7 +120,7 @@ class JudgedSentence:
         """Whether each of its citations attests it; False without any, None where it is open."""
         if not self.citations:
             return False
-        return all_of(one.attests.value for one in self.citations)
+        return all_of(citation.attests.value for citation in self.citations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class JudgedNugget:
         if not self.answers:
             return None
         together = all_of if self.aggregator.upper() == "AND" else any_of
-        return together(one.given for one in self.answers)
+        return together(answer.given for answer in self.answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class JudgedReport:
     @property
     def empty(self) -> bool:
         """Whether it is there and says nothing: it has no sentence with words or citations."""
-        return not self.missing and all(one.blank for one in self.sentences)
+        return not self.missing and all(sentence.blank for sentence in self.sentences)
 
     def row(self) -> dict[str, Any]:
         """Return it as an object of JSON; in restricted mode, with the note `no_text`, no texts."""
@@ -218,15 +218,15 @@ def report_of_row(row: Mapping[str, Any]) -> JudgedReport:
 
 def _sentence(row: Mapping[str, Any]) -> JudgedSentence:
     citations = tuple(
-        JudgedCitation(one["doc_id"], Finding(**one["relevant"]), Finding(**one["attests"]))
+        JudgedCitation(one["doc_id"], NodeAnswer(**one["relevant"]), NodeAnswer(**one["attests"]))
         for one in row["citations"]
     )
     return JudgedSentence(
         row["text"],
         citations,
-        {node: Finding(**one) for node, one in row["findings"].items()},
+        {node: NodeAnswer(**one) for node, one in row["findings"].items()},
         tuple((nugget, place) for nugget, place in row["answers"]),
-        tuple(Step(**{**one, "path": tuple(one["path"])}) for one in row["steps"]),
+        tuple(TreePath(**{**one, "path": tuple(one["path"])}) for one in row["steps"]),
         tuple((nugget, place) for nugget, place in row["unscored_answers"]),
         row.get("quoted", False),
     )

@@ -52,8 +52,8 @@ class ReportShots:
             raise InputError(f"{count} examples, expected an even number: half of them yes")
         self._half = count // 2
         self._of: dict[str, list[ReportExample]] = {}
-        for one in sorted(examples, key=lambda one: _hash(one.id)):
-            self._of.setdefault(one.node, []).append(one)
+        for example in sorted(examples, key=lambda one: _hash(one.id)):
+            self._of.setdefault(example.node, []).append(example)
         for (node, some), yes in product(self._of.items(), (True, False)):
             found = sum(one.shot.yes is yes for one in some)
             if found < self._half:
@@ -94,7 +94,7 @@ class ShotJudge:
 
     async def answer(self, questions: Sequence[Any], emit: Emit) -> None:
         """See `pnyx.judge.base.Judge`."""
-        await self._judge.answer([self._shots.shown(one) for one in questions], emit)
+        await self._judge.answer([self._shots.shown(question) for question in questions], emit)
 
 
 @dataclass(frozen=True, slots=True)

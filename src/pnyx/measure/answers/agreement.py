@@ -315,9 +315,9 @@ class _Agreeing:
             if task == ranking.task and any(self.groups):
                 gold, score = self.columns[ranking.gold], self.columns["probability"]
                 groups = self._labelled_groups(places, gold)
-                ranked = [own[np.isfinite(score[own])] for own in groups]
+                ranked = [group[np.isfinite(score[group])] for group in groups]
                 values = numbers([ranking.ranked(gold[own], score[own]) for own in ranked])
-                firsts = np.array([own[0] for own in groups], dtype=np.intp)
+                firsts = np.array([group[0] for group in groups], dtype=np.intp)
                 counts = sum(map(len, groups)), sum(map(len, ranked))
                 cells[name] = _group_mean(values, firsts, *counts)
         for name, derived in DERIVED_MEASURES.items():
@@ -398,7 +398,9 @@ class _Agreeing:
         }
         aspects = {aspect: own for aspect, own in aspects.items() if own}
         if aspects:
-            aspects["all"] = {name: one for own in aspects.values() for name, one in own.items()}
+            aspects["all"] = {
+                name: one for aspect in aspects.values() for name, one in aspect.items()
+            }
         return {
             aspect: self._dimension_mean(
                 f"per_aspect.{aspect}",

@@ -167,7 +167,7 @@ def measure_raters(
         InputError: a file is malformed, or nothing of it belongs together.
     """
     groups: dict[str, str] = {}
-    people = [_read(one, f"labels {n}", groups) for n, one in enumerate(labels, 1)]
+    people = [_read(label, f"labels {n}", groups) for n, label in enumerate(labels, 1)]
     sides: list[tuple[Between, tuple[str, ...], list[dict[Key, float]], set[Key] | None]] = []
     unscored = 0
     if answers is not None:
@@ -205,18 +205,18 @@ def _read(source: Source, name: str, groups: dict[str, str], *, judge: str | Non
     rows: Iterator[Verdict] = read_verdicts(source, "answers" if name == "judge" else "labels")
     if name == "judge":
         rows = of_one_judge(rows, judge, source)
-    for one in rows:
+    for row in rows:
         if name == "judge":
-            side.name = one.judge or side.name
+            side.name = row.judge or side.name
         try:
-            value = _number(one.value)
+            value = _number(row.value)
         except InputError as error:
-            raise located(error, path or "rows", one.line) from error
-        side.asked.add(one.key)
-        groups[one.id] = groups.get(one.id) or one.group or one.question_id
+            raise located(error, path or "rows", row.line) from error
+        side.asked.add(row.key)
+        groups[row.id] = groups.get(row.id) or row.group or row.question_id
         if value is not None:
-            side.numbered |= isinstance(one.value, int | float) and not isinstance(one.value, bool)
-            side.labels.append(replace(one, value=value))
+            side.numbered |= isinstance(row.value, int | float) and not isinstance(row.value, bool)
+            side.labels.append(replace(row, value=value))
     return side
 
 

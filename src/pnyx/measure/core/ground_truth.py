@@ -126,30 +126,30 @@ def read_labels(source: Source, task: str) -> Labels:
             raise located(error, _path(source), one.line) from error
 
     votes = counted_labels(read_verdicts(source, "labels"), label)
-    every = [one for labels in votes.values() for one in labels]
+    every = [label for labels in votes.values() for label in labels]
     explicit = any(one.gain is not None for one in every)
     graded = any(one.graded for one in every)
     gold: dict[Key, Gold] = {}
     for key, labels in votes.items():
         group = _one_group(labels, source)
-        grades = [one.grade for one in labels]
+        grades = [label.grade for label in labels]
         if task == "quality":
             gold[key] = Gold(rating=_mean(grades), group=group)
         elif (yes := consensus([grade > 0 for grade in grades])) is not None:
-            stated = [one.gain for one in labels if one.gain is not None]
+            stated = [label.gain for label in labels if label.gain is not None]
             gains = stated if explicit else grades if graded else []
-            unsure = [one.uncertain for one in labels if one.uncertain is not None]
+            unsure = [label.uncertain for label in labels if label.uncertain is not None]
             gold[key] = Gold(yes, _mean(gains), consensus(unsure), group=group)
     return Labels(gold, frozenset(votes.keys() - gold.keys()))
 
 
 def _one_group(labels: Sequence[_Label], source: Source) -> str:
     first = labels[0].group
-    for one in labels:
-        if one.group != first:
-            found = f"{shorten(one.group, 40)!r} and {shorten(first, 40)!r}"
+    for label in labels:
+        if label.group != first:
+            found = f"{shorten(label.group, 40)!r} and {shorten(first, 40)!r}"
             problem = InputError(f"group: found {found} for the same id, expected one")
-            raise located(problem, _path(source), one.line)
+            raise located(problem, _path(source), label.line)
     return first
 
 
@@ -244,14 +244,14 @@ def _answer(value: Any, task: str) -> Any:
 
 def _own_labels(rows: Mapping[Key, Verdict], path: str) -> Labels:
     gold = {}
-    for key, one in rows.items():
-        if one.extra.get("label") is None:
+    for key, row in rows.items():
+        if row.extra.get("label") is None:
             continue
         try:
-            gold[key] = Gold(grade_of(one.extra["label"]) > 0)
+            gold[key] = Gold(grade_of(row.extra["label"]) > 0)
         except InputError as error:
             problem = InputError(f"label: {error.problem.removeprefix('value: ')}")
-            raise located(problem, path, one.line) from error
+            raise located(problem, path, row.line) from error
     return Labels(gold)
 
 

@@ -21,7 +21,7 @@ _OUTCOMES: tuple[Outcome, Outcome, Outcome] = ("worse", "no difference", "better
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SystemPair:
     """One pair of systems: what Wilcoxon's test over topics says of it in either leaderboard."""
 
     run: str
@@ -59,7 +59,7 @@ class Conclusions:
         why: why nothing is tested, empty where it is.
     """
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[SystemPair, ...]
     accuracy: Measured
     significant: Measured
     why: str = ""
@@ -134,10 +134,10 @@ def pair_conclusions(
     )  # fmt: skip
 
 
-def _pair(run: str, other: str, first: Floats, second: Floats) -> Pair:
+def _pair(run: str, other: str, first: Floats, second: Floats) -> SystemPair:
     both = np.isfinite(first) & np.isfinite(second)
     here, there = wilcoxon(first[both]), wilcoxon(second[both])
-    return Pair(run, other, int(both.sum()), _outcome(here), _outcome(there), here.p, there.p)
+    return SystemPair(run, other, int(both.sum()), _outcome(here), _outcome(there), here.p, there.p)
 
 
 def _outcome(test: SignedRank) -> Outcome:

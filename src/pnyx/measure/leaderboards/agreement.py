@@ -101,14 +101,14 @@ class LeaderboardsCompared(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return one object for each coefficient of each comparison, and for the accuracy."""
         rows = []
-        for found in self.comparisons:
-            named = row_of(found, "leaderboard reference measure reference_measure")
-            for name, one in found.coefficients.items():
-                rows.append({**named, "figure": name, **one.row()})
-            accuracy = found.conclusions.accuracy
+        for comparison in self.comparisons:
+            named = row_of(comparison, "leaderboard reference measure reference_measure")
+            for name, coefficient in comparison.coefficients.items():
+                rows.append({**named, "figure": name, **coefficient.row()})
+            accuracy = comparison.conclusions.accuracy
             bounds = None if accuracy.low is None else [accuracy.low, accuracy.high]
-            runs = len(found.shared.runs)
-            last = Coefficient(accuracy.value, runs, why=found.conclusions.why).row()
+            runs = len(comparison.shared.runs)
+            last = Coefficient(accuracy.value, runs, why=comparison.conclusions.why).row()
             rows.append({**named, "figure": "accuracy", **last, "over_runs": bounds})
         return rows
 

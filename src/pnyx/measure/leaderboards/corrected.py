@@ -116,7 +116,7 @@ def correct_leaderboard(
         _estimate(columns[run][0] - columns[less][0], columns[run][1] - columns[less][1], bootstrap)
         for run, less, _ in pairs
     ]
-    corrected = holm([one.p for one in estimates])
+    corrected = holm([estimate.p for estimate in estimates])
     return CorrectedLeaderboard(
         leaderboard=judge.name,
         people=people.name,
@@ -124,8 +124,8 @@ def correct_leaderboard(
         people_measure=other,
         runs={run: found[run] for run in order},
         differences=tuple(
-            CorrectedDifference(run, less, one, p)
-            for (run, less, _), one, p in zip(pairs, estimates, corrected, strict=True)
+            CorrectedDifference(run, less, estimate, p)
+            for (run, less, _), estimate, p in zip(pairs, estimates, corrected, strict=True)
         ),
         absent=tuple(run for run, here in has.items() if not here),
         unscored=sum(int(np.isnan(columns[run][0]).sum()) for run in found),

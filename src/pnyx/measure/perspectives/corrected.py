@@ -18,7 +18,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.measure.core.ground_truth import Joined, Pair
 from pnyx.measure.core.ppi import prediction_powered
-from pnyx.measure.perspectives.table import PerspectiveMeasureAt, Table
+from pnyx.measure.perspectives.table import PerspectiveMeasureAt, TopicTable
 
 FEWEST = 8  # With fewer labelled questions nothing is corrected: the intervals do not hold.
 
@@ -67,7 +67,7 @@ class Correction:
             "few_questions": FEW,
         }
 
-    def mean(self, tables: Sequence[Table], at: PerspectiveMeasureAt) -> Corrected | None:
+    def mean(self, tables: Sequence[TopicTable], at: PerspectiveMeasureAt) -> Corrected | None:
         """Return the mean that people's verdicts would give; None: not of this measure."""
         # How much of a question's value one answer of people is.
         unit = {"MRecall": 1.0, "Precision": 1 / at.k}.get(at.measure.name)
@@ -92,7 +92,7 @@ class Correction:
             return Corrected(value, len(closed), len(tables), labelled=count)
         return Corrected(value, len(closed), len(tables), low, high, labelled=count)
 
-    def _people(self, table: Table, at: PerspectiveMeasureAt) -> float:
+    def _people(self, table: TopicTable, at: PerspectiveMeasureAt) -> float:
         """Return people's value; NaN where a pair of the first documents has no label."""
         labels = [
             [self._truth.get((table.topic, doc, view)) for view in table.perspectives]
@@ -105,7 +105,7 @@ class Correction:
         return _value(replace(table, yes=yes), at)
 
 
-def _value(table: Table, at: PerspectiveMeasureAt) -> float:
+def _value(table: TopicTable, at: PerspectiveMeasureAt) -> float:
     bounded = at.of(table)
     return np.nan if bounded is None or bounded.value is None else bounded.value
 

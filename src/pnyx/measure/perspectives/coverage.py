@@ -25,7 +25,7 @@ from pnyx.measure.perspectives.table import (
     SIDED,
     Bounded,
     PerspectiveMeasureAt,
-    Table,
+    TopicTable,
     minimum_cover,
     mrecall,
     opposed,
@@ -38,7 +38,7 @@ from pnyx.measure.perspectives.verdicts import (
     qrels_of_verdicts,
     read_verdicts,
 )
-from pnyx.measure.runs.irmeasures import Scorer, parse_measures
+from pnyx.measure.runs.irmeasures import RunScorer, parse_measures
 from pnyx.measure.runs.rankings import (
     Rankings,
     Run,
@@ -67,8 +67,8 @@ def by_question(
     the second opposes it, as BERDS made them (Tables 9, 10 and 12).
     """
     found: dict[str, list[Perspective]] = {}
-    for one in perspectives:
-        found.setdefault(one.question_id, []).append(one)
+    for perspective in perspectives:
+        found.setdefault(perspective.question_id, []).append(perspective)
     if sides_by_order:
         for question, own in found.items():
             if [one.stance for one in own] == [None, None]:
@@ -216,7 +216,7 @@ class _Chosen:
                 self._take(PERSPECTIVE_MEASURES[name] @ k)
         self.compared = [*self.own, *self.diverse]
         if not measures and any(
-            opposed(one.stance for one in own) for own in perspectives.values()
+            opposed(one.stance for one in perspective) for perspective in perspectives.values()
         ):
             for k in depths:
                 for name in SIDED:
@@ -245,7 +245,7 @@ def _correction(
     return Correction(labelled, judge, bootstrap)
 
 
-def _check_pairs(every: Sequence[Table], verdicts: Verdicts) -> None:
+def _check_pairs(every: Sequence[TopicTable], verdicts: Verdicts) -> None:
     """Refuse verdicts on other pairs: every measure would say that all is open."""
     if not any(table.documents for table in every) or verdicts.other.value is not None:
         return
@@ -260,7 +260,7 @@ def _check_pairs(every: Sequence[Table], verdicts: Verdicts) -> None:
 
 
 def _cells(
-    chosen: _Chosen, judged: Mapping[str, Sequence[Table]], verdicts: Verdicts
+    chosen: _Chosen, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
 ) -> dict[str, Cells]:
     """Return each run's values.
 
@@ -279,11 +279,13 @@ def _cells(
                 one = scores[table.topic][notation] if known else None
                 values[notation] = Bounded(one, one) if known else Bounded(0.0, None)
             of_topics = cells.setdefault(name, {})
-            of_topics[table.topic] = {n: one for n, one in values.items() if one is not None}
+            of_topics[table.topic] = {n: value for n, value in values.items() if value is not None}
     return cells
 
 
-def _scorer(chosen: _Chosen, judged: Mapping[str, Sequence[Table]], verdicts: Verdicts) -> Scorer:
+def _scorer(
+    chosen: _Chosen, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
+) -> RunScorer:
     every = [table for own in judged.values() for table in own]
     known = {table.topic: set(table.perspectives) for table in every}
     pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in known.get(p[0], ()))
@@ -292,14 +294,14 @@ def _scorer(chosen: _Chosen, judged: Mapping[str, Sequence[Table]], verdicts: Ve
     qrels = list(qrels_of_verdicts(verdicts, pool, "skip"))
     if not qrels:
         raise InputError("no pair of the runs is scored, which diversity measures need")
-    return Scorer(chosen.diverse, judgements_of(qrels))
+    return RunScorer(chosen.diverse, judgements_of(qrels))
 
 
 def _measured(
     name: str,
     rankings: Rankings,
     perspectives: Questions,
-    tables: Sequence[Table],
+    tables: Sequence[TopicTable],
     cells: Cells,
     chosen: _Chosen,
     correction: Correction | None,
@@ -324,7 +326,7 @@ def _measured(
     )
 
 
-def _pairs(tables: Sequence[Table]) -> dict[str, Any]:
+def _pairs(tables: Sequence[TopicTable]) -> dict[str, Any]:
     return counts_of(sum(t.yes.size for t in tables), [r for t in tables for r in t.reasons])
 
 

@@ -16,7 +16,7 @@ from pnyx.judge.verdicts import Source
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain, row_of
 from pnyx.measure.core.intervals import draw_weights, drawn_value
 from pnyx.measure.core.weighted import Floats, ratio
-from pnyx.measure.perspectives.table import Table, opposed, table_of
+from pnyx.measure.perspectives.table import TopicTable, opposed, table_of
 from pnyx.measure.perspectives.verdicts import Verdicts, read_verdicts
 from pnyx.measure.runs.rankings import Run, rankings_of
 from pnyx.records import Perspective, Question, Side
@@ -69,7 +69,7 @@ class Leaning(Result):
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        shifts = {f"{a}-{b}": one.row() for (a, b), one in self.shifts.items()}
+        shifts = {f"{a}-{b}": shift.row() for (a, b), shift in self.shifts.items()}
         asked = {"run": self.name, "k": self.k, "asked_as": plain(self.by)}
         return {**asked, "shifts": shifts, "unscored": self.unscored}
 
@@ -87,9 +87,9 @@ def side_questions(perspectives: Mapping[str, Sequence[Perspective]], side: Side
 
 def _opposed(perspectives: Mapping[str, Sequence[Perspective]]) -> dict[str, Sequence[Perspective]]:
     return {
-        question: own
-        for question, own in perspectives.items()
-        if opposed(one.stance for one in own)
+        question: perspective
+        for question, perspective in perspectives.items()
+        if opposed(one.stance for one in perspective)
     }
 
 
@@ -131,7 +131,7 @@ def measure_leaning(
             "leaning needs"
         )
     verdicts = read_verdicts(verdicts)
-    tables: dict[str, list[Table]] = {}
+    tables: dict[str, list[TopicTable]] = {}
     for asked in ASKED_AS:
         ranked = rankings_of(runs[asked]).by_topic
         if not any(question in opposed for question in ranked):
@@ -144,7 +144,7 @@ def measure_leaning(
     closed = np.array(
         [not any(t.unscored.any() for t in of) for of in zip(*tables.values(), strict=True)]
     )
-    counts = {asked: _counts(own) for asked, own in tables.items()}
+    counts = {asked: _counts(table) for asked, table in tables.items()}
     weights = [np.ones((1, int(closed.sum())))]
     weights += draw_weights(np.arange(int(closed.sum())), bootstrap)
     deltas = {}
@@ -162,7 +162,7 @@ def measure_leaning(
     )
 
 
-def _counts(tables: Sequence[Table]) -> Floats:
+def _counts(tables: Sequence[TopicTable]) -> Floats:
     """Return (topics, 4): documents that support pro, or possibly do, and con likewise."""
     rows = []
     for table in tables:

@@ -211,8 +211,8 @@ def _answers(source: Source, judge: str | None) -> Verdicts:
 def verdicts_of_answers(judge: str, rows: Iterable[Mapping[str, Any]]) -> Verdicts:
     """Return the verdicts of one judge's answers, as `read_verdicts` reads them."""
     collected = _Collected()
-    for one in read_rows(rows):
-        collected.answer(one)
+    for row in read_rows(rows):
+        collected.answer(row)
     return collected.verdicts(judge)
 
 

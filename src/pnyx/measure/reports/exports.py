@@ -46,7 +46,7 @@ def rests_on(values: Mapping[str, Measured], name: str) -> float:
     Of a measure that is made of others, the least of theirs.
     """
     parts = (values[part] for part in report_measures()[name].parts or (name,))
-    return min(one.scored / one.asked if one.asked else 1.0 for one in parts)
+    return min(part.scored / part.asked if part.asked else 1.0 for part in parts)
 
 
 def nuggetizer_rows(cells: Iterable[LeaderboardCell]) -> Iterator[dict[str, Any]]:
@@ -95,11 +95,11 @@ def nugget_qrels(
     pairs: dict[tuple[str, str, str], bool | None] = {}
     nuggets: dict[str, list[str]] = {}
     for bank in banks or ():
-        nuggets[bank.topic_id] = [one.id for one in bank.nuggets if one.expected]
+        nuggets[bank.topic_id] = [nugget.id for nugget in bank.nuggets if nugget.expected]
         for doc_id, answers in bank.attesting.items():
             pairs.update({(bank.topic_id, nugget, doc_id): True for nugget, _ in answers})
     for report in reports:
-        own = [one.id for one in report.nuggets if one.answers]
+        own = [nugget.id for nugget in report.nuggets if nugget.answers]
         for nugget, doc_id, value in _judged_pairs(
             report, nuggets.setdefault(report.topic_id, own), judged=banks is None
         ):
@@ -116,12 +116,16 @@ def _judged_pairs(
     for sentence in report.sentences:
         given = {nugget for nugget, _ in sentence.answers}
         maybe = {nugget for nugget, _ in sentence.unscored_answers}
-        for one in sentence.citations:
+        for citation in sentence.citations:
             for nugget in nuggets:
-                if not one.relevant.value:
-                    yield nugget, one.doc_id, one.relevant.value
-                elif judged and one.attests.value is not False and nugget in given | maybe:
-                    yield nugget, one.doc_id, one.attests.value if nugget in given else None
+                if not citation.relevant.value:
+                    yield nugget, citation.doc_id, citation.relevant.value
+                elif judged and citation.attests.value is not False and nugget in given | maybe:
+                    yield (
+                        nugget,
+                        citation.doc_id,
+                        citation.attests.value if nugget in given else None,
+                    )
 
 
 def _subtopics(nuggets: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:

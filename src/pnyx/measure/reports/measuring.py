@@ -246,9 +246,13 @@ def _pooled(
     )
     pooled = measure_report(whole, weights)
     of_topics = [citation_recall(report) for report in reports]
-    asked = sum(one.asked for one in of_topics)
-    cited = sum((one.value or 0.0) * one.scored for one in of_topics)
+    asked = sum(topic.asked for topic in of_topics)
+    cited = sum((topic.value or 0.0) * topic.scored for topic in of_topics)
     return {
-        **{name: pooled[name].value for name, one in report_measures().items() if one.is_share},
+        **{
+            name: pooled[name].value
+            for name, report_measure in report_measures().items()
+            if report_measure.is_share
+        },
         "citation_recall": cited / asked if asked else None,
     }

@@ -130,8 +130,8 @@ def measure_report(
     if report.missing:
         return {name: Measured(None, 0, 0) for name in measures}
     found = {
-        name: one.of(report, weights) if one.weighted else one.of(report)
-        for name, one in measures.items()
+        name: measure.of(report, weights) if measure.weighted else measure.of(report)
+        for name, measure in measures.items()
     }
-    said = (name for name, one in measures.items() if one.said and report.empty)
+    said = (name for name, measure in measures.items() if measure.said and report.empty)
     return found | dict.fromkeys(said, Measured(0.0, 0, 0))

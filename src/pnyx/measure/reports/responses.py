@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pnyx.judge.answers import Answer, Judged, is_quoted
-from pnyx.judge.reports.records import Finding, JudgedCitation, JudgedReport, JudgedSentence
+from pnyx.judge.reports.records import JudgedCitation, JudgedReport, JudgedSentence, NodeAnswer
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import share_of
 from pnyx.measure.reports import sentences
@@ -19,9 +19,9 @@ Support = Mapping[tuple[int, str], Answer]
 """(position of the sentence, document id) -> whether the one supports the other."""
 
 _LACKING = {
-    "negative": Finding(False, "rule"),
-    "needs_citation": Finding(True, "rule", "each sentence of an argument needs a citation"),
-    "said_before": Finding(False, "rule"),
+    "negative": NodeAnswer(False, "rule"),
+    "needs_citation": NodeAnswer(True, "rule", "each sentence of an argument needs a citation"),
+    "said_before": NodeAnswer(False, "rule"),
 }
 
 
@@ -37,7 +37,7 @@ def judged_response(response: Response, support: Support) -> JudgedReport:
         if every and not cited:
             continue
         citations = (
-            JudgedCitation(doc_id, Finding(None), _attests(support.get((position, doc_id))))
+            JudgedCitation(doc_id, NodeAnswer(None), _attests(support.get((position, doc_id))))
             for doc_id in cited
         )
         findings = {} if cited else _LACKING
@@ -45,8 +45,8 @@ def judged_response(response: Response, support: Support) -> JudgedReport:
     return JudgedReport(response.topic_id, response.run_id, tuple(judged))
 
 
-def _attests(answer: Answer | None) -> Finding:
-    return Finding(answer.value is True if isinstance(answer, Judged) else None)
+def _attests(answer: Answer | None) -> NodeAnswer:
+    return NodeAnswer(answer.value is True if isinstance(answer, Judged) else None)
 
 
 def sentence_precision(response: Response, support: Support) -> Measured:

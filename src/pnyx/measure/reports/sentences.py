@@ -69,7 +69,7 @@ def sentence_precision_all(report: JudgedReport) -> Measured:
 
 def citation_precision(report: JudgedReport) -> Measured:
     """Return the share of citations, each document once a sentence, that attest their sentence."""
-    return share(one.attests.value for s in report.sentences for one in s.citations)
+    return share(citation.attests.value for s in report.sentences for citation in s.citations)
 
 
 def citation_relevance(report: JudgedReport) -> Measured:
@@ -77,7 +77,7 @@ def citation_relevance(report: JudgedReport) -> Measured:
 
     It need not be one that the sentence gives.
     """
-    return share(one.relevant.value for s in report.sentences for one in s.citations)
+    return share(citation.relevant.value for s in report.sentences for citation in s.citations)
 
 
 def citation_recall(report: JudgedReport) -> Measured:
@@ -144,7 +144,7 @@ def _summed(report: JudgedReport, part: Callable[[float], float]) -> Measured:
 
 
 def _cited(report: JudgedReport) -> set[str]:
-    return {one.doc_id for sentence in report.sentences for one in sentence.citations}
+    return {citation.doc_id for sentence in report.sentences for citation in sentence.citations}
 
 
 def _count(count: int) -> Measured:

@@ -149,7 +149,7 @@ def _chosen(
     return {
         question: [
             doc for doc in docs
-            if not everywhere or all(doc in own.get(question, ()) for own in runs)
+            if not everywhere or all(doc in run.get(question, ()) for run in runs)
         ]
         for question, docs in gold.items()
     }  # fmt: skip
@@ -158,15 +158,15 @@ def _chosen(
 def _gold(annotations: Source) -> tuple[dict[str, dict[str, float]], int]:
     """Return the probabilities, questions in order, and how many annotations have none."""
     found: dict[str, dict[str, float | None]] = {}
-    for one in read_annotations(annotations):
-        if not (one.question_id and one.doc_id):
-            lacking = "doc_id" if one.question_id else "question_id"
-            raise InputError(f"annotation {shorten(one.id, 40)!r} has no {lacking}")
-        documents = found.setdefault(one.question_id, {})
-        if one.doc_id in documents:
-            question, document = shorten(one.question_id, 40), shorten(one.doc_id, 40)
+    for annotation in read_annotations(annotations):
+        if not (annotation.question_id and annotation.doc_id):
+            lacking = "doc_id" if annotation.question_id else "question_id"
+            raise InputError(f"annotation {shorten(annotation.id, 40)!r} has no {lacking}")
+        documents = found.setdefault(annotation.question_id, {})
+        if annotation.doc_id in documents:
+            question, document = shorten(annotation.question_id, 40), shorten(annotation.doc_id, 40)
             raise InputError(f"question {question!r}, document {document!r} is annotated twice")
-        documents[one.doc_id] = one.probability
+        documents[annotation.doc_id] = annotation.probability
     gold = {
         question: {doc: p for doc, p in found[question].items() if p is not None}
         for question in sorted(found, key=topic_order)

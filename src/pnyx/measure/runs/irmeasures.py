@@ -115,7 +115,7 @@ def _is_diverse(measure: Any) -> bool:
     return _is_ndevals(measure) or measure.NAME == "MRecall"
 
 
-class Scorer:
+class RunScorer:
     """Measures over some judgements, ready for several runs; InputError: one needs subtopics."""
 
     def __init__(self, measures: Mapping[str, Any], judgements: Judgements) -> None:

@@ -12,9 +12,9 @@ from pydantic import ConfigDict
 
 from pnyx.search.rows import (
     ClusterRow,
+    DescribedRow,
     HitRow,
     QuestionRow,
-    Row,
     Stance,
     hit_row,
     question_row,
@@ -34,7 +34,7 @@ class FacetRow(ClusterRow):
     """How many of the best 100 documents are on it."""
 
 
-class SearchRow(Row):
+class SearchRow(DescribedRow):
     """What was found for a question."""
 
     question: QuestionRow
@@ -55,7 +55,7 @@ class SearchRow(Row):
     """How many questions to a judge or a language model have no answer."""
 
 
-class SupportRow(Row):
+class SupportRow(DescribedRow):
     """A document that supports a perspective."""
 
     id: str
@@ -64,7 +64,7 @@ class SupportRow(Row):
     """That it supports the perspective."""
 
 
-class CoveredRow(Row):
+class CoveredRow(DescribedRow):
     """A perspective, and the documents found that support it."""
 
     id: str
@@ -85,7 +85,7 @@ class CoveredRow(Row):
     """Ids of the documents it was taken from."""
 
 
-class CoverageRow(Row):
+class CoverageRow(DescribedRow):
     """Perspectives on a question, and which of the best documents cover each."""
 
     question: QuestionRow
@@ -112,7 +112,7 @@ class AnswerRow(VerdictFieldsRow, CellRow):
     model_config = ConfigDict(extra="allow")
 
 
-class CountsRow(Row):
+class CountsRow(DescribedRow):
     """How many lines have a value."""
 
     asked: int
@@ -129,7 +129,7 @@ class CountsRow(Row):
     """Replies that were read although they kept to no form; only where there are some."""
 
 
-class AnswersRow(Row):
+class AnswersRow(DescribedRow):
     """A judge's answers to items."""
 
     task: str
@@ -144,7 +144,7 @@ class AnswersRow(Row):
     """How many are scored of how many asked."""
 
 
-class HealthRow(Row):
+class HealthRow(DescribedRow):
     """Whether the server answers."""
 
     status: Literal["ok", "warming"]
@@ -153,7 +153,7 @@ class HealthRow(Row):
     """Of Pnyx."""
 
 
-class FaultRow(Row):
+class FaultRow(DescribedRow):
     """What is wrong."""
 
     status: int
@@ -162,14 +162,14 @@ class FaultRow(Row):
     """One line."""
 
 
-class ErrorRow(Row):
+class ErrorRow(DescribedRow):
     """An error."""
 
     error: FaultRow
     """What is wrong."""
 
 
-ROWS: dict[str, type[Row]] = {
+ROWS: dict[str, type[DescribedRow]] = {
     "Search": SearchRow,
     "Coverage": CoverageRow,
     "Case": CaseRow,

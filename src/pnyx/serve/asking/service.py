@@ -39,7 +39,7 @@ from pnyx.serve.asking.examples import label_topics
 from pnyx.serve.asking.finding import Coverage, SearchAnswer, cover, find
 from pnyx.serve.asking.judging import judge_items
 from pnyx.serve.asking.opened import OpenIndex
-from pnyx.serve.asking.pool import Pool, Shared
+from pnyx.serve.asking.pool import Pool, SharedResults
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
@@ -62,7 +62,7 @@ _KEPT: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class ServerSettings:
     """What the server chooses; requests may choose otherwise as `choices` says.
 
     Attributes:
@@ -87,7 +87,7 @@ class Served:
 
 
 @contextlib.contextmanager
-def open_service(asking: Asking, say: Say) -> Iterator[AskService]:
+def open_service(asking: ServerSettings, say: Say) -> Iterator[AskService]:
     """Open what answers; `say` is told what its user should know.
 
     Raises:
@@ -118,7 +118,7 @@ class AskService:
         InputError: a choice that cannot be; IndexFolderError: no index.
     """
 
-    def __init__(self, asking: Asking, model: StoredModel | None, say: Say) -> None:
+    def __init__(self, asking: ServerSettings, model: StoredModel | None, say: Say) -> None:
         self.asking, self._model, self._say = asking, model, say
         self.judge: Judge = default_judge(model)
         self._open = OpenIndex(asking.index, model, self.judge, say)
@@ -126,7 +126,7 @@ class AskService:
         open_writer(asking.argue, model)
         self._quick = Pool("search", *_QUICK)
         self._slow = Pool("ask", *(_SLOW if model is None else _SLOW_MODEL))
-        self._searches, self._others = Shared(_KEPT_SEARCHES), Shared(_KEPT)
+        self._searches, self._others = SharedResults(_KEPT_SEARCHES), SharedResults(_KEPT)
         self._jobs: dict[Any, Job] = {}
         self.ready = False
 

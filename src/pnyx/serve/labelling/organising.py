@@ -50,7 +50,7 @@ _REST: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class AgreementPage:
     """How far people agree.
 
     Attributes:
@@ -68,7 +68,7 @@ class Agreement:
     drawn_by: tuple[str, int] = ("item", 0)
 
 
-def agreement_of(desk: Desk) -> Agreement:
+def agreement_of(desk: Desk) -> AgreementPage:
     """Return the agreement of the people, adjudicated answers left out."""
     from pnyx.measure.answers.raters import measure_raters
     from pnyx.measure.core.base import Bootstrap
@@ -77,13 +77,13 @@ def agreement_of(desk: Desk) -> Agreement:
     shared = sum(len(answers) > 1 for answers in said.values())
     items = shared, sum(map(bool, said.values()))
     if not shared:
-        return Agreement(reason="No item has answers of two people yet.", items=items)
+        return AgreementPage(reason="No item has answers of two people yet.", items=items)
     rows = [row for q in desk.questions for row in label_rows(q, said[q.id])]
     if any(isinstance(row["value"], list) for row in rows):
-        return Agreement(reason="Orders have no measure of agreement here.", items=items)
+        return AgreementPage(reason="Orders have no measure of agreement here.", items=items)
     draws = _FEW_DRAWS if len(rows) > _MANY else _DRAWS
     found = measure_raters(None, [rows], bootstrap=Bootstrap(draws=draws))
-    return Agreement(
+    return AgreementPage(
         found.compared[0], items=items, draws=draws, drawn_by=(found.clustered_by, found.clusters)
     )
 
@@ -95,7 +95,7 @@ class Organising:
     desk: Desk
     people: People
     pages: Pages
-    _known: tuple[int, Agreement] = field(default=(-1, Agreement()), init=False)
+    _known: tuple[int, AgreementPage] = field(default=(-1, AgreementPage()), init=False)
     _working: Any = field(default=None, init=False)
     _rests_until: float = field(default=0.0, init=False)
 

@@ -22,7 +22,7 @@ from pnyx.serve.view.figure import Figure, FigureSection, figure_page, link_grou
 from pnyx.serve.view.kinds import JUDGEMENTS
 from pnyx.serve.view.pages import Address, Content, PageFile, PageRoute, Parts
 from pnyx.serve.view.records import JudgementRow, NotFoundError, SourceRow
-from pnyx.view.plots import Panel, Point, interval_plot
+from pnyx.view.plots import PlotPanel, Point, interval_plot
 from pnyx.view.tables import Column, Table
 
 _DRAWN: Final = 40
@@ -295,7 +295,7 @@ def _covered(catalogue: Catalogue, source: SourceRow, name: str) -> Figure:
     ]  # fmt: skip
     sums = [sum(int(row[n]) for row in rows) for n in range(1, 1 + len(counted))]
     panels = [
-        Panel(
+        PlotPanel(
             head,
             [
                 Point("mean", mean.value, mean.low, mean.high),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pnyx.judge.answers import QUOTED, Answer, answer_of_row
-from pnyx.judge.reports.records import Finding, JudgedCitation, JudgedReport, JudgedSentence
+from pnyx.judge.reports.records import JudgedCitation, JudgedReport, JudgedSentence, NodeAnswer
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.registry import SHOWN, measure_report
 from pnyx.measure.reports.responses import precisions
@@ -98,7 +98,7 @@ def report_of(catalogue: Catalogue, row: ReportRow, supports: Supports | None) -
     return JudgedReport(row.topic, row.run, tuple(sentences))
 
 
-def _attests(support: tuple[JudgementRow, Mapping[str, Any]] | None) -> Finding:
+def _attests(support: tuple[JudgementRow, Mapping[str, Any]] | None) -> NodeAnswer:
     if support is None:
         return wording.NOT_JUDGED
     quoted = support[1].get("method") == QUOTED.method
@@ -167,7 +167,7 @@ class NodeFinding(NamedTuple):
 
     question: str
     node: str
-    finding: Finding
+    finding: NodeAnswer
     judgements: Sequence[JudgementRow]
 
 
@@ -238,7 +238,7 @@ def _document(document: Document, findings: Sequence[NodeFinding], *evidence: st
 
 
 def _at_node(
-    node: str, finding: Finding, links: Sequence[LinkedJudgement], about: str = ""
+    node: str, finding: NodeAnswer, links: Sequence[LinkedJudgement], about: str = ""
 ) -> NodeFinding:
     judgements = [link.judgement for link in links if (link.node, link.about) == (node, about)]
     return NodeFinding(wording.NODES[node][0], node, finding, judgements)
@@ -246,7 +246,7 @@ def _at_node(
 
 def _nuggets_asked(
     catalogue: Catalogue, links: Sequence[LinkedJudgement]
-) -> list[tuple[JudgementRow, Finding, Any]]:
+) -> list[tuple[JudgementRow, NodeAnswer, Any]]:
     """Return (judgement, finding, place of the nugget's answer) of each, the unscored first."""
     asked = []
     for link in links:

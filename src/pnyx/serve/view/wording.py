@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from pnyx.judge.reports.records import (
-    Finding,
     JudgedAnswer,
     JudgedNugget,
     JudgedReport,
     JudgedSentence,
+    NodeAnswer,
     Outcome,
-    Step,
+    TreePath,
 )
 from pnyx.serve.view.records import JudgementRow
 from pnyx.view.model import STATES, State, StateWording, said_of, state_of
@@ -78,10 +78,10 @@ OUTCOMES: Final[Mapping[Outcome, State]] = {
 }
 """Outcome -> the sign that it has."""
 
-NOT_JUDGED: Final = Finding(None, why="no judgement of it is given")
+NOT_JUDGED: Final = NodeAnswer(None, why="no judgement of it is given")
 """Of a citation of a response whose judgements are not among the results."""
 
-VERBATIM: Final = Finding(True)
+VERBATIM: Final = NodeAnswer(True)
 """Of a citation whose passage the sentence quotes word for word: no judge was asked."""
 
 _LABELS: Final = {"f1": "F1", "f1_weighted": "F1, weighted",
@@ -121,7 +121,7 @@ def _bounds(scale: Any) -> str:
     return f" of {scale[0]:g} to {scale[1]:g}"
 
 
-def finding_worded(finding: Finding, node: str = "") -> tuple[State, str]:
+def finding_worded(finding: NodeAnswer, node: str = "") -> tuple[State, str]:
     """Return the sign and the word of what was found out at a node."""
     if finding is NOT_JUDGED:
         return "unscored", "not judged"
@@ -130,7 +130,7 @@ def finding_worded(finding: Finding, node: str = "") -> tuple[State, str]:
     return worded(finding.value, finding.probability, WORDS.get(node, _YES_NO))
 
 
-def finding_of(judgement: JudgementRow, line: Mapping[str, Any]) -> Finding:
+def finding_of(judgement: JudgementRow, line: Mapping[str, Any]) -> NodeAnswer:
     """Return a judgement and its line as a finding, with the reason that the line states."""
     value, notes = judgement.value, line.get("notes")
     reason = line.get("explanation")
@@ -139,7 +139,7 @@ def finding_of(judgement: JudgementRow, line: Mapping[str, Any]) -> Finding:
         why = f"{why} (given in part, which is a no)".strip()
     if value is None:
         why = judgement.unscored or why
-    return Finding(value, judgement.judge, why, judgement.probability)
+    return NodeAnswer(value, judgement.judge, why, judgement.probability)
 
 
 def sentence_state(sentence: JudgedSentence) -> State:
@@ -153,7 +153,7 @@ def legend(reports: Iterable[JudgedReport]) -> list[tuple[State, StateWording]]:
     return [(state, STATES[state]) for state in STATES if state in states]
 
 
-def step_words(step: Step) -> str:
+def step_words(step: TreePath) -> str:
     """Return a way through the tree in words."""
     return "; ".join(map(_node_words, step.path)) or "nothing could be asked"
 
@@ -164,12 +164,12 @@ def _node_words(passed: str) -> str:
     return words[place] if words and place else passed
 
 
-def step_outcome(step: Step) -> str:
+def step_outcome(step: TreePath) -> str:
     """Return the outcome of a step with its weight."""
     return f"{step.outcome} {abs(step.weight):g}" if step.weight else step.outcome
 
 
-def step_state(step: Step) -> State:
+def step_state(step: TreePath) -> State:
     """Return the sign of a step's outcome."""
     return OUTCOMES[step.outcome]
 
