@@ -199,7 +199,7 @@ def _calibrate(data: _Data, spec: CalibrateSpec) -> tuple[Recalibration, list[Me
 
 
 def _figures(
-    labels: Sequence[bool], found: Sequence[tuple[float, bool]], asked: int
+    labels: Sequence[bool], scores: Sequence[tuple[float, bool]], asked: int
 ) -> dict[str, Measured]:
     """Measure probabilities and verdicts on labels; the log loss is in nats."""
     from pnyx.measure.answers.registry import MEASURES
@@ -208,7 +208,7 @@ def _figures(
     if not labels:
         return {name: Measured(None, 0, asked) for name in _MEASURES}
     truth = [float(label) for label in labels]
-    probabilities, verdicts = [p for p, _ in found], [float(v) for _, v in found]
+    probabilities, verdicts = [p for p, _ in scores], [float(v) for _, v in scores]
     # An isotonic curve says 0 and 1, of which one error would make the loss infinite: clipped.
     low, high = _LOG_LOSS_CLIP, 1 - _LOG_LOSS_CLIP
     clipped = (min(high, max(low, p)) for p in probabilities)

@@ -179,8 +179,8 @@ def _search(searcher: Searcher, example: Example, folder: Path) -> dict[str, lis
     runs, entries = {}, []
     tag = searcher.plan.scoring.model
     asked = [replace(question, text=search_text(question)) for question in example.questions]
-    for found in searcher.search(asked, k=100):
-        topic, hits = found.question.id, found.hits
+    for result in searcher.search(asked, k=100):
+        topic, hits = result.question.id, result.hits
         runs[topic] = [h.doc_id for h in hits]
         entries += [RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in hits]
     with (folder / "run.trec").open("w", encoding="utf-8") as stream:

@@ -70,15 +70,15 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
 
     rules = None if spec.track is None else track_rules(spec.track)
     try:
-        found = find_format(file, name)
+        file_format = find_format(file, name)
     except InputError as error:
         return _report(file, name, iter((error,)), as_json)
-    if rules is not None and found.kind == "nuggets":
-        _check_banks(file, found, rules, spec)
+    if rules is not None and file_format.kind == "nuggets":
+        _check_banks(file, file_format, rules, spec)
     elif rules is not None:
-        return _by_track(file, found, rules, spec, as_json=as_json)
+        return _by_track(file, file_format, rules, spec, as_json=as_json)
     on_warning = None if as_json else warn
-    return _report(file, found.name, check(file, found, on_warning=on_warning), as_json)
+    return _report(file, file_format.name, check(file, file_format, on_warning=on_warning), as_json)
 
 
 def _is_index(file: str) -> bool:
@@ -137,33 +137,35 @@ def _say_ok(file: str, kind: str) -> None:
 
 
 def _by_track(
-    file: str, found: Format, rules: TrackRules, spec: ValidateSpec, *, as_json: bool
+    file: str, file_format: Format, rules: TrackRules, spec: ValidateSpec, *, as_json: bool
 ) -> int:
     """Check a run or requests by the rules of a track, and return the exit status."""
     from pnyx.corpora import Options, check_requests, check_run, read_requests
 
     # Lines that lack what tells a response from a document are a run's, too: they say what lacks.
-    if found.kind not in ("responses", "questions") and found.name != "jsonl":
+    if file_format.kind not in ("responses", "questions") and file_format.name != "jsonl":
         kinds = "a run of responses, requests or nugget banks"
-        raise InputError(f"found {found.name}, --track checks {kinds}", path=file)
-    if found.kind == "questions":
-        rows = check_requests(found.scan(file, Options()), rules)
+        raise InputError(f"found {file_format.name}, --track checks {kinds}", path=file)
+    if file_format.kind == "questions":
+        rows = check_requests(file_format.scan(file, Options()), rules)
     else:
         topics = spec.topics
         requests = (
             {} if topics is None else {request.id: request for request in read_requests(topics)}
         )
         rows = check_run(file, rules, requests)
-    return _Findings(file, spec, as_json=as_json).report(rows, found, rules)
+    return _Findings(file, spec, as_json=as_json).report(rows, file_format, rules)
 
 
-def _check_banks(file: str, found: Format, rules: TrackRules, spec: ValidateSpec) -> None:
+def _check_banks(file: str, file_format: Format, rules: TrackRules, spec: ValidateSpec) -> None:
     """Refuse nugget banks that the track does not take; what it asks of them is the format's."""
     if not rules.nuggets:
-        raise InputError(f"found {found.name}, {rules.track} takes no nugget banks", path=file)
-    if found.name != rules.nuggets:
+        raise InputError(
+            f"found {file_format.name}, {rules.track} takes no nugget banks", path=file
+        )
+    if file_format.name != rules.nuggets:
         expected = f"{rules.track} takes {rules.nuggets}"
-        raise InputError(f"found {found.name}, {expected} (pnyx convert)", path=file)
+        raise InputError(f"found {file_format.name}, {expected} (pnyx convert)", path=file)
     for name in ("topics", "strict"):
         if spec.given(name):
             raise OptionError(f"{spec.flag(name)} goes with a run of responses")
@@ -177,7 +179,7 @@ class _Findings:
         self._rows: dict[str, list[dict[str, Any]]] = {"error": [], "warning": []}
         self._counts: dict[str, Counter[str]] = {"error": Counter(), "warning": Counter()}
 
-    def report(self, rows: Iterator[int | Finding], found: Format, rules: TrackRules) -> int:
+    def report(self, rows: Iterator[int | Finding], file_format: Format, rules: TrackRules) -> int:
         """Print all, and return the exit status."""
         records = 0
         for row in rows:
@@ -189,7 +191,7 @@ class _Findings:
         if self._json:
             result = {
                 "file": self._file,
-                "format": found.name,
+                "format": file_format.name,
                 "track": rules.track,
                 "rules": rules.source,
                 "ok": errors == 0,
@@ -211,24 +213,24 @@ class _Findings:
             _say_ok(self._file, f"{of}, {_records(records)}{minded}")
         return EXIT_BAD_INPUT if errors else 0
 
-    def _add(self, one: Finding) -> None:
-        severity = "error" if self._strict else one.severity
+    def _add(self, finding: Finding) -> None:
+        severity = "error" if self._strict else finding.severity
         counts = self._counts[severity]
-        counts[one.category] += 1
+        counts[finding.category] += 1
         if self._json:
             if counts.total() <= MAX_JSON_FAULTS:
                 self._rows[severity].append(
                     {
                         "path": self._file,
-                        "line": one.line,
-                        "topic": one.topic or None,
-                        "category": one.category,
-                        "problem": one.problem,
+                        "line": finding.line,
+                        "topic": finding.topic or None,
+                        "category": finding.category,
+                        "problem": finding.problem,
                     }
                 )
             return
-        line = str(InputError(one.problem, path=self._file, line=one.line))
+        line = str(InputError(finding.problem, path=self._file, line=finding.line))
         if severity == "error":
             click.echo(line)
-        elif counts[one.category] <= _WARNED:
+        elif counts[finding.category] <= _WARNED:
             warn(line)

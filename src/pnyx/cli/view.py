@@ -73,17 +73,17 @@ def _export(results: Sequence[str], view: ViewSpec) -> int:
     catalogue = open_catalogue(results, fresh=view.fresh, store=_store(view))
     _warn(catalogue)
     with reporting("pages") as show:
-        found = export_pages(
+        exported = export_pages(
             catalogue,
             site_of(results),
             out,
             most=view.judgements or None,
             progress=lambda done, of: show(done, of, ""),
         )
-    pages = sum(found.pages.values())
-    left = "; ".join(found.left_out_words())
-    size = f"{found.bytes / 1e6:,.1f} MB"
-    say(f"{out}: {pages:,} pages, {found.files:,} other files, {size}; open index.html")
+    pages = sum(exported.pages.values())
+    left = "; ".join(exported.left_out_words())
+    size = f"{exported.bytes / 1e6:,.1f} MB"
+    say(f"{out}: {pages:,} pages, {exported.files:,} other files, {size}; open index.html")
     if left:
         say(f"left out: {left} (--judgements 0 writes all)")
     return 0
@@ -107,15 +107,15 @@ def _warn(catalogue: Catalogue) -> None:
 
 def _line(catalogue: Catalogue) -> str:
     """Return what was read, and what is unscored."""
-    told = _read(catalogue)
+    line = _read(catalogue)
     counts = (
-        (len(told["sources"]), "sources"),
-        (told["runs"], "runs"),
-        (told["topics"], "topics"),
-        (told["asked"], "judgements"),
+        (len(line["sources"]), "sources"),
+        (line["runs"], "runs"),
+        (line["topics"], "topics"),
+        (line["asked"], "judgements"),
     )
     shown = [f"{n:,} {words[:-1] if n == 1 else words}" for n, words in counts if n]
-    unscored = told["asked"] - told["scored"]
+    unscored = line["asked"] - line["scored"]
     return ", ".join(shown) + (f", {unscored:,} unscored" if unscored else "")
 
 

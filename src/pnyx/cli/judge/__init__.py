@@ -60,8 +60,8 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
             raise OptionError(f"--as-perspectives goes with support, not {task}")
         if task == "rag" and items is not None and not self.runs and self.perspectives is None:
             return items, self._arguments(items)
-        place = (self.index, self.topics, self.perspectives)
-        if items is not None and not self.runs and place == (None, None, None):
+        sources = (self.index, self.topics, self.perspectives)
+        if items is not None and not self.runs and sources == (None, None, None):
             return items, TASKS[task].read(items)
         views = self.perspectives
         relevance = task == "relevance" and self.topics and len(self.runs) == 1 and views is None

@@ -134,7 +134,7 @@ def perspectives(
     )
     verdicts = read_verdicts(spec.verdicts, judge=spec.judge, unjudged=spec.unjudged)
     entries = {name: list(read_run(path)) for name, path in names.items()}
-    found = measure_perspectives(
+    result = measure_perspectives(
         entries,
         known,
         verdicts,
@@ -152,11 +152,11 @@ def perspectives(
         _write_qrels(spec.qrels_out, spec, entries, known, verdicts)
     shows = spec.qrels_out != "-"
     return finish(
-        {**found.row(), "leaning": [lean.row() for lean in leans]},
-        notes(found, leans),
-        (lambda: report(found, leans, spec.views, spec.per_topic)) if shows else None,
+        {**result.row(), "leaning": [lean.row() for lean in leans]},
+        notes(result, leans),
+        (lambda: report(result, leans, spec.views, spec.per_topic)) if shows else None,
         as_json,
-        unscored=found.unscored or any(lean.unscored for lean in leans),
+        unscored=result.unscored or any(lean.unscored for lean in leans),
     )
 
 
