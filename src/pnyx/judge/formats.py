@@ -53,10 +53,10 @@ def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> A
     for answer in answers:
         asked: Any = answer.question
         cells += asked.votes(answer)
-        said = answer.notes.get("reasons", {})
+        own_reasons = answer.notes.get("reasons", {})
         if isinstance(answer, Judged) and len(asked.dimensions) == 1:
-            said = {asked.dimensions[0]: answer.explanation, **said}
-        reasons |= said
+            own_reasons = {asked.dimensions[0]: answer.explanation, **own_reasons}
+        reasons |= own_reasons
     notes |= notes_on_reading(answers)
     if reasons:
         notes["reasons"] = reasons

@@ -44,8 +44,8 @@ def read_rated(path: str, task: str = "quality") -> list[RatedExample]:
             or there is no line.
     """
     rows = FORMATS[RATED].scan(path, Options())
-    found = scanned(path, lambda row: _rated(Fields(row), task), rows=rows)
-    return [text for _, text in strict(found, path, "rated texts")]
+    texts = scanned(path, lambda row: _rated(Fields(row), task), rows=rows)
+    return [text for _, text in strict(texts, path, "rated texts")]
 
 
 def _rated(fields: Fields, task: str) -> RatedExample:
@@ -99,8 +99,8 @@ class RatedPool:
         return replace(question, shots=tuple(shots))
 
     def _rank(self, dimensions: frozenset[str]) -> tuple[RatedExample, ...]:
-        found = [text for text in self._texts if dimensions <= {name for name, _ in text.scores}]
-        return tuple(sorted(found, key=lambda text: (_mean(text, dimensions), _hash(text.id))))
+        texts = [text for text in self._texts if dimensions <= {name for name, _ in text.scores}]
+        return tuple(sorted(texts, key=lambda text: (_mean(text, dimensions), _hash(text.id))))
 
 
 def _same(text: RatedExample, identifier: str, words: Sequence[str]) -> bool:
@@ -115,7 +115,7 @@ def _parts(ranked: Sequence[RatedExample], count: int) -> list[Sequence[RatedExa
 def _outwards(part: Sequence[RatedExample]) -> list[RatedExample]:
     """Return texts from the middle of their order outwards."""
     middle = len(part) // 2
-    return [part[n] for n in sorted(range(len(part)), key=lambda place: abs(place - middle))]
+    return [part[n] for n in sorted(range(len(part)), key=lambda n: abs(n - middle))]
 
 
 def _mean(text: RatedExample, dimensions: frozenset[str]) -> float:

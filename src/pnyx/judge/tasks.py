@@ -71,8 +71,8 @@ class Task:
     def read(self, path: str) -> list[JudgeQuestion]:
         """Read an items file: JSONL, one question a line, ids unique."""
         rows = FORMATS[self.items].scan(path, Options())
-        found = scanned(path, lambda row: self.question(Fields(row)), rows=rows)
-        return [question for _, question in strict(found, path, "items")]
+        questions = scanned(path, lambda row: self.question(Fields(row)), rows=rows)
+        return [question for _, question in strict(questions, path, "items")]
 
 
 def question_of(row: Mapping[str, Any]) -> Support:

@@ -104,8 +104,8 @@ class ConfidenceRegions:
             ("no", "<=", self.low, self.no),
             ("yes", ">=", self.high, self.yes),
         ):
-            found = f", {side.errors} of {side.kept} wrong, at most {side.bound or 0:.3f}"
-            kept = f"{verdict} where {sign} {limit or 0:.4g}{found}"
+            errors = f", {side.errors} of {side.kept} wrong, at most {side.bound or 0:.3f}"
+            kept = f"{verdict} where {sign} {limit or 0:.4g}{errors}"
             parts.append(f"never {verdict}" if limit is None else kept)
         return f"keeps {self.share:.0%} ({'; '.join(parts)})"
 
@@ -167,7 +167,7 @@ def _widest(
         effect = _design_effect(wrong[allowed], groups[allowed])
     part = (1 - CONFIDENCE) / _STARTS
     limits, starts = _regions(scores, part, error, effect)
-    found: tuple[float | None, Region] = None, Region(design_effect=effect)
+    widest: tuple[float | None, Region] = None, Region(design_effect=effect)
     level = 0.0
     for limit, start in zip(limits, starts, strict=True):
         inside = scores <= limit
@@ -177,10 +177,10 @@ def _widest(
         errors, kept = int((inside & wrong).sum()), int(inside.sum())
         some, of = _effective(errors, kept, effect)
         if level and _tail(some, of, error) <= level:
-            found = limit, Region(kept, errors, error_bound(some, of), effect)
+            widest = limit, Region(kept, errors, error_bound(some, of), effect)
         else:
             level = 0.0
-    return found
+    return widest
 
 
 def _regions(

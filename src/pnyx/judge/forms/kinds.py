@@ -138,8 +138,8 @@ class RankingForm(PromptForm):
         if not order:
             raise UnreadableReply("the order names none of the texts")
         missing = [i for i in range(len(question.texts)) if i not in order]
-        found = {"missing": missing, "repeated": repeated, "invented": invented}
-        notes = {name: what for name, what in found.items() if what}
+        faults = {"missing": missing, "repeated": repeated, "invented": invented}
+        notes = {name: what for name, what in faults.items() if what}
         return [ReplyReading(value=order, notes=notes)]
 
 
@@ -223,18 +223,18 @@ class RatingForm(PromptForm):
         missing = {}
         for name in question.dimensions:
             try:
-                found = self.rated(question, name, given)
+                rated = self.rated(question, name, given)
             except UnreadableReply as error:
                 faults.append(str(error))
-                found = Missing(f"schema: {error}")
-            if isinstance(found, Missing):
+                rated = Missing(f"schema: {error}")
+            if isinstance(rated, Missing):
                 scores.append(None)
-                missing[name] = str(found)
+                missing[name] = str(rated)
                 continue
-            score, told = found
+            score, details = rated
             scores.append(score)
-            for note, said in told.items():
-                notes.setdefault(note, {})[name] = said
+            for note, value in details.items():
+                notes.setdefault(note, {})[name] = value
         if len(missing) == len(scores):
             raise UnreadableReply(faults[0] if faults else "it scores none of the dimensions")
         if missing:
@@ -285,5 +285,5 @@ def whole_number(low: float, high: float) -> Any:
     from pydantic import Field, WithJsonSchema
 
     values = list(range(math.ceil(low), math.floor(high) + 1))
-    told = WithJsonSchema({"type": "integer", "enum": values})
-    return Annotated[int, Field(ge=low, le=high), told]
+    schema = WithJsonSchema({"type": "integer", "enum": values})
+    return Annotated[int, Field(ge=low, le=high), schema]

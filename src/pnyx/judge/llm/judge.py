@@ -325,11 +325,15 @@ def _probability(
 ) -> tuple[float | None, str, dict[str, float]]:
     """Return P(yes), the method it was had by, and what each method gave."""
     given = {"token": token, "stated": stated}
-    found = {name: round(p, 6) for name, p in given.items() if p is not None}
-    if wanted == "both" and len(found) > 1:
-        return round(sum(found.values()) / len(found), 6), "token+stated", found
+    probabilities = {name: round(p, 6) for name, p in given.items() if p is not None}
+    if wanted == "both" and len(probabilities) > 1:
+        return (
+            round(sum(probabilities.values()) / len(probabilities), 6),
+            "token+stated",
+            probabilities,
+        )
     method = "token" if token is not None else "stated"
-    return found.get(method), method, found
+    return probabilities.get(method), method, probabilities
 
 
 _ALTERNATIVES = 10
@@ -379,10 +383,10 @@ class Asking:
     def prompt(self, questions: Sequence[Any]) -> Prompt:
         """Return the prompt that questions of one call get."""
         task = TASKS[questions[0].task]
-        own = self.prompts.get(task.name)
-        if len(questions) > 1 and not (own and own.takes_several):
+        chosen = self.prompts.get(task.name)
+        if len(questions) > 1 and not (chosen and chosen.takes_several):
             return load_prompt(task.many)
-        return own or load_prompt(task.prompts[0])
+        return chosen or load_prompt(task.prompts[0])
 
     def request(self, questions: Sequence[Any]) -> ChatRequest:
         """Return exactly what is sent first for the questions of one call."""

@@ -52,17 +52,19 @@ class Assigning:
                 topic = shorten(bank.topic_id, 40)
                 raise InputError(f"topic {topic!r} has two banks (pnyx nuggets merge)")
             by_topic[bank.topic_id] = bank
-        found: dict[tuple[str, str], Response] = {}
+        responses_of: dict[tuple[str, str], Response] = {}
         for response in responses:
             key = response.run_id, response.topic_id
-            if key in found:
-                run, topic = (shorten(one, 40) for one in key)
+            if key in responses_of:
+                run, topic = (shorten(part, 40) for part in key)
                 raise InputError(f"run {run!r} has two reports on topic {topic!r}")
-            found[key] = response
-        lacking = dict.fromkeys(topic for _, topic in found if topic not in by_topic)
-        runs = dict.fromkeys(run for run, _ in found)
-        missing = [(run, t) for run in runs for t in by_topic if (run, t) not in found]
-        pairs = [(one, by_topic[t]) for (_, t), one in found.items() if t in by_topic]
+            responses_of[key] = response
+        lacking = dict.fromkeys(topic for _, topic in responses_of if topic not in by_topic)
+        runs = dict.fromkeys(run for run, _ in responses_of)
+        missing = [(run, t) for run in runs for t in by_topic if (run, t) not in responses_of]
+        pairs = [
+            (response, by_topic[t]) for (_, t), response in responses_of.items() if t in by_topic
+        ]
         return cls(tuple(pairs), tuple(lacking), tuple(missing))
 
     def questions(self) -> Iterator[Support]:
@@ -95,8 +97,8 @@ def _judged(response: Response, bank: NuggetBank, answers: Mapping[str, Answer])
 
 def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer]) -> JudgedNugget:
     given = []
-    for place, expected in enumerate(nugget.expected):
-        answer = answers[f"{prefix}/{nugget.id}/{place}"]
+    for n, expected in enumerate(nugget.expected):
+        answer = answers[f"{prefix}/{nugget.id}/{n}"]
         value = answer.value is True if isinstance(answer, Judged) else None
         partial = isinstance(answer, Judged) and bool(answer.notes.get("partial"))
         given.append(JudgedAnswer(expected.text, value, partial=partial))

@@ -67,7 +67,7 @@ def judge_reports(
 
     topics = opened_topics(responses, banks, plan or ReportPlan(), material)
     judged = [report for topic in topics for report in judge_topics([topic], ask_all)]
-    return sorted(judged, key=lambda one: (one.run_id, one.topic_id))
+    return sorted(judged, key=lambda report: (report.run_id, report.topic_id))
 
 
 def opened_topics(
@@ -85,11 +85,11 @@ def opened_topics(
         if bank.topic_id in by_topic:
             raise InputError(f"topic {shorten(bank.topic_id, 40)!r} has two nugget banks")
         by_topic[bank.topic_id] = bank
-    found: dict[str, dict[str, Response]] = {topic: {} for topic in by_topic}
+    by_run: dict[str, dict[str, Response]] = {topic: {} for topic in by_topic}
     runs: dict[str, None] = {}
     for response in responses:
         runs[response.run_id] = None
-        of_topic = found.setdefault(response.topic_id, {})
+        of_topic = by_run.setdefault(response.topic_id, {})
         if response.run_id in of_topic:
             run, topic = shorten(response.run_id, 40), shorten(response.topic_id, 40)
             raise InputError(f"run {run!r} has two reports on topic {topic!r}")
@@ -98,11 +98,11 @@ def opened_topics(
         OpenTopic(
             topic,
             by_topic.get(topic),
-            {run: found[topic].get(run) for run in runs},
+            {run: by_run[topic].get(run) for run in runs},
             plan,
             material,
         )
-        for topic in sorted(found)
+        for topic in sorted(by_run)
     )
 
 
@@ -119,4 +119,4 @@ def judge_topics(topics: Sequence[OpenTopic], ask_all: Ask) -> list[JudgedReport
 
     for stage in range(STAGES):
         ask_all(questions(stage), take)
-    return [one for topic in topics for one in topic.judged()]
+    return [report for topic in topics for report in topic.judged()]

@@ -80,9 +80,9 @@ class OpenTopic(TopicBank):
         key = doc_id, text
         self.texts.setdefault(doc_id, set()).add(text)
         if key not in self._documents:
-            own = self._first.setdefault(doc_id, text) == text
+            first = self._first.setdefault(doc_id, text) == text
             prefix = f"{self.id}/relevant/{doc_id}"
-            named = prefix if own else f"{response.run_id}/{prefix}"
+            named = prefix if first else f"{response.run_id}/{prefix}"
             document = RelevantDocument(doc_id, text, lacks, named)
             document.settled = self._looked_up(doc_id, document)
             self._documents[key] = document
@@ -98,9 +98,9 @@ class OpenTopic(TopicBank):
             if embedded is not None and embedded.text.strip():
                 return judged_text(embedded), None
             return "", _lacking("the response embeds none, and no collection is given")
-        found = self.sources.documents(doc_id)
-        if found is not None:
-            text = judged_text(found)
+        documents = self.sources.documents(doc_id)
+        if documents is not None:
+            text = judged_text(documents)
             return (text, None) if text.strip() else ("", _lacking("that of the document is empty"))
         if doc_id in self.attesting or doc_id in self.sources.qrels.get(self.id, {}):
             named = "the collection does not hold the document, which the bank or the qrels name"
@@ -230,8 +230,8 @@ class OpenReport:
             yield "no nugget bank for the topic"
         if blank := sum(sentence.blank for sentence in self.sentences):
             yield f"{blank} of {len(self.sentences)} sentences have no words"
-        said = [plain_words(sentence.text) for sentence in self.sentences if not sentence.blank]
-        if repeated := len(said) - len(set(said)):
+        texts = [plain_words(sentence.text) for sentence in self.sentences if not sentence.blank]
+        if repeated := len(texts) - len(set(texts)):
             yield f"{repeated} sentences have the same words as an earlier one"
         lacks = {
             d.doc_id: d.lacks.why
@@ -250,7 +250,7 @@ class OpenReport:
         cited = dict.fromkeys(
             d.doc_id for sentence in self.sentences for d in sentence.documents if d.text
         )
-        if several := [one for one in cited if len(self.topic.texts[one]) > 1]:
+        if several := [doc_id for doc_id in cited if len(self.topic.texts[doc_id]) > 1]:
             yield (
                 f"{len(several)} cited documents: runs embed different texts of the document, and "
                 f"no collection says which is right ({_first_of(several)})"

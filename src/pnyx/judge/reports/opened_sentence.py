@@ -55,16 +55,16 @@ class NodeAnswers:
 
     def take(self, answer: Answer, named: str) -> bool | None:
         """Receive an answer on something with a name, and return what it says."""
-        found = _finding_of(answer)
-        self._by = self._by or found.by
-        self._values.append(found.value)
-        if found.value is None:
-            self._open = self._open or found.why
-        elif found.probability is not None:
-            self._probability = max(found.probability, self._probability or 0.0)
-        if found.value and not self._yes:
-            self._yes = f"{named}: {found.why}" if found.why else named
-        return found.value
+        answered = _finding_of(answer)
+        self._by = self._by or answered.by
+        self._values.append(answered.value)
+        if answered.value is None:
+            self._open = self._open or answered.why
+        elif answered.probability is not None:
+            self._probability = max(answered.probability, self._probability or 0.0)
+        if answered.value and not self._yes:
+            self._yes = f"{named}: {answered.why}" if answered.why else named
+        return answered.value
 
     def finding(self) -> NodeAnswer:
         """Return what the answers say together."""
@@ -211,10 +211,10 @@ class OpenSentence:
         if self._credit is False or not self._topic.answerable:
             return
         if self._plan.least and self._plan.credit == "attested" and self._credit is None:
-            found = (
+            answers = (
                 f for citation in self._citations for f in (citation.relevant, citation.attests)
             )
-            if any(f.value is None and f.by not in ("lookup", COLLECTION) for f in found):
+            if any(f.value is None and f.by not in ("lookup", COLLECTION) for f in answers):
                 return  # a judge may yet say no
         if self._plan.answers == "lookup":
             self._look_up()
@@ -225,9 +225,9 @@ class OpenSentence:
     def _look_up(self) -> None:
         words, cited = plain_words(self.text), {document.doc_id for document in self.documents}
         for nugget in self._topic.answerable:
-            for place, answer in enumerate(nugget.expected):
+            for n, answer in enumerate(nugget.expected):
                 if gives(words, cited, answer):
-                    self._give((nugget.id, place))
+                    self._give((nugget.id, n))
         value = True if self.given else None if self.open else False
         self._findings["answers"] = NodeAnswer(value, "rule", ANSWER_RULE)
 
@@ -349,8 +349,8 @@ def credited(citations: Sequence[JudgedCitation]) -> bool | None:
     return any_of(_both(citation.relevant.value, citation.attests.value) for citation in citations)
 
 
-def _both(one: bool | None, other: bool | None) -> bool | None:
-    return False if False in (one, other) else None if None in (one, other) else True
+def _both(first: bool | None, other: bool | None) -> bool | None:
+    return False if False in (first, other) else None if None in (first, other) else True
 
 
 def citation_steps(citations: Sequence[JudgedCitation], weights: Weights) -> Iterator[TreePath]:

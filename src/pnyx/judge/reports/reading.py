@@ -48,7 +48,7 @@ _HUGE = re.compile(r"[0-9][eE]\+?[0-9]{3}")
 def judged_report_at(text: str, path: str, line: int) -> JudgedReport:
     """Return the report that a line of a file is; InputError, with its place."""
     # In one step, unless it may have what JSON or a text file cannot hold.
-    if not (any(one in text for one in _ODD) or _HUGE.search(text)):
+    if not (any(odd in text for odd in _ODD) or _HUGE.search(text)):
         with contextlib.suppress(ValueError):
             report: JudgedReport = _adapter().validate_json(text, strict=True)
             with contextlib.suppress(InputError):
@@ -70,12 +70,12 @@ def _report(row: Mapping[str, Any]) -> JudgedReport:
         report: JudgedReport = _adapter().validate_json(json.dumps(row), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = shorten(".".join(map(str, first["loc"])), 100)
+        path = shorten(".".join(map(str, first["loc"])), 100)
         if first["type"] == "missing":
-            raise InputError(f"no {place}, expected a judged report") from None
+            raise InputError(f"no {path}, expected a judged report") from None
         expected = first["msg"].removeprefix("Input should be ")
         found = shorten(json.dumps(first["input"], ensure_ascii=False), 60)
-        raise InputError(f"{place}: found {found}, expected {expected}") from None
+        raise InputError(f"{path}: found {found}, expected {expected}") from None
     _check(report)
     return report
 
@@ -85,14 +85,14 @@ def _check(report: JudgedReport) -> None:
     answers = {nugget.id: len(nugget.answers) for nugget in report.nuggets}
     if len(answers) < len(report.nuggets):
         ids = [nugget.id for nugget in report.nuggets]
-        twice = next(one for one in ids if ids.count(one) > 1)
+        twice = next(twin for twin in ids if ids.count(twin) > 1)
         raise InputError(f"nuggets: found the id {shorten(twice, 40)!r} twice, expected it once")
     if report.missing and report.sentences:
         raise InputError("missing: found true, expected a missing report to have no sentences")
     for number, sentence in enumerate(report.sentences):
-        for nugget, place in sentence.answers:
-            if not 0 <= place < answers.get(nugget, 0):
-                found = f"answer {place} of nugget {shorten(nugget, 40)!r}"
+        for nugget, n in sentence.answers:
+            if not 0 <= n < answers.get(nugget, 0):
+                found = f"answer {n} of nugget {shorten(nugget, 40)!r}"
                 raise InputError(f"sentences.{number}.answers: found {found}, which is not listed")
         unknown = next((node for node in sentence.findings if node not in NODES), None)
         if unknown is not None:

@@ -192,14 +192,14 @@ class JudgedReport:
 
 def all_of(values: Iterable[bool | None]) -> bool | None:
     """Return whether all are true: None where none is false and some are open."""
-    found = list(values)
-    return False if False in found else None if None in found else True
+    truths = list(values)
+    return False if False in truths else None if None in truths else True
 
 
 def any_of(values: Iterable[bool | None]) -> bool | None:
     """Return whether one is true: None where none is and some are open."""
-    found = list(values)
-    return True if True in found else None if None in found else False
+    truths = list(values)
+    return True if True in truths else None if None in truths else False
 
 
 def report_of_row(row: Mapping[str, Any]) -> JudgedReport:
@@ -218,22 +218,27 @@ def report_of_row(row: Mapping[str, Any]) -> JudgedReport:
 
 def _sentence(row: Mapping[str, Any]) -> JudgedSentence:
     citations = tuple(
-        JudgedCitation(one["doc_id"], NodeAnswer(**one["relevant"]), NodeAnswer(**one["attests"]))
-        for one in row["citations"]
+        JudgedCitation(
+            citation["doc_id"],
+            NodeAnswer(**citation["relevant"]),
+            NodeAnswer(**citation["attests"]),
+        )
+        for citation in row["citations"]
     )
     return JudgedSentence(
         row["text"],
         citations,
-        {node: NodeAnswer(**one) for node, one in row["findings"].items()},
-        tuple((nugget, place) for nugget, place in row["answers"]),
-        tuple(TreePath(**{**one, "path": tuple(one["path"])}) for one in row["steps"]),
-        tuple((nugget, place) for nugget, place in row["unscored_answers"]),
+        {node: NodeAnswer(**answer) for node, answer in row["findings"].items()},
+        tuple((nugget, n) for nugget, n in row["answers"]),
+        tuple(TreePath(**{**step, "path": tuple(step["path"])}) for step in row["steps"]),
+        tuple((nugget, n) for nugget, n in row["unscored_answers"]),
         row.get("quoted", False),
     )
 
 
 def _nugget(row: Mapping[str, Any]) -> JudgedNugget:
     answers = (
-        JudgedAnswer(**{**one, "sentences": tuple(one["sentences"])}) for one in row["answers"]
+        JudgedAnswer(**{**answer, "sentences": tuple(answer["sentences"])})
+        for answer in row["answers"]
     )
     return JudgedNugget(**{**row, "answers": tuple(answers)})

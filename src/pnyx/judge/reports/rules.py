@@ -49,8 +49,8 @@ def _table(path: str | None = None) -> tuple[int, Mapping[str, Sequence[_Rule]]]
     table = tomllib.loads((Path(path) if path else packaged).read_text("utf-8"))
     rules = {
         kind.rules: [
-            _Rule(one["name"], _compiled(one["pattern"]), one.get("is", True))
-            for one in table[kind.rules]
+            _Rule(rule["name"], _compiled(rule["pattern"]), rule.get("is", True))
+            for rule in table[kind.rules]
         ]
         for kind in RULE_TASKS.values()
     }

@@ -52,14 +52,14 @@ class ReportShots:
             raise InputError(f"{count} examples, expected an even number: half of them yes")
         self._half = count // 2
         self._of: dict[str, list[ReportExample]] = {}
-        for example in sorted(examples, key=lambda one: _hash(one.id)):
+        for example in sorted(examples, key=lambda example: _hash(example.id)):
             self._of.setdefault(example.node, []).append(example)
         for (node, some), yes in product(self._of.items(), (True, False)):
-            found = sum(one.shot.yes is yes for one in some)
-            if found < self._half:
+            n = sum(example.shot.yes is yes for example in some)
+            if n < self._half:
                 word = "yes" if yes else "no"
                 raise InputError(
-                    f"found {found} examples at {node} that are {word}, expected {self._half}"
+                    f"found {n} examples at {node} that are {word}, expected {self._half}"
                 )
         self.left_out: dict[str, None] = {}
 
@@ -73,16 +73,18 @@ class ReportShots:
         some = self._of.get(question.extra.get("node", ""))
         if some is None:
             return question
-        own = {one.id for one in some if one.is_asked(question)}
-        self.left_out |= dict.fromkeys(own)
+        asked = {example.id for example in some if example.is_asked(question)}
+        self.left_out |= dict.fromkeys(asked)
         taken = {
-            one.id
+            example.id
             for yes in (True, False)
-            for one in islice(
-                (o for o in some if o.shot.yes is yes and o.id not in own), self._half
+            for example in islice(
+                (o for o in some if o.shot.yes is yes and o.id not in asked), self._half
             )
         }
-        return replace(question, shots=tuple(one.shot for one in some if one.id in taken))
+        return replace(
+            question, shots=tuple(example.shot for example in some if example.id in taken)
+        )
 
 
 class ShotJudge:
@@ -123,7 +125,7 @@ class ReportExample:
 def read_examples(path: str) -> list[ReportExample]:
     """Read a file of examples; InputError where a line is broken, or there is none."""
     rows = FORMATS[EXAMPLES].scan(path, Options())
-    return [one for _, one in strict(scanned(path, _example, rows=rows), path, "examples")]
+    return [example for _, example in strict(scanned(path, _example, rows=rows), path, "examples")]
 
 
 def _example(row: Mapping[str, Any]) -> ReportExample:

@@ -71,12 +71,12 @@ def store_stats(path: str | Path | None = None) -> StoreStats:
                 damaged += 1
             else:
                 _add(models, str(values[1]), stored)
-        found = [models[name] for name in sorted(models)]
-        for model in found:
+        rows = [models[name] for name in sorted(models)]
+        for model in rows:
             often = sorted(model.finish_reasons.items(), key=lambda item: (-item[1], item[0]))
             model.finish_reasons = dict(often)
         size = _bytes_on_disk(store.path)
-        return StoreStats(str(store.path), size, store.version, total, found, damaged)
+        return StoreStats(str(store.path), size, store.version, total, rows, damaged)
 
 
 def _add(models: dict[str, ModelStats], name: str, stored: StoredReply) -> None:
@@ -211,9 +211,9 @@ def export_store(
         return count
 
 
-def _is_same_file(one: Path, other: str | Path) -> bool:
+def _is_same_file(path: Path, other: str | Path) -> bool:
     try:
-        return one.samefile(other)
+        return path.samefile(other)
     except (OSError, ValueError):
         return False
 

@@ -197,9 +197,9 @@ class Store:
         for values, _, damage in self.scan("WHERE key = ?", (key,)):
             if damage is not None:
                 raise ValueError(damage)
-            found = row_from_columns(values)
-            found.check_key()
-            return found
+            read = row_from_columns(values)
+            read.check_key()
+            return read
         return None
 
     def put(self, key: str, model: str, request: ChatRequest, reply: Reply) -> None:
@@ -231,10 +231,10 @@ class Store:
             values = (key, owner, time.time() + CLAIM_SECONDS)
             if self._connection.execute(_CLAIM, (*values, time.time(), "")).rowcount == 1:
                 return True
-            held = self.execute("SELECT owner FROM claims WHERE key = ?", (key,))
-            if held and not _is_dead(held[0][0]):
+            holder = self.execute("SELECT owner FROM claims WHERE key = ?", (key,))
+            if holder and not _is_dead(holder[0][0]):
                 return False
-            last = held[0][0] if held else ""
+            last = holder[0][0] if holder else ""
             return self._connection.execute(_CLAIM, (*values, 0.0, last)).rowcount == 1
 
     def release(self, key: str, owner: str) -> None:
@@ -404,8 +404,8 @@ class Store:
             raise PnyxError(self._problem(str(detail))) from error
 
     def _problem(self, detail: str) -> str:
-        place = escaped(str(self.path))
-        return f"{place}: the judgement store cannot be used: {shorten(detail)}"
+        path = escaped(str(self.path))
+        return f"{path}: the judgement store cannot be used: {shorten(detail)}"
 
 
 def _decode(text: bytes) -> str:

@@ -59,9 +59,9 @@ class Amounts(Result, dict[str, Amount]):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each question, with a column for each threshold."""
-        return [{"question": question, **row_of(one, "documents unscored expected mean"),
-                 **{f"from {t:g}": n for t, n in one.reaching.items()}}
-                for question, one in self.items()]  # fmt: skip
+        return [{"question": question, **row_of(amount, "documents unscored expected mean"),
+                 **{f"from {t:g}": n for t, n in amount.reaching.items()}}
+                for question, amount in self.items()]  # fmt: skip
 
 
 def measure_amount(annotations: Source, at: Sequence[float] = (0.5, 0.7, 0.9)) -> Amounts:
@@ -71,16 +71,16 @@ def measure_amount(annotations: Source, at: Sequence[float] = (0.5, 0.7, 0.9)) -
         annotations: a judge's: a file, what `read_annotations` yields or `pnyx.ask` returned.
         at: thresholds, each above 0 and at most 1.
     """
-    found: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     unscored: Counter[str] = Counter()
     for annotation in read_annotations(annotations):
-        values = found.setdefault(annotation.question_id, [])
+        values = scores.setdefault(annotation.question_id, [])
         if annotation.probability is None:
             unscored[annotation.question_id] += 1
         else:
             values.append(annotation.probability)
     amounts = {}
-    for question, values in found.items():
+    for question, values in scores.items():
         seen = np.asarray(values)
         amounts[question] = Amount(
             len(values),
@@ -222,8 +222,8 @@ class _Taken:
 
 def _highest(f1: Floats) -> int:
     """Return the place of the highest value, the middle one of several; NaN is the lowest."""
-    found = np.nan_to_num(f1, nan=-1.0)
-    places = np.flatnonzero(found >= found.max() - 1e-12)
+    f1s = np.nan_to_num(f1, nan=-1.0)
+    places = np.flatnonzero(f1s >= f1s.max() - 1e-12)
     return int(places[(len(places) - 1) // 2])
 
 
@@ -310,8 +310,8 @@ def _from_threshold(pairs: _Pairs, grid: Sequence[float]) -> tuple[Floats, Float
     hits = np.sort(np.asarray(pairs.probability)[np.asarray(pairs.relevant)])
     at = np.asarray(grid)
     taken = len(order) - np.searchsorted(order, at, side="left")
-    found = len(hits) - np.searchsorted(hits, at, side="left")
-    return found.astype(np.float64), taken.astype(np.float64)
+    above = len(hits) - np.searchsorted(hits, at, side="left")
+    return above.astype(np.float64), taken.astype(np.float64)
 
 
 def _first(pairs: _Pairs, cutoffs: Sequence[int]) -> tuple[Floats, Floats]:
@@ -353,20 +353,20 @@ def _curve(taken: _Taken, drawn: _Drawn) -> Curve:
 
 
 def _choice(taken: _Taken, curve: Curve, drawn: _Drawn) -> BestThreshold:
-    place = _highest(numbers([one.value for one in curve.f1]))
-    f1 = curve.f1[place]
+    best = _highest(numbers([point.value for point in curve.f1]))
+    f1 = curve.f1[best]
     held_out = Measured(None, f1.scored, f1.asked)
     if len(taken.relevant) > 1:
         (held_out,) = drawn.measured(taken.held_out().f1)
-    return BestThreshold(float(taken.at[place]), f1, held_out)
+    return BestThreshold(float(taken.at[best]), f1, held_out)
 
 
 def _gain(by_threshold: _Taken, by_rank: _Taken, drawn: _Drawn) -> Measured:
     if len(by_threshold.relevant) < 2:
         (gain,) = drawn.measured(lambda weights: np.full((len(weights), 1), np.nan))
         return gain
-    one, other = by_threshold.held_out(), by_rank.held_out()
-    (gain,) = drawn.measured(lambda weights: one.f1(weights) - other.f1(weights), None)
+    first, other = by_threshold.held_out(), by_rank.held_out()
+    (gain,) = drawn.measured(lambda weights: first.f1(weights) - other.f1(weights), None)
     return gain
 
 
@@ -376,7 +376,7 @@ def _per_question(
     def number(value: float) -> float | None:
         return float(value) if np.isfinite(value) else None
 
-    own, ranked = by_threshold.each(), by_rank.each()
+    f1s, ranked = by_threshold.each(), by_rank.each()
     out: dict[str, dict[str, Any]] = {}
     row = 0
     for question, pair in pairs.items():
@@ -389,7 +389,7 @@ def _per_question(
             best = np.nanmax(ranked[row], initial=-1.0)
             out[question] |= {
                 "taken": int(by_threshold.taken[row, at]),
-                "f1_at_threshold": number(own[row, at]),
+                "f1_at_threshold": number(f1s[row, at]),
                 "f1_at_k": number(ranked[row, k]),
                 "f1_at_own_best_k": number(best) if best >= 0 else None,
             }

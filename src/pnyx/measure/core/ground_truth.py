@@ -99,13 +99,13 @@ class _Label(NamedTuple):
     graded: bool
 
 
-def _label(one: Verdict, task: str) -> _Label:
+def _label(verdict: Verdict, task: str) -> _Label:
     """Read one label; `graded` is whether its value is a grade rather than yes or no."""
-    value, gain, unsure = one.value, one.extra.get("gain"), one.extra.get("uncertain")
+    value, gain, unsure = verdict.value, verdict.extra.get("gain"), verdict.extra.get("uncertain")
     partly = isinstance(value, str) and value.strip().lower() == "partially"
     return _Label(
-        one.line,
-        one.group,
+        verdict.line,
+        verdict.group,
         _rating(value, "value") if task == "quality" else grade_of(value),
         None if gain is None else _rating(gain, "gain"),
         None if unsure is None else unsure > 0,
@@ -119,16 +119,16 @@ def read_labels(source: Source, task: str) -> Labels:
     Of what the annotator `adjudicated` labels, that label alone counts.
     """
 
-    def label(one: Verdict) -> _Label:
+    def label(verdict: Verdict) -> _Label:
         try:
-            return _label(one, task)
+            return _label(verdict, task)
         except InputError as error:
-            raise located(error, _path(source), one.line) from error
+            raise located(error, _path(source), verdict.line) from error
 
     votes = counted_labels(read_verdicts(source, "labels"), label)
     every = [label for labels in votes.values() for label in labels]
-    explicit = any(one.gain is not None for one in every)
-    graded = any(one.graded for one in every)
+    explicit = any(label.gain is not None for label in every)
+    graded = any(label.graded for label in every)
     gold: dict[Key, Gold] = {}
     for key, labels in votes.items():
         group = _one_group(labels, source)
@@ -205,32 +205,32 @@ def join_labels(
         raise ValueError(f"no task {task!r}, expected support, relevance or quality")
     first = ""
 
-    def checked(one: Verdict) -> Verdict:
+    def checked(verdict: Verdict) -> Verdict:
         nonlocal task, first
-        task = task or next((name for name, of in _TAKEN.items() if one.task in of), "support")
+        task = task or next((name for name, of in _TAKEN.items() if verdict.task in of), "support")
         allowed = _TAKEN[task]
-        if one.task not in allowed:
-            problem = f"task: found {shorten(one.task, 40)!r}, expected {' or '.join(allowed)}"
+        if verdict.task not in allowed:
+            problem = f"task: found {shorten(verdict.task, 40)!r}, expected {' or '.join(allowed)}"
             raise InputError(problem)
-        first = first or one.task
-        if one.task != first:
-            found = f"{one.task!r} after {first!r}"
+        first = first or verdict.task
+        if verdict.task != first:
+            found = f"{verdict.task!r} after {first!r}"
             raise InputError(f"task: found {found}, expected one task in the file")
-        return replace(one, value=_answer(one.value, task))
+        return replace(verdict, value=_answer(verdict.value, task))
 
-    own = of_one_judge(read_verdicts(answers), judge, answers, checked)
-    rows = {one.key: one for one in own}
-    found = _own_labels(rows, _path(answers)) if labels is None else read_labels(labels, str(task))
-    pairs = [Pair(row, found.gold[k]) for k, row in sorted(rows.items()) if k in found.gold]
+    verdicts = of_one_judge(read_verdicts(answers), judge, answers, checked)
+    rows = {verdict.key: verdict for verdict in verdicts}
+    gold = _own_labels(rows, _path(answers)) if labels is None else read_labels(labels, str(task))
+    pairs = [Pair(row, gold.gold[k]) for k, row in sorted(rows.items()) if k in gold.gold]
     if not pairs:
-        raise InputError(_no_pairs(rows, found), path=_path(answers))
+        raise InputError(_no_pairs(rows, gold), path=_path(answers))
     return Joined(
         str(task),
         pairs[0].verdict.judge,
         tuple(pairs),
-        answers_without_label=sum(k not in found.gold and k not in found.tied for k in rows),
-        labels_without_answer=sum(key not in rows for key in found.gold),
-        tied=len(found.tied),
+        answers_without_label=sum(k not in gold.gold and k not in gold.tied for k in rows),
+        labels_without_answer=sum(key not in rows for key in gold.gold),
+        tied=len(gold.tied),
     )
 
 
@@ -257,8 +257,8 @@ def _own_labels(rows: Mapping[Key, Verdict], path: str) -> Labels:
 
 def _no_pairs(rows: Mapping[Key, Any], labels: Labels) -> str:
     def shown(keys: Sequence[Key]) -> str:
-        found = (repr(shorten(" ".join(filter(None, key)), 40)) for key in keys[:2])
-        return ", ".join(found) or "none"
+        shown_keys = (repr(shorten(" ".join(filter(None, key)), 40)) for key in keys[:2])
+        return ", ".join(shown_keys) or "none"
 
     if any(key in labels.tied for key in rows):
         return "no answer has a label that is not tied"
@@ -273,8 +273,8 @@ def truth_of_labels(source: Source) -> Truth:
     gold = read_labels(source, "relevance").gold
 
     def truth(verdict: Verdict) -> bool | None:
-        found = gold.get((verdict.id, ""))
-        return None if found is None else found.yes
+        label = gold.get((verdict.id, ""))
+        return None if label is None else label.yes
 
     return truth
 
@@ -285,15 +285,15 @@ def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) 
     Yes is from grade `least` on. With `unjudged`, pairs that are not there are irrelevant.
     InputError: a line is broken.
     """
-    found: dict[tuple[str, str], bool] = {}
+    labels: dict[tuple[str, str], bool] = {}
     for qrel in read_qrels(str(path)):
         key = qrel.topic_id, qrel.doc_id
-        found[key] = found.get(key, False) or qrel.grade >= least
+        labels[key] = labels.get(key, False) or qrel.grade >= least
 
     def truth(verdict: Verdict) -> bool | None:
         if not (verdict.question_id and verdict.doc_id):
             lacking = f"pair {shorten(verdict.id, 40)!r} lacks question_id or doc_id"
             raise InputError(f"{lacking}, which qrels need")
-        return found.get((verdict.question_id, verdict.doc_id), False if unjudged else None)
+        return labels.get((verdict.question_id, verdict.doc_id), False if unjudged else None)
 
     return truth

@@ -47,9 +47,9 @@ class Correction:
         if not self._pairs:
             raise InputError("holds no scored answer with a label")
         if judge != labelled.judge:
-            theirs, own = shorten(judge, 60), shorten(labelled.judge, 60)
+            theirs, ours = shorten(judge, 60), shorten(labelled.judge, 60)
             raise InputError(
-                f"the labelled pairs were answered by {own!r}, the verdicts are of {theirs!r}: "
+                f"the labelled pairs were answered by {ours!r}, the verdicts are of {theirs!r}: "
                 "expected the same judge"
             )
         self._labelled, self._bootstrap = labelled, bootstrap
@@ -82,11 +82,11 @@ class Correction:
         if count < FEWEST:
             return Corrected(None, len(closed), len(tables), labelled=count)
         level = self._bootstrap.confidence
-        found = prediction_powered(people[known], judged[known], judged[~known], level, unit)
+        estimate = prediction_powered(people[known], judged[known], judged[~known], level, unit)
         # Of a question without documents all is known.
         value, low, high = (
             float(end or 0.0) * len(some) / len(closed)
-            for end in (found.corrected.value, found.corrected.low, found.corrected.high)
+            for end in (estimate.corrected.value, estimate.corrected.low, estimate.corrected.high)
         )
         if not self._bootstrap.draws:
             return Corrected(value, len(closed), len(tables), labelled=count)

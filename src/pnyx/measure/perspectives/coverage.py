@@ -66,14 +66,17 @@ def by_question(
     With `sides_by_order`, of a question's two perspectives without a side the first supports it and
     the second opposes it, as BERDS made them (Tables 9, 10 and 12).
     """
-    found: dict[str, list[Perspective]] = {}
+    by_topic: dict[str, list[Perspective]] = {}
     for perspective in perspectives:
-        found.setdefault(perspective.question_id, []).append(perspective)
+        by_topic.setdefault(perspective.question_id, []).append(perspective)
     if sides_by_order:
-        for question, own in found.items():
-            if [one.stance for one in own] == [None, None]:
-                found[question] = [replace(own[0], stance="pro"), replace(own[1], stance="con")]
-    return {question: found[question] for question in sorted(found, key=topic_order)}
+        for question, sides in by_topic.items():
+            if [side.stance for side in sides] == [None, None]:
+                by_topic[question] = [
+                    replace(sides[0], stance="pro"),
+                    replace(sides[1], stance="con"),
+                ]
+    return {question: by_topic[question] for question in sorted(by_topic, key=topic_order)}
 
 
 def measure_perspectives(
@@ -128,12 +131,12 @@ def measure_perspectives(
     topics = topics_measured(ranked, perspectives, topics_of, "perspectives")
     judged = {
         name: [
-            table_of(t, own.by_topic.get(t, ())[: chosen.depth], perspectives[t], verdicts)
+            table_of(t, run.by_topic.get(t, ())[: chosen.depth], perspectives[t], verdicts)
             for t in topics[name]
         ]
-        for name, own in ranked.items()
+        for name, run in ranked.items()
     }
-    _check_pairs([one for own in judged.values() for one in own], verdicts)
+    _check_pairs([table for tables in judged.values() for table in tables], verdicts)
     cells = _cells(chosen, judged, verdicts)
     correction = _correction(labelled, verdicts.judge, bootstrap)
     table = RunTable(cells)
@@ -142,9 +145,9 @@ def measure_perspectives(
         union = _union(ranked, topics, perspectives, verdicts, union_depth, bootstrap)
     return PerspectiveCoverage(
         runs=tuple(
-            _measured(name, own, perspectives, judged[name], cells[name], chosen, correction,
+            _measured(name, run, perspectives, judged[name], cells[name], chosen, correction,
                       bootstrap)
-            for name, own in ranked.items()
+            for name, run in ranked.items()
         ),
         topics_of=topics_of,
         questions=len(perspectives),
@@ -187,10 +190,10 @@ def perspective_qrels(
         if question in pooled:
             pooled[question][doc_id] = None
     pairs = (
-        (question, doc_id, one.id)
+        (question, doc_id, perspective.id)
         for question, documents in pooled.items()
         for doc_id in documents
-        for one in perspectives[question]
+        for perspective in perspectives[question]
     )
     return list(qrels_of_verdicts(verdicts, pairs, unscored))
 
@@ -216,17 +219,17 @@ class _Chosen:
                 self._take(PERSPECTIVE_MEASURES[name] @ k)
         self.compared = [*self.own, *self.diverse]
         if not measures and any(
-            opposed(one.stance for one in perspective) for perspective in perspectives.values()
+            opposed(p.stance for p in perspective) for perspective in perspectives.values()
         ):
             for k in depths:
                 for name in SIDED:
                     self._take(PERSPECTIVE_MEASURES[name] @ k)
         for name in ("MRecall", "CoverDepth", "MinCover") if union_depth is not None else ():
             self._take(PERSPECTIVE_MEASURES[name] @ int(union_depth or 0))
-        cutoffs = [one.params["cutoff"] for one in self.diverse.values()]
-        self.depth = max([*(one.k for one in self.own.values()), *cutoffs])
+        cutoffs = [measure.params["cutoff"] for measure in self.diverse.values()]
+        self.depth = max([*(at.k for at in self.own.values()), *cutoffs])
         # A topic may have no value of these though all its pairs are scored.
-        self.conditional = frozenset(n for n, one in self.own.items() if not one.measure.always)
+        self.conditional = frozenset(n for n, at in self.own.items() if not at.measure.always)
 
     def _take(self, measure: PerspectiveMeasureAt | None) -> bool:
         if measure is not None:
@@ -251,11 +254,11 @@ def _check_pairs(every: Sequence[TopicTable], verdicts: Verdicts) -> None:
         return
     if all(set(t.reasons) <= {verdicts.other.unscored} and t.unscored.all() for t in every):
         asked = next(t for t in every if t.documents)
-        place = f"{asked.topic!r}, {asked.documents[0]!r}, {asked.perspectives[0]!r}"
+        pair = f"{asked.topic!r}, {asked.documents[0]!r}, {asked.perspectives[0]!r}"
         some = next(iter([*verdicts.pairs, *verdicts.by_id]), "none")
         raise InputError(
             f"no verdict is on a pair of the runs (question, document, perspective: the first is "
-            f"{place}; verdicts are on {some!r})"
+            f"{pair}; verdicts are on {some!r})"
         )
 
 
@@ -269,15 +272,15 @@ def _cells(
     """
     scorer = _scorer(chosen, judged, verdicts) if chosen.diverse else None
     cells: dict[str, Cells] = {}
-    for name, own in judged.items():
-        scores = scorer.score({t.topic: t.documents for t in own}) if scorer else {}
-        for table in own:
+    for name, tables in judged.items():
+        scores = scorer.score({t.topic: t.documents for t in tables}) if scorer else {}
+        for table in tables:
             values = {notation: at.of(table) for notation, at in chosen.own.items()}
             for notation, measure in chosen.diverse.items():
                 closed = not table.unscored[: measure.params["cutoff"]].any()
                 known = closed and table.topic in scores
-                one = scores[table.topic][notation] if known else None
-                values[notation] = Bounded(one, one) if known else Bounded(0.0, None)
+                score = scores[table.topic][notation] if known else None
+                values[notation] = Bounded(score, score) if known else Bounded(0.0, None)
             of_topics = cells.setdefault(name, {})
             of_topics[table.topic] = {n: value for n, value in values.items() if value is not None}
     return cells
@@ -286,7 +289,7 @@ def _cells(
 def _scorer(
     chosen: _Chosen, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
 ) -> RunScorer:
-    every = [table for own in judged.values() for table in own]
+    every = [table for tables in judged.values() for table in tables]
     known = {table.topic: set(table.perspectives) for table in every}
     pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in known.get(p[0], ()))
     for t in every:
@@ -339,9 +342,9 @@ def _union(
     bootstrap: Bootstrap,
 ) -> UnionCoverage:
     tables = []
-    for topic in dict.fromkeys(topic for own in topics.values() for topic in own):
+    for topic in dict.fromkeys(topic for of_run in topics.values() for topic in of_run):
         documents = dict.fromkeys(
-            doc for own in ranked.values() for doc in own.by_topic.get(topic, ())[:depth]
+            doc for run in ranked.values() for doc in run.by_topic.get(topic, ())[:depth]
         )
         tables.append(table_of(topic, tuple(documents), perspectives[topic], verdicts))
     # A set of documents is read whole: its depth is its size.

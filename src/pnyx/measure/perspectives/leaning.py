@@ -63,8 +63,8 @@ class Leaning(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return where it leans, by how it is asked."""
         return [
-            {"run": self.name, "asked_as": asked, **one.delta.row(), **row_of(one, "p n")}
-            for asked, one in self.by.items()
+            {"run": self.name, "asked_as": asked, **lean.delta.row(), **row_of(lean, "p n")}
+            for asked, lean in self.by.items()
         ]
 
     def row(self) -> dict[str, Any]:
@@ -80,8 +80,8 @@ def side_questions(perspectives: Mapping[str, Sequence[Perspective]], side: Side
     Questions without exactly one perspective of each side (`pro`, `con`) are left out.
     """
     return [
-        Question(question, next(one.text for one in own if one.stance == side))
-        for question, own in _opposed(perspectives).items()
+        Question(question, next(p.text for p in sides if p.stance == side))
+        for question, sides in _opposed(perspectives).items()
     ]
 
 
@@ -89,7 +89,7 @@ def _opposed(perspectives: Mapping[str, Sequence[Perspective]]) -> dict[str, Seq
     return {
         question: perspective
         for question, perspective in perspectives.items()
-        if opposed(one.stance for one in perspective)
+        if opposed(p.stance for p in perspective)
     }
 
 
@@ -138,8 +138,8 @@ def measure_leaning(
             problem = "has no question with two opposite perspectives"
             raise InputError(f"{name}: the run asked as {asked} {problem}")
         tables[asked] = [
-            table_of(question, ranked.get(question, ())[:k], own, verdicts)
-            for question, own in opposed.items()
+            table_of(question, ranked.get(question, ())[:k], sides, verdicts)
+            for question, sides in opposed.items()
         ]
     closed = np.array(
         [not any(t.unscored.any() for t in of) for of in zip(*tables.values(), strict=True)]
@@ -158,7 +158,7 @@ def measure_leaning(
         k,
         {asked: _leaning(measured[asked], counts[asked], closed, k) for asked in ASKED_AS},
         {(a, b): _measured(deltas[a] - deltas[b], closed, bootstrap) for a, b in SHIFTS},
-        sum(int(table.unscored.sum()) for own in tables.values() for table in own),
+        sum(int(table.unscored.sum()) for asked in tables.values() for table in asked),
     )
 
 
@@ -183,7 +183,7 @@ def _measured(drawn: Floats, closed: np.ndarray[Any, Any], bootstrap: Bootstrap)
 def _leaning(measured: Measured, counts: Floats, closed: np.ndarray[Any, Any], k: int) -> LeaningOf:
     documents = k * int(closed.sum())
     sums = counts[closed].sum(axis=0)
-    p, n = (float(sums[place]) / documents if documents else None for place in (0, 2))
+    p, n = (float(sums[column]) / documents if documents else None for column in (0, 2))
     pro_least, pro_most, con_least, con_most = map(float, counts.sum(axis=0))
     least = (pro_least - con_most) / pro_least if pro_least else None
     most = (pro_most - con_least) / pro_most if pro_most else None

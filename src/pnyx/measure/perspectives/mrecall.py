@@ -53,9 +53,9 @@ class _Evaluator(_LIBRARY.Evaluator):  # type: ignore[misc]
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         rankings: dict[str, list[tuple[float, str]]] = {}
-        for one in _LIBRARY.util.RunConverter(run).as_namedtuple_iter():
-            if one.query_id in self._judged:
-                rankings.setdefault(one.query_id, []).append((one.score, one.doc_id))
+        for row in _LIBRARY.util.RunConverter(run).as_namedtuple_iter():
+            if row.query_id in self._judged:
+                rankings.setdefault(row.query_id, []).append((row.score, row.doc_id))
         for topic, scored in rankings.items():
             documents = tuple(doc for _, doc in sorted(scored, reverse=True))
             for measure in self.measures:

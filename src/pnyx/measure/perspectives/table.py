@@ -101,14 +101,14 @@ def table_of(
     reasons = []
     for row, document in enumerate(documents):
         for column, perspective in enumerate(perspectives):
-            found = verdicts.of(topic, document, perspective.id)
-            if found.value is None:
+            verdict = verdicts.of(topic, document, perspective.id)
+            if verdict.value is None:
                 unscored[row, column] = True
-                reasons.append(found.unscored)
+                reasons.append(verdict.unscored)
             else:
-                yes[row, column] = found.value
-            if found.probability is not None:
-                probability[row, column] = found.probability
+                yes[row, column] = verdict.value
+            if verdict.probability is not None:
+                probability[row, column] = verdict.probability
     ids, sides = tuple(p.id for p in perspectives), tuple(p.stance for p in perspectives)
     return TopicTable(
         topic, tuple(documents), ids, sides, yes, unscored, tuple(reasons), probability
@@ -120,7 +120,7 @@ def mrecall(table: TopicTable, k: int) -> Bounded:
 
     Of more than k perspectives, k different ones are enough (Min et al., EMNLP 2021).
     """
-    sure, possible = (int(one.any(axis=0).sum()) for one in table.first(k))
+    sure, possible = (int(yes.any(axis=0).sum()) for yes in table.first(k))
     needed = table.needed(k)
     return Bounded(float(sure >= needed), float(possible >= needed))
 
@@ -130,13 +130,13 @@ def precision(table: TopicTable, k: int) -> Bounded:
 
     Documents that a ranking lacks support none, as in trec_eval's P_k: returning less must not pay.
     """
-    sure, possible = (int(one.any(axis=1).sum()) for one in table.first(k))
+    sure, possible = (int(yes.any(axis=1).sum()) for yes in table.first(k))
     return Bounded(sure / k, possible / k)
 
 
 def _cover_depth(table: TopicTable, k: int) -> Bounded:
     """CoverDepth@k: how many documents from the top cover all perspectives (BERDS, Table 5)."""
-    sure, possible = (_depth(one, table.needed(k)) for one in table.first(k))
+    sure, possible = (_depth(yes, table.needed(k)) for yes in table.first(k))
     return Bounded(possible, sure)
 
 
@@ -151,7 +151,7 @@ def minimum_cover(table: TopicTable, k: int) -> Bounded:
 
     All unions of documents are followed, level by level; of more than 50,000 only bounds are given.
     """
-    sure, possible = (_smallest(one, table.needed(k)) for one in table.first(k))
+    sure, possible = (_smallest(yes, table.needed(k)) for yes in table.first(k))
     return Bounded(possible[0], sure[1])
 
 
@@ -234,7 +234,7 @@ def _sided(name: str, value: Callable[[bool, bool], float], low: float = 0) -> P
         if not opposed(table.sides):
             return None
         places = table.sides.index("pro"), table.sides.index("con")
-        pro, con = ({bool(f[:, place].any()) for f in table.first(k)} for place in places)
+        pro, con = ({bool(f[:, column].any()) for f in table.first(k)} for column in places)
         values = [value(*world) for world in product(pro, con)]
         return Bounded(min(values), max(values))
 

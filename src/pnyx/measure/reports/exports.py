@@ -19,20 +19,20 @@ NUGGETIZER: Final = ("strict_vital_score", "strict_all_score", "vital_score", "a
 
 
 def leaderboard_cells(
-    found: Reports, measures: Sequence[str] = MAIN, min_scored: float = MIN_SCORED
+    result: Reports, measures: Sequence[str] = MAIN, min_scored: float = MIN_SCORED
 ) -> Iterator[LeaderboardCell]:
     """Yield a cell for each run, topic and measure, without a value where too little was scored.
 
     A topic without a report has cells only where it counts as zero.
 
     Args:
-        found: the runs, measured.
+        result: the runs, measured.
         measures: names in `report_measures()`.
         min_scored: a value that rests on less than this share of its items, in [0, 1], is left out.
     """
-    for run in found.runs:
+    for run in result.runs:
         for topic, values in run.per_topic.items():
-            if topic in run.missing and found.missing == "skip":
+            if topic in run.missing and result.missing == "skip":
                 continue
             for name in measures:
                 enough = rests_on(values, name) >= min_scored
@@ -99,9 +99,9 @@ def nugget_qrels(
         for doc_id, answers in bank.attesting.items():
             pairs.update({(bank.topic_id, nugget, doc_id): True for nugget, _ in answers})
     for report in reports:
-        own = [nugget.id for nugget in report.nuggets if nugget.answers]
+        answered = [nugget.id for nugget in report.nuggets if nugget.answers]
         for nugget, doc_id, value in _judged_pairs(
-            report, nuggets.setdefault(report.topic_id, own), judged=banks is None
+            report, nuggets.setdefault(report.topic_id, answered), judged=banks is None
         ):
             key = (report.topic_id, nugget, doc_id)
             known = pairs.get(key)
@@ -131,9 +131,11 @@ def _judged_pairs(
 def _subtopics(nuggets: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:
     """Return (topic, nugget) -> its id, or its number where an id does not fit into a column."""
     return {
-        (topic, one): one if all(i and not any(map(str.isspace, i)) for i in ids) else str(number)
+        (topic, doc_id): doc_id
+        if all(i and not any(map(str.isspace, i)) for i in ids)
+        else str(number)
         for topic, ids in nuggets.items()
-        for number, one in enumerate(ids, 1)
+        for number, doc_id in enumerate(ids, 1)
     }
 
 

@@ -107,9 +107,9 @@ def _credit(nugget: JudgedNugget) -> float | None:
 
 
 def _mean(values: Iterable[float | None]) -> Measured:
-    found = list(values)
-    known = [one for one in found if one is not None]
-    return Measured(math.fsum(known) / len(known) if known else None, len(known), len(found))
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return Measured(math.fsum(known) / len(known) if known else None, len(known), len(every))
 
 
 def _vital(report: JudgedReport) -> list[JudgedNugget]:

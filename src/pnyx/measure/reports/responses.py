@@ -33,7 +33,7 @@ def judged_response(response: Response, support: Support) -> JudgedReport:
     judged = []
     for position, sentence in enumerate(response.sentences):
         every = dict.fromkeys(citation.doc_id for citation in sentence.citations)
-        cited = [one for one in every if not is_quoted(support.get((position, one)))]
+        cited = [doc_id for doc_id in every if not is_quoted(support.get((position, doc_id)))]
         if every and not cited:
             continue
         citations = (
@@ -78,6 +78,6 @@ def precisions(response: Response, support: Support) -> dict[str, Measured]:
     }
 
 
-def _with_interval(one: Measured) -> Measured:
-    yes = 0 if one.value is None else round(one.value * one.scored)
-    return share_of(yes, one.scored, one.asked)
+def _with_interval(measured: Measured) -> Measured:
+    yes = 0 if measured.value is None else round(measured.value * measured.scored)
+    return share_of(yes, measured.scored, measured.asked)

@@ -16,9 +16,9 @@ from pnyx.measure.core.base import Measured
 
 def share(truths: Iterable[bool | None]) -> Measured:
     """Return the share of the true among the known; None where nothing is known."""
-    found = list(truths)
-    known = [one for one in found if one is not None]
-    return Measured(sum(known) / len(known) if known else None, len(known), len(found))
+    every = list(truths)
+    known = [truth for truth in every if truth is not None]
+    return Measured(sum(known) / len(known) if known else None, len(known), len(every))
 
 
 def _found(sentence: JudgedSentence, node: str) -> bool | None:
@@ -58,8 +58,8 @@ def sentence_precision(report: JudgedReport) -> Measured:
 
 def sentence_precision_own(report: JudgedReport) -> Measured:
     """Return sentence precision of the sentences that quote no document; see `quoted`."""
-    own = tuple(sentence for sentence in report.sentences if not sentence.quoted)
-    return sentence_precision(replace(report, sentences=own))
+    unquoted = tuple(sentence for sentence in report.sentences if not sentence.quoted)
+    return sentence_precision(replace(report, sentences=unquoted))
 
 
 def sentence_precision_all(report: JudgedReport) -> Measured:

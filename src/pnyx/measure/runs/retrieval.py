@@ -126,19 +126,19 @@ def measure_retrieval(
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
     topics = topics_measured(ranked, judgements.by_topic, topics_of, "qrels")
     scorer = RunScorer(parsed, judgements)
-    table = RunTable({name: _cells(scorer, own, topics[name]) for name, own in ranked.items()})
+    table = RunTable({name: _cells(scorer, run, topics[name]) for name, run in ranked.items()})
     ranges = [None if name.startswith(_UNBOUNDED) else UNIT for name in parsed]
     pairs = against(runs, baseline, list(parsed))
     return Retrieval(
         runs=tuple(
             _run(
                 name,
-                own,
+                run,
                 judgements,
                 table.means(name, list(parsed), bootstrap, ranges),
                 table.cells[name],
             )
-            for name, own in ranked.items()
+            for name, run in ranked.items()
         ),
         topics_of=topics_of,
         without_relevant=judgements.without_relevant,
