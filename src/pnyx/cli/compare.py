@@ -227,12 +227,8 @@ def _corrected(
 def _used(result: LeaderboardsCompared, board: Leaderboard, *, last: bool) -> list[str]:
     """Return the measures by which a leaderboard was compared."""
     if last:
-        return list(
-            dict.fromkeys(comparison.reference_measure for comparison in result.comparisons)
-        )
-    comparisons = (
-        comparison for comparison in result.comparisons if comparison.leaderboard == board.name
-    )
+        return list(dict.fromkeys(c.reference_measure for c in result.comparisons))
+    comparisons = (c for c in result.comparisons if c.leaderboard == board.name)
     return list(dict.fromkeys(comparison.measure for comparison in comparisons))
 
 

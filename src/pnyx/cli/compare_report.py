@@ -56,11 +56,7 @@ def notes_on(
         if few.absent:
             where = f"{escaped(few.leaderboard, 60)}, {escaped(few.measure, 40)}"
             notes.append(f"{where}: {listed(few.absent, 'run')} without labels, not corrected")
-    topics = [
-        len(comparison.shared.topics)
-        for comparison in result.comparisons
-        if comparison.shared.topics
-    ]
+    topics = [len(c.shared.topics) for c in result.comparisons if c.shared.topics]
     notes += few_warning(result.bootstrap, min(topics), "topic") if topics else []
     runs = [len(comparison.shared.runs) for comparison in result.comparisons]
     runs = [count for count in runs if count >= LEAST_RUNS]
@@ -163,16 +159,13 @@ def _agreement(comparison: LeaderboardAgreement) -> Table:
     rows.append(["accuracy", accuracy.value, None, accuracy, None])
     sides = f"{escaped(comparison.leaderboard, 60)} against {escaped(comparison.reference, 60)}"
     sizes = f"{len(comparison.shared.runs)} runs, {len(comparison.shared.topics)} topics"
-    return Table(
-        columns, rows, title=f"{_measures(comparison)}: {sides}, {sizes}", notes=_counts(comparison)
-    )
+    title = f"{_measures(comparison)}: {sides}, {sizes}"
+    return Table(columns, rows, title=title, notes=_counts(comparison))
 
 
 def _measures(comparison: LeaderboardAgreement) -> str:
-    names = [
-        escaped(name, 60)
-        for name in dict.fromkeys((comparison.measure, comparison.reference_measure))
-    ]
+    measures = dict.fromkeys((comparison.measure, comparison.reference_measure))
+    names = [escaped(name, 60) for name in measures]
     return " against ".join(names)
 
 
@@ -232,14 +225,8 @@ def _corrected_differences(few: CorrectedLeaderboard) -> Table | list[str]:
     for difference in few.differences:
         mark = " *" if difference.significant else ""
         ends = (chance(difference.found.p), chance(difference.p_holm) + mark)
-        rows.append(
-            [
-                escaped(difference.run, 40),
-                escaped(difference.other, 40),
-                difference.found.corrected,
-                *ends,
-            ]
-        )
+        sides = (escaped(difference.run, 40), escaped(difference.other, 40))
+        rows.append([*sides, difference.found.corrected, *ends])
     tested = sum(difference.p_holm is not None for difference in few.differences)
     legend = f"*: p < .05 in a two-sided t-test, Holm-Bonferroni over {tested} comparisons"
     return Table(columns, rows, legend=[legend]) if rows else []

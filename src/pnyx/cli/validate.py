@@ -150,9 +150,7 @@ def _by_track(
         rows = check_requests(file_format.scan(file, Options()), rules)
     else:
         topics = spec.topics
-        requests = (
-            {} if topics is None else {request.id: request for request in read_requests(topics)}
-        )
+        requests = {} if topics is None else {r.id: r for r in read_requests(topics)}
         rows = check_run(file, rules, requests)
     return _Findings(file, spec, as_json=as_json).report(rows, file_format, rules)
 

@@ -100,9 +100,7 @@ def _store(view: ViewSpec) -> str:
 
 
 def _warn(catalogue: Catalogue) -> None:
-    warn_first(
-        [source.problem for source in catalogue.sources() if source.problem], "more were not read"
-    )
+    warn_first([s.problem for s in catalogue.sources() if s.problem], "more were not read")
 
 
 def _line(catalogue: Catalogue) -> str:

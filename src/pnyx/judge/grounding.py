@@ -125,14 +125,10 @@ def _chance(answer: Answer) -> float | None:
 def _any(answers: Sequence[Answer]) -> Answer:
     """Return the likeliest yes of several verdicts, else one that is missing, else a no."""
     judged = [answer for answer in answers if isinstance(answer, Judged)]
-    likeliest = max(
-        judged, key=lambda answer: (answer.value is True, _expected(answer)), default=None
-    )
+    likeliest = max(judged, key=lambda a: (a.value is True, _expected(a)), default=None)
     if likeliest is not None and likeliest.value is True:
         return likeliest
-    return next(
-        (answer for answer in answers if isinstance(answer, Unscored)), likeliest or answers[0]
-    )
+    return next((a for a in answers if isinstance(a, Unscored)), likeliest or answers[0])
 
 
 def _expected(answer: Judged) -> float:

@@ -47,9 +47,8 @@ def notes(result: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
         lines += run_notes(run.name, known, len(run.rearranged))
     for lean in leaning:
         if lean.unscored:
-            lines.append(
-                f"{escaped(lean.name, 40)}: {lean.unscored} pairs of --leaning are unscored"
-            )
+            name = escaped(lean.name, 40)
+            lines.append(f"{name}: {lean.unscored} pairs of --leaning are unscored")
     lines += untested_note(result.comparisons, "questions")
     lines += _correction_notes(result)
     fewest = min(len(run.per_topic) for run in result.runs)

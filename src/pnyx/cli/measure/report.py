@@ -375,12 +375,9 @@ def _other_importances(
     result: Reports, runs: Mapping[str, Sequence[JudgedReport]]
 ) -> Iterator[str]:
     """Yield what banks say of importance that has no weight."""
-    importances = {
-        n.importance.strip().lower() for run in runs.values() for r in run for n in r.nuggets
-    }
-    return (
-        importance for importance in importances if importance and importance not in result.weights
-    )
+    nuggets = (n for run in runs.values() for report in run for n in report.nuggets)
+    importances = {n.importance.strip().lower() for n in nuggets}
+    return (name for name in importances if name and name not in result.weights)
 
 
 def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:

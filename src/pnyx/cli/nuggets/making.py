@@ -202,11 +202,9 @@ def merge(
     refuse_two_outputs("--out", bank.out, as_json=as_json)
     for path in banks:
         refuse_same_file("--out", bank.out, BANK=path)
-    given = [(path, nugget_bank) for path in banks for nugget_bank in read_nugget_banks(path)]
+    given = [(path, read) for path in banks for read in read_nugget_banks(path)]
     if options.run_id is not None:  # the format may not hold it
-        _writer(bank)(
-            io.StringIO(), (replace(nugget_bank, run_id=options.run_id) for _, nugget_bank in given)
-        )
+        _writer(bank)(io.StringIO(), (replace(b, run_id=options.run_id) for _, b in given))
     with (
         open_judge(TASKS["nugget"], spec, say) as opened,
         watched(opened.judge, opened.models) as judge,

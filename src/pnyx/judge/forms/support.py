@@ -115,9 +115,8 @@ class SupportForm(PromptForm):
         if not given:
             raise UnreadableReply("it holds no verdict")
         if result:
-            raise UnreadableReply(
-                f"found a verdict on {next(iter(result))[:40]!r}, not a statement"
-            )
+            name = next(iter(result))[:40]
+            raise UnreadableReply(f"found a verdict on {name!r}, not a statement")
         return readings
 
 

@@ -292,15 +292,11 @@ def _marked(readings: Sequence[ReplyReading | None], departures: set[str]) -> Re
     if not departures:
         return list(readings)
     return [
-        reading
+        r
         and replace(
-            reading,
-            notes={
-                **reading.notes,
-                "lenient": sorted({*reading.notes.get("lenient", ()), *departures}),
-            },
+            r, notes={**r.notes, "lenient": sorted({*r.notes.get("lenient", ()), *departures})}
         )
-        for reading in readings
+        for r in readings
     ]
 
 
@@ -327,11 +323,8 @@ def _probability(
     given = {"token": token, "stated": stated}
     probabilities = {name: round(p, 6) for name, p in given.items() if p is not None}
     if wanted == "both" and len(probabilities) > 1:
-        return (
-            round(sum(probabilities.values()) / len(probabilities), 6),
-            "token+stated",
-            probabilities,
-        )
+        mean = round(sum(probabilities.values()) / len(probabilities), 6)
+        return mean, "token+stated", probabilities
     method = "token" if token is not None else "stated"
     return probabilities.get(method), method, probabilities
 

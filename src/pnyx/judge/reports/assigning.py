@@ -24,9 +24,7 @@ Assignment: TypeAlias = Literal["support", "partial_support", "not_support", "fa
 
 def text_of(response: Response) -> str:
     """Return what a report says: its sentences."""
-    return " ".join(
-        " ".join(sentence.text.split()) for sentence in response.sentences if sentence.text.strip()
-    )
+    return " ".join(" ".join(s.text.split()) for s in response.sentences if s.text.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +60,7 @@ class Assigning:
         lacking = dict.fromkeys(topic for _, topic in responses_of if topic not in by_topic)
         runs = dict.fromkeys(run for run, _ in responses_of)
         missing = [(run, t) for run in runs for t in by_topic if (run, t) not in responses_of]
-        pairs = [
-            (response, by_topic[t]) for (_, t), response in responses_of.items() if t in by_topic
-        ]
+        pairs = [(r, by_topic[t]) for (_, t), r in responses_of.items() if t in by_topic]
         return cls(tuple(pairs), tuple(lacking), tuple(missing))
 
     def questions(self) -> Iterator[Support]:

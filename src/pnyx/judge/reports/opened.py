@@ -69,9 +69,7 @@ class OpenTopic(TopicBank):
         self.texts: dict[str, set[str]] = {}
         self.missing = [run for run, response in responses.items() if response is None]
         self.reports = {
-            run: OpenReport(self, response)
-            for run, response in responses.items()
-            if response is not None
+            run: OpenReport(self, read) for run, read in responses.items() if read is not None
         }
 
     def document(self, response: Response, doc_id: str) -> RelevantDocument:
@@ -131,9 +129,8 @@ class OpenTopic(TopicBank):
                 if document.settled is None:
                     where = {"topic_id": self.id, "doc_id": document.doc_id}
                     nuggets = self.answerable
-                    yield from ask_answers(
-                        document.prefix, document.text, nuggets, "relevant", **where
-                    )
+                    prefix, text = document.prefix, document.text
+                    yield from ask_answers(prefix, text, nuggets, "relevant", **where)
         for report in self.reports.values():
             yield from report.questions(stage)
 
@@ -196,9 +193,7 @@ class OpenReport:
         """Yield the documents to which the report gives another text than the collection."""
         if self.topic.sources.documents is None:
             return
-        cited = {
-            d.doc_id: d.text for sentence in self.sentences for d in sentence.documents if d.text
-        }
+        cited = {d.doc_id: d.text for s in self.sentences for d in s.documents if d.text}
         for doc_id, text in cited.items():
             embedded = self.response.documents.get(doc_id)
             share = None if embedded is None else share_held(embedded.text, text)
@@ -233,12 +228,7 @@ class OpenReport:
         texts = [plain_words(sentence.text) for sentence in self.sentences if not sentence.blank]
         if repeated := len(texts) - len(set(texts)):
             yield f"{repeated} sentences have the same words as an earlier one"
-        lacks = {
-            d.doc_id: d.lacks.why
-            for sentence in self.sentences
-            for d in sentence.documents
-            if d.lacks
-        }
+        lacks = {d.doc_id: d.lacks.why for s in self.sentences for d in s.documents if d.lacks}
         for reason in dict.fromkeys(lacks.values()):
             named = [doc_id for doc_id, why in lacks.items() if why == reason]
             yield f"{len(named)} cited documents: {reason} ({_first_of(named)})"
@@ -247,9 +237,7 @@ class OpenReport:
                 f"{len(differing)} cited documents: the report embeds another text than the "
                 f"collection's, which is judged (words in common: {_first_of(differing)})"
             )
-        cited = dict.fromkeys(
-            d.doc_id for sentence in self.sentences for d in sentence.documents if d.text
-        )
+        cited = dict.fromkeys(d.doc_id for s in self.sentences for d in s.documents if d.text)
         if several := [doc_id for doc_id in cited if len(self.topic.texts[doc_id]) > 1]:
             yield (
                 f"{len(several)} cited documents: runs embed different texts of the document, and "

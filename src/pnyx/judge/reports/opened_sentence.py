@@ -211,10 +211,8 @@ class OpenSentence:
         if self._credit is False or not self._topic.answerable:
             return
         if self._plan.least and self._plan.credit == "attested" and self._credit is None:
-            answers = (
-                f for citation in self._citations for f in (citation.relevant, citation.attests)
-            )
-            if any(f.value is None and f.by not in ("lookup", COLLECTION) for f in answers):
+            answers = (answer for c in self._citations for answer in (c.relevant, c.attests))
+            if any(a.value is None and a.by not in ("lookup", COLLECTION) for a in answers):
                 return  # a judge may yet say no
         if self._plan.answers == "lookup":
             self._look_up()
@@ -368,9 +366,8 @@ def citation_steps(citations: Sequence[JudgedCitation], weights: Weights) -> Ite
             else:
                 yield TreePath(path, "penalty", weights.unattested, citation.doc_id)
         elif attests is False and weights.irrelevant == weights.unattested:
-            yield TreePath(
-                path, "penalty", weights.unattested, citation.doc_id
-            )  # the same either way
+            # The same either way.
+            yield TreePath(path, "penalty", weights.unattested, citation.doc_id)
         else:
             yield TreePath(path, "unscored", None, citation.doc_id)
 

@@ -90,8 +90,6 @@ class ReportPlan:
 
     def row(self) -> dict[str, object]:
         """Return what decides the outcomes, as an object of JSON."""
-        weights = {
-            weight.name: getattr(self.weights, weight.name) for weight in fields(self.weights)
-        }
+        weights = {f.name: getattr(self.weights, f.name) for f in fields(self.weights)}
         names = ("answers", "credit", "attest", "min_grade", "unknown_documents")
         return {**{name: getattr(self, name) for name in names}, "weights": weights}

@@ -218,12 +218,8 @@ def report_of_row(row: Mapping[str, Any]) -> JudgedReport:
 
 def _sentence(row: Mapping[str, Any]) -> JudgedSentence:
     citations = tuple(
-        JudgedCitation(
-            citation["doc_id"],
-            NodeAnswer(**citation["relevant"]),
-            NodeAnswer(**citation["attests"]),
-        )
-        for citation in row["citations"]
+        JudgedCitation(c["doc_id"], NodeAnswer(**c["relevant"]), NodeAnswer(**c["attests"]))
+        for c in row["citations"]
     )
     return JudgedSentence(
         row["text"],
@@ -237,8 +233,5 @@ def _sentence(row: Mapping[str, Any]) -> JudgedSentence:
 
 
 def _nugget(row: Mapping[str, Any]) -> JudgedNugget:
-    answers = (
-        JudgedAnswer(**{**answer, "sentences": tuple(answer["sentences"])})
-        for answer in row["answers"]
-    )
+    answers = (JudgedAnswer(**{**a, "sentences": tuple(a["sentences"])}) for a in row["answers"])
     return JudgedNugget(**{**row, "answers": tuple(answers)})

@@ -82,9 +82,7 @@ class ReportShots:
                 (o for o in some if o.shot.yes is yes and o.id not in asked), self._half
             )
         }
-        return replace(
-            question, shots=tuple(example.shot for example in some if example.id in taken)
-        )
+        return replace(question, shots=tuple(s.shot for s in some if s.id in taken))
 
 
 class ShotJudge:

@@ -398,9 +398,7 @@ class _Agreeing:
         }
         aspects = {aspect: measures for aspect, measures in aspects.items() if measures}
         if aspects:
-            aspects["all"] = {
-                name: measure for aspect in aspects.values() for name, measure in aspect.items()
-            }
+            aspects["all"] = {name: m for part in aspects.values() for name, m in part.items()}
         return {
             aspect: self._dimension_mean(
                 f"per_aspect.{aspect}",

@@ -305,9 +305,7 @@ def _functions(table: Floats) -> dict[str, Callable[[Floats], Floats]]:
         for i, j in combinations(range(len(table)), 2)
     ]
     pairs = [(a[rows], b[rows], rows) for a, b, rows in common if len(rows) >= _COMMON]
-    return functions | {
-        name: partial(_pair_mean, measure, pairs) for name, measure in _PAIRED.items()
-    }
+    return functions | {name: partial(_pair_mean, m, pairs) for name, m in _PAIRED.items()}
 
 
 def _pair_mean(

@@ -100,9 +100,7 @@ def correct_leaderboard(
     """
     scores, labels = _table_of_board(judge), _table_of_board(people)
     having = scores.having(measure)
-    topics = sorted(
-        {topic for topics_of_run in having.values() for topic in topics_of_run}, key=topic_order
-    )
+    topics = sorted({topic for run in having.values() for topic in run}, key=topic_order)
     columns = {
         run: (scores.column(run, measure, topics), labels.column(run, other, topics))
         for run in having

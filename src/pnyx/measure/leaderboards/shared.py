@@ -117,12 +117,10 @@ def _number(value: float | None) -> float:
     return np.nan if value is None else value
 
 
-def _both(
-    first: Sequence[str], two: Sequence[str]
-) -> tuple[list[str], tuple[list[str], list[str]]]:
-    mine, other = set(first), set(two)
-    both = sorted((name for name in first if name in other), key=topic_order)
-    return both, ([n for n in first if n not in other], [n for n in two if n not in mine])
+def _both(a: Sequence[str], b: Sequence[str]) -> tuple[list[str], tuple[list[str], list[str]]]:
+    mine, other = set(a), set(b)
+    both = sorted((name for name in a if name in other), key=topic_order)
+    return both, ([n for n in a if n not in other], [n for n in b if n not in mine])
 
 
 def paired_measures(

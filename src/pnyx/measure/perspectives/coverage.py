@@ -72,10 +72,8 @@ def by_question(
     if sides_by_order:
         for question, sides in by_topic.items():
             if [side.stance for side in sides] == [None, None]:
-                by_topic[question] = [
-                    replace(sides[0], stance="pro"),
-                    replace(sides[1], stance="con"),
-                ]
+                pro, con = sides
+                by_topic[question] = [replace(pro, stance="pro"), replace(con, stance="con")]
     return {question: by_topic[question] for question in sorted(by_topic, key=topic_order)}
 
 

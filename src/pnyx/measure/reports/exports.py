@@ -121,21 +121,16 @@ def _judged_pairs(
                 if not citation.relevant.value:
                     yield nugget, citation.doc_id, citation.relevant.value
                 elif judged and citation.attests.value is not False and nugget in given | maybe:
-                    yield (
-                        nugget,
-                        citation.doc_id,
-                        citation.attests.value if nugget in given else None,
-                    )
+                    attests = citation.attests.value if nugget in given else None
+                    yield nugget, citation.doc_id, attests
 
 
 def _subtopics(nuggets: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:
     """Return (topic, nugget) -> its id, or its number where an id does not fit into a column."""
     return {
-        (topic, doc_id): doc_id
-        if all(i and not any(map(str.isspace, i)) for i in ids)
-        else str(number)
+        (topic, i): i if all(d and not any(map(str.isspace, d)) for d in ids) else str(number)
         for topic, ids in nuggets.items()
-        for number, doc_id in enumerate(ids, 1)
+        for number, i in enumerate(ids, 1)
     }
 
 

@@ -249,10 +249,6 @@ def _pooled(
     asked = sum(topic.asked for topic in of_topics)
     cited = sum((topic.value or 0.0) * topic.scored for topic in of_topics)
     return {
-        **{
-            name: pooled[name].value
-            for name, report_measure in report_measures().items()
-            if report_measure.is_share
-        },
+        **{name: pooled[name].value for name, m in report_measures().items() if m.is_share},
         "citation_recall": cited / asked if asked else None,
     }

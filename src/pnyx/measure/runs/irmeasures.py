@@ -159,9 +159,8 @@ class RunScorer:
         for evaluator in self._evaluators:
             for metric in _guarded(evaluator.measures, lambda e: list(e.iter_calc(run)), evaluator):
                 value = float(metric.value)
-                values[metric.query_id, repr(metric.measure)] = (
-                    value if math.isfinite(value) else None
-                )
+                key = metric.query_id, repr(metric.measure)
+                values[key] = value if math.isfinite(value) else None
         return {
             topic: {name: values[number, name] for name in self._measures}
             for topic, number in self._numbers.items()
