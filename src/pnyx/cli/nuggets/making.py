@@ -30,6 +30,7 @@ from pnyx.view.results import apart_lines
 
 if TYPE_CHECKING:
     from pnyx.drafts.creating import DraftedBank
+    from pnyx.drafts.merging import MergedBanks
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import NuggetBank, Question
 
@@ -225,9 +226,13 @@ def merge(
         _writer(bank)(stream, merged.banks)
     say_judge(opened.judge.name, opened.judge.card)
     warn_first(apart_lines(merged), "questions stay apart")
+    return _merged_outcome(str(bank.out), merged)
+
+
+def _merged_outcome(out: str, merged: MergedBanks) -> Outcome:
     left = sum(len(topic.nuggets) for topic in merged.banks)
     row = {
-        "out": bank.out,
+        "out": out,
         "topics": len(merged.banks),
         "given": merged.given,
         "left": left,
@@ -236,7 +241,7 @@ def merge(
         "apart": len(merged.apart),
     }
     line = (
-        f"{escaped(str(bank.out), 200)}: {left} nuggets of {merged.given} on "
+        f"{escaped(out, 200)}: {left} nuggets of {merged.given} on "
         f"{len(merged.banks)} topics; {len(merged.report)} pairs compared"
     )
     return Outcome(row, line, merged.unscored, err=True, ascii=True)

@@ -87,9 +87,9 @@ def side_questions(perspectives: Mapping[str, Sequence[Perspective]], side: Side
 
 def _opposed(perspectives: Mapping[str, Sequence[Perspective]]) -> dict[str, Sequence[Perspective]]:
     return {
-        question: perspective
-        for question, perspective in perspectives.items()
-        if opposed(p.stance for p in perspective)
+        question: sides
+        for question, sides in perspectives.items()
+        if opposed(p.stance for p in sides)
     }
 
 
@@ -130,17 +130,7 @@ def measure_leaning(
             "no question has two perspectives, one of each side (stance pro and con), which "
             "leaning needs"
         )
-    verdicts = read_verdicts(verdicts)
-    tables: dict[str, list[TopicTable]] = {}
-    for asked in ASKED_AS:
-        ranked = rankings_of(runs[asked]).by_topic
-        if not any(question in opposed for question in ranked):
-            problem = "has no question with two opposite perspectives"
-            raise InputError(f"{name}: the run asked as {asked} {problem}")
-        tables[asked] = [
-            table_of(question, ranked.get(question, ())[:k], sides, verdicts)
-            for question, sides in opposed.items()
-        ]
+    tables = _tables(name, runs, opposed, read_verdicts(verdicts), k)
     closed = np.array(
         [not any(t.unscored.any() for t in of) for of in zip(*tables.values(), strict=True)]
     )
@@ -160,6 +150,27 @@ def measure_leaning(
         {(a, b): _measured(deltas[a] - deltas[b], closed, bootstrap) for a, b in SHIFTS},
         sum(int(table.unscored.sum()) for asked in tables.values() for table in asked),
     )
+
+
+def _tables(
+    name: str,
+    runs: Mapping[str, Run],
+    opposed: Mapping[str, Sequence[Perspective]],
+    verdicts: Verdicts,
+    k: int,
+) -> dict[str, list[TopicTable]]:
+    """Return a table for each question, as it was asked in each of the three ways."""
+    tables = {}
+    for asked in ASKED_AS:
+        ranked = rankings_of(runs[asked]).by_topic
+        if not any(question in opposed for question in ranked):
+            problem = "has no question with two opposite perspectives"
+            raise InputError(f"{name}: the run asked as {asked} {problem}")
+        tables[asked] = [
+            table_of(question, ranked.get(question, ())[:k], sides, verdicts)
+            for question, sides in opposed.items()
+        ]
+    return tables
 
 
 def _counts(tables: Sequence[TopicTable]) -> Floats:
