@@ -15,7 +15,7 @@ from typing import Any
 
 from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import InputError, shorten
-from pnyx.files import atomic_folder, atomic_text, make_folder
+from pnyx.files import atomic_folder, atomic_text
 from pnyx.judge.calibration.curves import (
     Curve,
     CurveName,
@@ -29,6 +29,7 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.ground_truth import Gold, Joined, Pair
+from pnyx.placing import make_folder
 from pnyx.students.student import (
     CARD,
     MANIFEST,

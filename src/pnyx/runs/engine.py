@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx.errors import InputError, ModelError, shorten
-from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_json
+from pnyx.files import atomic_text, disk_errors, json_line, read_json
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, answer_once
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.http.flow import run_blocking
-from pnyx.placing import append, temporary_of
+from pnyx.placing import append, make_folder, temporary_of
 from pnyx.search.lexical.manifest import locked
 
 BLOCK = 1024

@@ -203,9 +203,7 @@ def _file(folder: str) -> Path:
     return Path(folder) / REPORTS if folder != "-" and Path(folder).is_dir() else Path(folder)
 
 
-def _read(
-    folders: Sequence[str],
-) -> tuple[dict[str, list[JudgedReport]], dict[str, list[str]]]:
+def _read(folders: Sequence[str]) -> tuple[dict[str, list[JudgedReport]], dict[str, list[str]]]:
     """Return run -> reports, and R -> runs.
 
     A run of the same name in several folders is named after its folder, too.
@@ -250,9 +248,6 @@ def _baseline(name: str | None, runs_of: Mapping[str, Sequence[str]]) -> str | N
     raise OptionError(f"--baseline {shorten(name, 60)}: expected one of the runs {known}")
 
 
-# Files for other tools ----------------------------------------------------------------------------
-
-
 def _write(
     result: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec
 ) -> None:
@@ -295,15 +290,12 @@ def _cells(
 
 def _qrels(runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec) -> list[Qrel]:
     """Return the diversity qrels, if they are asked for; InputError: refused."""
+    from pnyx.corpora import read_nugget_banks
     from pnyx.measure.reports.exports import nugget_qrels
 
     if spec.diversity_qrels is None:
         return []
-    banks = None
-    if spec.nuggets is not None:
-        from pnyx.corpora import read_nugget_banks
-
-        banks = list(read_nugget_banks(spec.nuggets))
+    banks = None if spec.nuggets is None else list(read_nugget_banks(spec.nuggets))
     judged = (judged_report for reports in runs.values() for judged_report in reports)
     with _refused("--diversity-qrels"):
         return nugget_qrels(judged, banks, spec.unscored)
@@ -317,9 +309,6 @@ def _refused(flag: str) -> Iterator[None]:
     except InputError as error:
         how = "--unscored skip or zero; --min-scored says from which share on it counts"
         raise InputError(f"{flag}: {error.problem} ({how})") from error
-
-
-# What is printed ----------------------------------------------------------------------------------
 
 
 def _notes(
@@ -344,8 +333,9 @@ def _notes(
             rule = "as 0; --missing says what a report counts as that is not there"
             notes.append(f"warning: {name}: the report on {listed(empty)} is empty, counted {rule}")
         notes += _too_few(result, run, name, spec.min_scored)
-    others = sorted(_other_importances(result, runs))
-    if others:
+    nuggets = (n for reports in runs.values() for judged in reports for n in judged.nuggets)
+    importances = {nugget.importance.strip().lower() for nugget in nuggets}
+    if others := sorted(importances - {"", *result.weights}):
         shown = ", ".join(shorten(other, 30) for other in others)
         notes.append(f"nuggets of importance {shown} weigh {result.weights['other']:g} (--weight)")
     notes += untested_note(result.comparisons, "topics")
@@ -371,15 +361,6 @@ def _too_few(result: Reports, run: MeasuredReports, name: str, least: float) -> 
         yield f"warning: {name}: these {rest}: {', '.join(thin.values())}"
 
 
-def _other_importances(
-    result: Reports, runs: Mapping[str, Sequence[JudgedReport]]
-) -> Iterator[str]:
-    """Yield what banks say of importance that has no weight."""
-    nuggets = (n for run in runs.values() for report in run for n in report.nuggets)
-    importances = {n.importance.strip().lower() for n in nuggets}
-    return (name for name in importances if name and name not in result.weights)
-
-
 def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     """Return the tables for people."""
     from pnyx.measure.reports.registry import report_measures
@@ -392,9 +373,8 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
 
     def items(run: MeasuredReports, name: str) -> list[str]:
         kind = report_measures()[name].items
-        return [f"{counts.shown(run.items[name])} {'items' if ', ' in kind else kind}"]
-
-    counts = Column("", "counts")
+        count = Column("", "counts").shown(run.items[name])
+        return [f"{count} {'items' if ', ' in kind else kind}"]
 
     means = runs_table(
         replace(result, runs=tuple(shown)),

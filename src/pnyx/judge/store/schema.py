@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, escaped
-from pnyx.files import make_folder
 from pnyx.judge.store.rows import COLUMNS
+from pnyx.placing import make_folder
 
 APPLICATION_ID = 0x706E7978  # "pnyx", in the header of the file
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pnyx.errors import InputError
-from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_json
-from pnyx.placing import append
+from pnyx.files import atomic_text, disk_errors, json_line, read_json
+from pnyx.placing import append, make_folder
 from pnyx.search.lexical.manifest import locked
 from pnyx.serve.labelling.book import Act
 
