@@ -140,12 +140,10 @@ class _Merger:
         for number, (pair, cosine) in enumerate(pairs.items()):
             both = answers[2 * number : 2 * number + 2]
             self.unscored += any(not isinstance(answer, Judged) for answer in both)
-            merged = all(map(_sure, both))
-            if merged:
+            if merged := all(map(_sure, both)):
                 same.add(pair)
             stated = [getattr(answer, "probability", None) for answer in both]
-            named = entries[pair[0]], entries[pair[1]]
-            self._add(topic, named, cosine, stated, same=merged)
+            self._add(topic, (entries[pair[0]], entries[pair[1]]), cosine, stated, same=merged)
         return same
 
     def _add(
@@ -198,7 +196,6 @@ def merge_banks(
     """
     merger = _Merger(judge, embedder or load_encoder(), candidates_from, cautious)
     topics: dict[str, list[tuple[str, NuggetBank]]] = {}
-    # So that the order of files does not matter.
     fields = attrgetter("topic_id", "team_id", "run_id")
     order = sorted(banks, key=lambda named: (fields(named[1]), repr(named[1]), named[0]))
     for name, bank in order:
@@ -299,12 +296,10 @@ def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
     if len(places) == 1:
         return first
     some = [group[place] for place in places]
-    nuggets = [one for _, one in some]
+    nuggets = [nugget for _, nugget in some]
     # How answers count is said by who has some.
-    answered = [one for one in nuggets if one.answers] or nuggets
-    lost = [
-        {"bank": bank, "id": one.id, "text": one.text, **_beside(one)} for bank, one in some[1:]
-    ]
+    answered = [nugget for nugget in nuggets if nugget.answers] or nuggets
+    lost = [{"bank": bank, "id": n.id, "text": n.text, **_beside(n)} for bank, n in some[1:]]
     return replace(
         first,
         answers=answers.united(places),
@@ -318,10 +313,9 @@ def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
 
 def _beside(nugget: Nugget) -> dict[str, Any]:
     """Return what a merged nugget said beside its text, answers and references."""
-    said = {"importance": nugget.importance, "aggregator": nugget.aggregator}
-    return {name: value for name, value in said.items() if value} | (
-        {"extra": dict(nugget.extra)} if nugget.extra else {}
-    )
+    fields: dict[str, Any] = {"importance": nugget.importance, "aggregator": nugget.aggregator}
+    fields |= {"extra": dict(nugget.extra)}
+    return {name: value for name, value in fields.items() if value}
 
 
 @dataclass(frozen=True)
@@ -386,10 +380,10 @@ def _references(parts: Sequence[Nugget | NuggetAnswer]) -> tuple[NuggetReference
 
 def _importance(nuggets: Sequence[Nugget]) -> str:
     """Return vital where at least half of those that say vital or okay do; else what is said."""
-    said = [one.importance for one in nuggets if one.importance]
-    votes = [one for one in said if one in ("vital", "okay")]
+    stated = [nugget.importance for nugget in nuggets if nugget.importance]
+    votes = [importance for importance in stated if importance in ("vital", "okay")]
     if not votes:
-        return said[0] if said else ""
+        return stated[0] if stated else ""
     return "vital" if 2 * votes.count("vital") >= len(votes) else "okay"
 
 

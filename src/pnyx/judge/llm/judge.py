@@ -228,23 +228,16 @@ class LlmJudge:
         provenance: Provenance,
         notes: Mapping[str, Any],
     ) -> Answer:
-        notes = {**notes, **reading.notes}
+        notes, wanted = {**notes, **reading.notes}, self.asking.probability
         probability, method = None, provenance.method
-        if (
-            reading.words
-            and not question.yes_no
-            and reading.span is not None
-            and self.asking.probability != "ask"
-        ):
+        if reading.words and not question.yes_no and reading.span is not None and wanted != "ask":
             chances = chances_of_words(reply, reading.span, reading.words)
             notes |= {"chances": [chances]} if chances else {}
         if question.yes_no:
             token = self._token(reply, reading)
-            if self.asking.probability == "tok" and token is None:
+            if wanted == "tok" and token is None:
                 return Unscored("logprobs: none for the answer", provenance, reply.text, notes)
-            probability, method, by_method = _probability(
-                self.asking.probability, token, reading.stated
-            )
+            probability, method, by_method = _probability(wanted, token, reading.stated)
             notes |= {"probabilities": by_method} if len(by_method) > 1 else {}
         return Judged(
             value=reading.value,
@@ -365,9 +358,8 @@ class Asking:
 
     def __post_init__(self) -> None:
         if self.probability not in PROBABILITIES:
-            raise ValueError(
-                f"probability is {self.probability!r}, expected one of {', '.join(PROBABILITIES)}"
-            )
+            known = ", ".join(PROBABILITIES)
+            raise ValueError(f"probability is {self.probability!r}, expected one of {known}")
         if self.batch < 1:
             raise ValueError(f"batch is {self.batch}, expected at least 1")
         for name, prompt in self.prompts.items():
