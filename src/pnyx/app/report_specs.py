@@ -97,8 +97,9 @@ class WeightSpec(
         usual = Weights()
         return Weights(
             **{
-                one.name: math.copysign(getattr(self, one.name), getattr(usual, one.name)) + 0.0
-                for one in fields(Weights)
+                field.name: math.copysign(getattr(self, field.name), getattr(usual, field.name))
+                + 0.0
+                for field in fields(Weights)
             }
         )
 

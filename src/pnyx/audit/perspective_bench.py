@@ -277,7 +277,7 @@ def _tuned(
         return {}, {s.model: lambdas[0] for s in search.scorings if mmr}
     asked = search.questions(dev)
     runs = {s.model: list(search.mmr(s, asked, lambdas).values()) for s in search.scorings}
-    pairs = search.pairs(entries for own in runs.values() for entries in own)
+    pairs = search.pairs(entries for run in runs.values() for entries in run)
     verdicts = judging.verdicts(pairs, "verdicts-dev.jsonl", last=False)
     views = {topic: search.perspectives[topic] for topic in dev}
     name = f"MRecall@{search.bench.depths[0]}"

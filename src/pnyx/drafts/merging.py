@@ -134,7 +134,7 @@ class _Merger:
     ) -> set[tuple[int, int]]:
         """Return the pairs of which each gives the other."""
         both_ways = [(entries[a], entries[b]) for pair in pairs for a, b in (pair, pair[::-1])]
-        questions = [_ask(topic, *one) for one in both_ways]
+        questions = [_ask(topic, *pair) for pair in both_ways]
         answers = ask(self.judge, questions) if questions else []
         same = set()
         for number, (pair, cosine) in enumerate(pairs.items()):
@@ -208,7 +208,7 @@ def merge_banks(
 def _merged(
     merger: _Merger, topic: str, banks: Sequence[tuple[str, NuggetBank]], run_id: str
 ) -> NuggetBank:
-    nuggets = [(name, one) for name, bank in banks for one in bank.nuggets]
+    nuggets = [(name, nugget) for name, bank in banks for nugget in bank.nuggets]
     entries = [
         _Entry(name, one.id, one.text, kind="claim" if one.is_claim else "question")
         for name, one in nuggets
@@ -280,7 +280,11 @@ def _conflict(nuggets: Sequence[Nugget], answers: _Answers, places: Sequence[int
 
     A union would ask for less than an AND, or for more than any bank does.
     """
-    several = [one for one in nuggets if len(one.answers) > 1 or (one.answers and one.aggregator)]
+    several = [
+        nugget
+        for nugget in nuggets
+        if len(nugget.answers) > 1 or (nugget.answers and nugget.aggregator)
+    ]
     kinds = {"OR" if one.aggregator in ("", "Default") else one.aggregator for one in several}
     given = [answers.classes[place] for place in places]
     if len(kinds) > 1 and len(set().union(*given)) > 1:
@@ -304,7 +308,7 @@ def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
         first,
         answers=answers.united(places),
         references=_references(nuggets),
-        sub_nuggets=tuple(_with_own_ids([p for one in nuggets for p in one.sub_nuggets])),
+        sub_nuggets=tuple(_with_own_ids([p for nugget in nuggets for p in nugget.sub_nuggets])),
         importance=_importance(nuggets),
         aggregator=next((one.aggregator for one in answered if one.aggregator), ""),
         extra={**first.extra, "merged": [*first.extra.get("merged", ()), *lost]},
@@ -346,7 +350,7 @@ class _Answers:
         for number, some in enumerate(same):
             for answer in some:
                 classes[given[answer][1]].add(number)
-        return cls(given, same, [frozenset(one) for one in classes])
+        return cls(given, same, [frozenset(part) for part in classes])
 
     def united(self, places: Sequence[int]) -> tuple[NuggetAnswer, ...]:
         """Return the answers of some nuggets, each once."""
@@ -356,7 +360,7 @@ class _Answers:
             if not kept:
                 continue
             parts = [answer for _, _, answer in kept]
-            extra = {key: value for one in reversed(parts) for key, value in one.extra.items()}
+            extra = {key: value for part in reversed(parts) for key, value in part.extra.items()}
             lost = [
                 {"bank": entry.bank, "id": entry.id, "text": one.text}
                 | ({"extra": dict(one.extra)} if one.extra else {})
@@ -373,8 +377,10 @@ def _references(parts: Sequence[Nugget | NuggetAnswer]) -> tuple[NuggetReference
     """Return all references, each document and place in it once."""
     found: dict[str, NuggetReference] = {}
     for part in parts:
-        for one in part.references:
-            found.setdefault(repr((one.doc_id, sorted(one.extra.items(), key=repr))), one)
+        for reference in part.references:
+            found.setdefault(
+                repr((reference.doc_id, sorted(reference.extra.items(), key=repr))), reference
+            )
     return tuple(found.values())
 
 

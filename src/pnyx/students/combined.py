@@ -227,7 +227,7 @@ def _standards(
             found = part(unseen[start : start + _BLOCK])
             values[name] += [value for value in found if not isinstance(value, str)]
     report(len(unseen), len(unseen), "scoring other questions")
-    return {name: _standard(name, found) for name, found in values.items()}
+    return {name: _standard(name, value) for name, value in values.items()}
 
 
 def _standard(name: str, values: Sequence[float]) -> Standard:

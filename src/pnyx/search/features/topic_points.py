@@ -248,8 +248,8 @@ def label_clusters(
     counts = np.bincount(cluster[members], minlength=k).tolist()
     terms = _terms(conclusions, tokenizer)
     return [
-        ClusterLabel(_cut(next(iter(own), "")), best, count)
-        for own, best, count in zip(conclusions, terms, counts, strict=True)
+        ClusterLabel(_cut(next(iter(conclusion), "")), best, count)
+        for conclusion, best, count in zip(conclusions, terms, counts, strict=True)
     ]
 
 
