@@ -280,11 +280,7 @@ def _conflict(nuggets: Sequence[Nugget], answers: _Answers, places: Sequence[int
 
     A union would ask for less than an AND, or for more than any bank does.
     """
-    several = [
-        nugget
-        for nugget in nuggets
-        if len(nugget.answers) > 1 or (nugget.answers and nugget.aggregator)
-    ]
+    several = [n for n in nuggets if len(n.answers) > 1 or (n.answers and n.aggregator)]
     kinds = {"OR" if one.aggregator in ("", "Default") else one.aggregator for one in several}
     given = [answers.classes[place] for place in places]
     if len(kinds) > 1 and len(set().union(*given)) > 1:
@@ -378,9 +374,8 @@ def _references(parts: Sequence[Nugget | NuggetAnswer]) -> tuple[NuggetReference
     found: dict[str, NuggetReference] = {}
     for part in parts:
         for reference in part.references:
-            found.setdefault(
-                repr((reference.doc_id, sorted(reference.extra.items(), key=repr))), reference
-            )
+            key = repr((reference.doc_id, sorted(reference.extra.items(), key=repr)))
+            found.setdefault(key, reference)
     return tuple(found.values())
 
 
