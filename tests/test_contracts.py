@@ -742,7 +742,7 @@ def test_the_command_line_offers_every_model_style_and_task():
 
 def test_every_kind_of_student_can_be_asked_for_and_loaded():
     distil = importlib.import_module("pnyx.cli.annotate").command.commands["distil"]
-    (kind,) = (parameter for parameter in distil.params if parameter.name == "own__kind")
+    (kind,) = (parameter for parameter in distil.params if parameter.name == "spec__kind")
     assert set(kind.type.choices) == set(SCORERS) - {"reader"}
     for name in SCORERS.values():
         assert callable(importlib.import_module(name).load)
