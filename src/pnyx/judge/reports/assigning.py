@@ -27,6 +27,26 @@ def text_of(response: Response) -> str:
     return " ".join(" ".join(one.text.split()) for one in response.sentences if one.text.strip())
 
 
+def by_keys(
+    responses: Iterable[Response], banks: Iterable[NuggetBank]
+) -> tuple[dict[str, NuggetBank], dict[tuple[str, str], Response]]:
+    """Return banks by topic and reports by run and topic; InputError where there are two of one."""
+    by_topic: dict[str, NuggetBank] = {}
+    for bank in banks:
+        if bank.topic_id in by_topic:
+            topic = shorten(bank.topic_id, 40)
+            raise InputError(f"topic {topic!r} has two nugget banks (pnyx nuggets merge)")
+        by_topic[bank.topic_id] = bank
+    found: dict[tuple[str, str], Response] = {}
+    for response in responses:
+        key = response.run_id, response.topic_id
+        if key in found:
+            run, topic = (shorten(one, 40) for one in key)
+            raise InputError(f"run {run!r} has two reports on topic {topic!r}")
+        found[key] = response
+    return by_topic, found
+
+
 @dataclass(frozen=True, slots=True)
 class Assigning:
     """What is asked of each report, and what is not.
@@ -44,19 +64,7 @@ class Assigning:
     @classmethod
     def of(cls, responses: Iterable[Response], banks: Iterable[NuggetBank]) -> Assigning:
         """Join reports with banks; InputError for two banks of a topic, or two reports of a run."""
-        by_topic: dict[str, NuggetBank] = {}
-        for bank in banks:
-            if bank.topic_id in by_topic:
-                topic = shorten(bank.topic_id, 40)
-                raise InputError(f"topic {topic!r} has two banks (pnyx nuggets merge)")
-            by_topic[bank.topic_id] = bank
-        found: dict[tuple[str, str], Response] = {}
-        for response in responses:
-            key = response.run_id, response.topic_id
-            if key in found:
-                run, topic = (shorten(one, 40) for one in key)
-                raise InputError(f"run {run!r} has two reports on topic {topic!r}")
-            found[key] = response
+        by_topic, found = by_keys(responses, banks)
         lacking = dict.fromkeys(topic for _, topic in found if topic not in by_topic)
         runs = dict.fromkeys(run for run, _ in found)
         missing = [(run, t) for run in runs for t in by_topic if (run, t) not in found]
@@ -98,14 +106,7 @@ def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer]) -> Judge
         value = answer.value is True if isinstance(answer, Judged) else None
         partial = isinstance(answer, Judged) and bool(answer.notes.get("partial"))
         given.append(JudgedAnswer(expected.text, value, partial=partial))
-    return JudgedNugget(
-        nugget.id,
-        nugget.text,
-        nugget.importance,
-        nugget.aggregator,
-        nugget.is_claim,
-        tuple(given),
-    )
+    return JudgedNugget.of(nugget, given)
 
 
 def assignment_of(nugget: JudgedNugget) -> Assignment | None:

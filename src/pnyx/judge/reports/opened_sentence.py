@@ -23,6 +23,7 @@ from pnyx.judge.reports.records import (
     JudgedCitation,
     JudgedSentence,
     Step,
+    all_of,
     any_of,
 )
 from pnyx.records import Node, NuggetBank
@@ -340,11 +341,7 @@ def said(node: Node, value: bool | None) -> str:
 
 def credited(citations: Sequence[JudgedCitation]) -> bool | None:
     """Return whether a relevant citation attests the sentence; False without citations."""
-    return any_of(_both(one.relevant.value, one.attests.value) for one in citations)
-
-
-def _both(one: bool | None, other: bool | None) -> bool | None:
-    return False if False in (one, other) else None if None in (one, other) else True
+    return any_of(all_of((one.relevant.value, one.attests.value)) for one in citations)
 
 
 def citation_steps(citations: Sequence[JudgedCitation], weights: Weights) -> Iterator[Step]:
