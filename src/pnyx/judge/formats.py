@@ -61,16 +61,9 @@ def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> A
     if reasons:
         notes["reasons"] = reasons
     provenance = provenance_of(judge, "stated", answers)
-    hashes = {
-        name: answer.provenance.prompt_hash
-        for answer in answers
-        for name in getattr(answer.question, "dimensions", ())
-    }
-    calls = {
-        name: answer.provenance.asked
-        for answer in answers
-        for name in getattr(answer.question, "dimensions", ())
-    }
+    by = {n: a.provenance for a in answers for n in getattr(a.question, "dimensions", ())}
+    hashes = {name: one.prompt_hash for name, one in by.items()}
+    calls = {name: one.asked for name, one in by.items()}
     details = {**provenance.details, "prompt_hashes": hashes, "asked": calls}
     provenance = replace(provenance, details=details)
     composed: Answer = question.compose(cells, provenance, notes=notes)

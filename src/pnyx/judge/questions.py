@@ -167,6 +167,11 @@ class Rating(QuestionKind):
         number = self.value_of(value)
         return None if number is None else normalised(number, self.scale)
 
+    def preference(self, word: str) -> float:
+        """Return a, b or tie as a number on the scale: the highest for the question's own text."""
+        low, high = self.scale
+        return low + (high - low) * {"a": 1.0, "b": 0.0}.get(word, 0.5)
+
     def compose(
         self,
         cells: Sequence[Any],

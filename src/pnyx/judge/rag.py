@@ -157,7 +157,11 @@ def _joined(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
     for answer in answers:
         asked: Any = answer.question
         if isinstance(asked, Preference):
-            _take(by_name, "preference", _preference_cell(question, answer), answer, flat=True)
+            if isinstance(answer, Unscored):
+                cell: Any = Missing(answer.reason)
+            else:
+                cell = question.preference(str(answer.value))
+            _take(by_name, "preference", cell, answer, flat=True)
             continue
         for name, cell in zip(asked.dimensions, asked.votes(answer), strict=True):
             _take(by_name, name, cell, answer)
@@ -185,13 +189,6 @@ def _take(
     kept.reason = answer.notes.get("reasons", {}).get(name, "")
     if flat and isinstance(answer, Judged):
         kept.reason = answer.explanation
-
-
-def _preference_cell(question: Rating, answer: Answer) -> Any:
-    if isinstance(answer, Unscored):
-        return Missing(answer.reason)
-    low, high = question.scale
-    return low + (high - low) * {"a": 1.0, "b": 0.0}.get(str(answer.value), 0.5)
 
 
 def _cell(question: Rating, name: str, told: _Told | None) -> Any:

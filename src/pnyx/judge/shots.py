@@ -81,15 +81,18 @@ class RatedPool:
         ranked = self._ranked(frozenset(question.dimensions))
         words = question.text.split()
         chosen = []
-        for part in _parts(ranked, self._count):
-            text = next((t for t in _outwards(part) if not _same(t, question.id, words)), None)
+        edges = [len(ranked) * part // self._count for part in range(self._count + 1)]
+        for start, end in pairwise(edges):
+            near = _outwards(ranked[start:end])
+            others = (t for t in near if t.id != question.id and t.text.split() != words)
+            text = next(others, None)
             if text is None:
                 raise InputError(
                     f"found {len(ranked)} texts that are rated on each dimension asked about, too "
                     f"few for {self._count} examples ({2 * self._count} are enough)"
                 )
             chosen.append(text)
-        chosen.sort(key=lambda text: _hash(text.id))
+        chosen.sort(key=lambda text: hash_of(text.id))
         scale = scale_of(question.task, question.scale)
         shots = []
         for text in chosen:
@@ -100,16 +103,11 @@ class RatedPool:
 
     def _rank(self, dimensions: frozenset[str]) -> tuple[RatedExample, ...]:
         texts = [text for text in self._texts if dimensions <= {name for name, _ in text.scores}]
-        return tuple(sorted(texts, key=lambda text: (_mean(text, dimensions), _hash(text.id))))
 
+        def place(text: RatedExample) -> tuple[float, str]:
+            return fmean(s for name, s in text.scores if name in dimensions), hash_of(text.id)
 
-def _same(text: RatedExample, identifier: str, words: Sequence[str]) -> bool:
-    return text.id == identifier or text.text.split() == words
-
-
-def _parts(ranked: Sequence[RatedExample], count: int) -> list[Sequence[RatedExample]]:
-    edges = [len(ranked) * part // count for part in range(count + 1)]
-    return [ranked[start:end] for start, end in pairwise(edges)]
+        return tuple(sorted(texts, key=place))
 
 
 def _outwards(part: Sequence[RatedExample]) -> list[RatedExample]:
@@ -118,9 +116,6 @@ def _outwards(part: Sequence[RatedExample]) -> list[RatedExample]:
     return [part[n] for n in sorted(range(len(part)), key=lambda n: abs(n - middle))]
 
 
-def _mean(text: RatedExample, dimensions: frozenset[str]) -> float:
-    return fmean(score for name, score in text.scores if name in dimensions)
-
-
-def _hash(identifier: str) -> str:
+def hash_of(identifier: str) -> str:
+    """Return what puts examples in an order without chance."""
     return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()

@@ -17,6 +17,7 @@ from pnyx.judge.forms.kinds import (
     RatingForm,
     choice_type,
     score_type,
+    value_and_notes,
     whole_number,
     winner_word,
 )
@@ -175,19 +176,9 @@ class TriadPointsForm(EvidenceForm):
             for name in ("nuggets", "findings")
             if hasattr(reply, name)
         }
-        scores: list[Any] = []
-        notes: dict[str, dict[str, Any]] = {}
-        for name in question.dimensions:
-            rated = _read_table(question, name, tables)
-            if isinstance(rated, Missing):
-                scores.append(None)
-                notes.setdefault("dimensions", {})[name] = str(rated)
-                continue
-            score, details = rated
-            scores.append(score)
-            for note, what in details.items():
-                notes.setdefault(note, {})[name] = what
-        return [ReplyReading(value=scores if len(scores) > 1 else scores[0], notes=notes)]
+        rated = {name: _read_table(question, name, tables) for name in question.dimensions}
+        value, notes = value_and_notes(rated)
+        return [ReplyReading(value=value, notes=notes)]
 
 
 _READ = {
@@ -282,10 +273,9 @@ def _preferred(words: Any) -> str:
 
 
 def _preference_score(question: Rating, shown: str) -> float:
-    """Return a preference as a number on the scale: the highest for the question's own text."""
-    low, high = question.scale
+    """Return a preference, of the two as they were shown, as a number on the scale."""
     side = {"a": "b", "b": "a"}.get(shown, "tie") if question.turned else shown
-    return low + (high - low) * {"a": 1.0, "b": 0.0}.get(side, 0.5)
+    return question.preference(side)
 
 
 @cache

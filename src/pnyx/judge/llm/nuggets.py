@@ -57,7 +57,8 @@ class NuggetJudge:
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; unscored where its points could not be had."""
         refuse_other_kinds(self, questions)
-        asked = [_asked(question) for question in questions]
+        rated: Sequence[Any] = questions
+        asked = [_Asked(one.question, one.stance, one.nuggets) for one in rated]
         points: dict[_Asked, Sequence[str] | str] = {}
         calls: dict[_Asked, list[str]] = {}
 
@@ -107,10 +108,6 @@ class NuggetJudge:
             if words:
                 results.setdefault(words, text)
         return list(results.values()) or "schema: the reply names no point"
-
-
-def _asked(question: Any) -> _Asked:
-    return _Asked(question.question, question.stance, question.nuggets)
 
 
 @cache

@@ -27,6 +27,26 @@ def text_of(response: Response) -> str:
     return " ".join(" ".join(s.text.split()) for s in response.sentences if s.text.strip())
 
 
+def by_keys(
+    responses: Iterable[Response], banks: Iterable[NuggetBank]
+) -> tuple[dict[str, NuggetBank], dict[tuple[str, str], Response]]:
+    """Return banks by topic and reports by run and topic; InputError where there are two of one."""
+    by_topic: dict[str, NuggetBank] = {}
+    for bank in banks:
+        if bank.topic_id in by_topic:
+            topic = shorten(bank.topic_id, 40)
+            raise InputError(f"topic {topic!r} has two nugget banks (pnyx nuggets merge)")
+        by_topic[bank.topic_id] = bank
+    of_run: dict[tuple[str, str], Response] = {}
+    for response in responses:
+        key = response.run_id, response.topic_id
+        if key in of_run:
+            run, topic = (shorten(part, 40) for part in key)
+            raise InputError(f"run {run!r} has two reports on topic {topic!r}")
+        of_run[key] = response
+    return by_topic, of_run
+
+
 @dataclass(frozen=True, slots=True)
 class Assigning:
     """What is asked of each report, and what is not.
@@ -44,23 +64,11 @@ class Assigning:
     @classmethod
     def of(cls, responses: Iterable[Response], banks: Iterable[NuggetBank]) -> Assigning:
         """Join reports with banks; InputError for two banks of a topic, or two reports of a run."""
-        by_topic: dict[str, NuggetBank] = {}
-        for bank in banks:
-            if bank.topic_id in by_topic:
-                topic = shorten(bank.topic_id, 40)
-                raise InputError(f"topic {topic!r} has two banks (pnyx nuggets merge)")
-            by_topic[bank.topic_id] = bank
-        responses_of: dict[tuple[str, str], Response] = {}
-        for response in responses:
-            key = response.run_id, response.topic_id
-            if key in responses_of:
-                run, topic = (shorten(part, 40) for part in key)
-                raise InputError(f"run {run!r} has two reports on topic {topic!r}")
-            responses_of[key] = response
-        lacking = dict.fromkeys(topic for _, topic in responses_of if topic not in by_topic)
-        runs = dict.fromkeys(run for run, _ in responses_of)
-        missing = [(run, t) for run in runs for t in by_topic if (run, t) not in responses_of]
-        pairs = [(r, by_topic[t]) for (_, t), r in responses_of.items() if t in by_topic]
+        by_topic, of_run = by_keys(responses, banks)
+        lacking = dict.fromkeys(topic for _, topic in of_run if topic not in by_topic)
+        runs = dict.fromkeys(run for run, _ in of_run)
+        missing = [(run, t) for run in runs for t in by_topic if (run, t) not in of_run]
+        pairs = [(r, by_topic[t]) for (_, t), r in of_run.items() if t in by_topic]
         return cls(tuple(pairs), tuple(lacking), tuple(missing))
 
     def questions(self) -> Iterator[Support]:
@@ -98,14 +106,7 @@ def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer]) -> Judge
         value = answer.value is True if isinstance(answer, Judged) else None
         partial = isinstance(answer, Judged) and bool(answer.notes.get("partial"))
         given.append(JudgedAnswer(expected.text, value, partial=partial))
-    return JudgedNugget(
-        nugget.id,
-        nugget.text,
-        nugget.importance,
-        nugget.aggregator,
-        nugget.is_claim,
-        tuple(given),
-    )
+    return JudgedNugget.of(nugget, given)
 
 
 def assignment_of(nugget: JudgedNugget) -> Assignment | None:

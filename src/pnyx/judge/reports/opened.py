@@ -202,14 +202,7 @@ class OpenReport:
 
     def _nugget(self, nugget: Nugget) -> JudgedNugget:
         answers = (self._answer((nugget.id, n), a.text) for n, a in enumerate(nugget.expected))
-        return JudgedNugget(
-            nugget.id,
-            nugget.text,
-            nugget.importance,
-            nugget.aggregator,
-            nugget.is_claim,
-            tuple(answers),
-        )
+        return JudgedNugget.of(nugget, answers)
 
     def _answer(self, pair: tuple[str, int], text: str) -> JudgedAnswer:
         giving = tuple(n for n, sentence in enumerate(self.sentences) if pair in sentence.given)

@@ -23,6 +23,7 @@ from pnyx.judge.reports.records import (
     JudgedSentence,
     NodeAnswer,
     TreePath,
+    all_of,
     any_of,
 )
 from pnyx.records import Node, NuggetBank
@@ -344,11 +345,7 @@ def said(node: Node, value: bool | None) -> str:
 
 def credited(citations: Sequence[JudgedCitation]) -> bool | None:
     """Return whether a relevant citation attests the sentence; False without citations."""
-    return any_of(_both(citation.relevant.value, citation.attests.value) for citation in citations)
-
-
-def _both(first: bool | None, other: bool | None) -> bool | None:
-    return False if False in (first, other) else None if None in (first, other) else True
+    return any_of(all_of((c.relevant.value, c.attests.value)) for c in citations)
 
 
 def citation_steps(citations: Sequence[JudgedCitation], weights: Weights) -> Iterator[TreePath]:

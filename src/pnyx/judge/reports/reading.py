@@ -6,14 +6,13 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pnyx.corpora.base import located, parse_rows, scan_json_objects, strict, unique
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object
-from pnyx.judge.reports.records import JudgedReport
+from pnyx.judge.reports.records import JudgedReport, report_adapter
 from pnyx.judge.verdicts import file_of
 from pnyx.records import NODES
 
@@ -34,13 +33,6 @@ def read_judged_reports(path: str | Path) -> Iterator[JudgedReport]:
     yield from (report for _, report in strict(once, file, "judged reports"))
 
 
-@cache
-def _adapter() -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(JudgedReport)
-
-
 _ODD = ("\\u", "NaN", "Infinity")
 _HUGE = re.compile(r"[0-9][eE]\+?[0-9]{3}")
 
@@ -50,7 +42,7 @@ def judged_report_at(text: str, path: str, line: int) -> JudgedReport:
     # In one step, unless it may have what JSON or a text file cannot hold.
     if not (any(odd in text for odd in _ODD) or _HUGE.search(text)):
         with contextlib.suppress(ValueError):
-            report: JudgedReport = _adapter().validate_json(text, strict=True)
+            report: JudgedReport = report_adapter().validate_json(text, strict=True)
             with contextlib.suppress(InputError):
                 _check(report)
                 return report
@@ -67,7 +59,7 @@ def _report(row: Mapping[str, Any]) -> JudgedReport:
 
     try:
         # Strict, and of JSON: lists become tuples, and nothing else becomes anything.
-        report: JudgedReport = _adapter().validate_json(json.dumps(row), strict=True)
+        report: JudgedReport = report_adapter().validate_json(json.dumps(row), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         path = shorten(".".join(map(str, first["loc"])), 100)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
+from pnyx.records import Nugget
 from pnyx.restricted import hides_text, textless
 
 _NAMED = frozenset(
@@ -148,6 +150,12 @@ class JudgedNugget:
     is_claim: bool = False
     answers: tuple[JudgedAnswer, ...] = ()
 
+    @classmethod
+    def of(cls, nugget: Nugget, answers: Iterable[JudgedAnswer]) -> JudgedNugget:
+        """Return a nugget of a bank with what was found of its answers, in their order."""
+        told = nugget.id, nugget.text, nugget.importance, nugget.aggregator, nugget.is_claim
+        return cls(*told, tuple(answers))
+
     @property
     def answered(self) -> bool | None:
         """Whether the report answers it: all answers of an AND, one of any other.
@@ -202,36 +210,15 @@ def any_of(values: Iterable[bool | None]) -> bool | None:
     return True if True in truths else None if None in truths else False
 
 
+@cache
+def report_adapter() -> Any:
+    """Return what checks a judged report; pydantic loads slowly."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(JudgedReport)
+
+
 def report_of_row(row: Mapping[str, Any]) -> JudgedReport:
-    """Return the report that `row()` made an object of; KeyError or TypeError: it is another."""
-    return JudgedReport(
-        **{
-            **row,
-            "sentences": tuple(map(_sentence, row["sentences"])),
-            "nuggets": tuple(map(_nugget, row["nuggets"])),
-            "relevant": tuple(row["relevant"]),
-            "notes": tuple(row["notes"]),
-            "differing": tuple((doc_id, share) for doc_id, share in row.get("differing", ())),
-        }
-    )
-
-
-def _sentence(row: Mapping[str, Any]) -> JudgedSentence:
-    citations = tuple(
-        JudgedCitation(c["doc_id"], NodeAnswer(**c["relevant"]), NodeAnswer(**c["attests"]))
-        for c in row["citations"]
-    )
-    return JudgedSentence(
-        row["text"],
-        citations,
-        {node: NodeAnswer(**answer) for node, answer in row["findings"].items()},
-        tuple((nugget, n) for nugget, n in row["answers"]),
-        tuple(TreePath(**{**step, "path": tuple(step["path"])}) for step in row["steps"]),
-        tuple((nugget, n) for nugget, n in row["unscored_answers"]),
-        row.get("quoted", False),
-    )
-
-
-def _nugget(row: Mapping[str, Any]) -> JudgedNugget:
-    answers = (JudgedAnswer(**{**a, "sentences": tuple(a["sentences"])}) for a in row["answers"])
-    return JudgedNugget(**{**row, "answers": tuple(answers)})
+    """Return the report that `row()` made an object of; ValueError where it is another."""
+    report: JudgedReport = report_adapter().validate_python(row)
+    return report

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
@@ -17,7 +16,7 @@ from pnyx.judge.base import Emit, Judge
 from pnyx.judge.questions import Shot, Support
 from pnyx.judge.reports.asking import NEEDS_CITATION, NEGATIVE, NUGGET, SUPPORT, UNANSWERABLE
 from pnyx.judge.reports.matching import plain_words
-from pnyx.judge.shots import SHOT_WORDS
+from pnyx.judge.shots import SHOT_WORDS, hash_of
 
 EXAMPLES = "report-examples"
 """Format of a file of examples (docs/formats.md)."""
@@ -52,7 +51,7 @@ class ReportShots:
             raise InputError(f"{count} examples, expected an even number: half of them yes")
         self._half = count // 2
         self._of: dict[str, list[ReportExample]] = {}
-        for example in sorted(examples, key=lambda example: _hash(example.id)):
+        for example in sorted(examples, key=lambda example: hash_of(example.id)):
             self._of.setdefault(example.node, []).append(example)
         for (node, some), yes in product(self._of.items(), (True, False)):
             n = sum(example.shot.yes is yes for example in some)
@@ -137,7 +136,3 @@ def _example(row: Mapping[str, Any]) -> ReportExample:
 
 def _words(text: str) -> str:
     return f" {' '.join(plain_words(text))} "
-
-
-def _hash(identifier: str) -> str:
-    return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()

@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -54,10 +54,6 @@ class StoreStats:
     replies: int
     models: list[ModelStats]
     damaged: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return asdict(self)
 
 
 def store_stats(path: str | Path | None = None) -> StoreStats:
@@ -109,10 +105,6 @@ class Cleared:
     bytes_before: int
     bytes_after: int
     not_compacted: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return asdict(self)
 
 
 def clear_store(
