@@ -104,8 +104,13 @@ def searched(
         for passage in example.arguments:
             (label,) = (x for x in example.labels if x.doc_id == passage.id)
             for view in example.perspectives:
-                row = {"question_id": view.question_id, "doc_id": passage.id,
-                       "perspective_id": view.id, "value": view.id in label.perspectives}  # fmt: skip
+                row = {
+                    "id": f"{passage.id}/{view.id}",
+                    "question_id": view.question_id,
+                    "doc_id": passage.id,
+                    "perspective_id": view.id,
+                    "value": view.id in label.perspectives,
+                }
                 stream.write(json.dumps(row) + "\n")
 
     def measured(kind: str, measure: str, *more: str) -> dict[str, float]:
@@ -118,7 +123,7 @@ def searched(
     views = ("--perspectives", f"{files}/perspectives.jsonl", "--verdicts", str(labels))
     return {
         "P@10": measured("retrieval", "P@10", "--qrels", f"{files}/qrels.txt"),
-        "perspectives@10": measured("perspectives", "MRecall@10", *views),
+        "perspectives@10": measured("perspectives", "StRecall@10", *views),
     }
 
 

@@ -30,7 +30,7 @@ def search_agreement(runs: Mapping[str, Sequence[str]], example: Example) -> dic
 
     Means over questions, as `pnyx measure` takes them. `P@10`: a label of 1 or 2 is relevant, a
     passage on another question is not. `perspectives@10`: the share of a question's perspectives
-    that its first ten documents support (MRecall).
+    that its first ten documents support (StRecall@10).
     """
     cells: dict[str, dict[str, Measured]] = {}
     for question in example.questions:
