@@ -471,6 +471,7 @@ def test_a_bank_that_is_none_and_options_that_are_missing_are_one_line(tmp_path,
         assert (status, said.count("\n")) == (2, 1), said
 
 
+@pytest.mark.all
 def test_a_report_of_five_thousand_sentences_and_blank_ones(tmp_path, call):
     _, bank = write_files(tmp_path)
     cited = [{"text": f"Fares were halved {n}.", "citations": ["d1"]} for n in range(5000)]
