@@ -238,7 +238,7 @@ def test_a_budget_is_kept_and_what_is_left_is_unscored(tmp_path, call):
     assert any("budget" in c.attests.why for s in report.sentences for c in s.citations)
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_kill_9_and_again_asks_no_model_twice(tmp_path):
     run, bank = write_files(tmp_path)
     command = [sys.executable, "-m", "pnyx", "judge", "report", run, "--nuggets", bank]
@@ -276,6 +276,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.all
 def test_kill_9_and_again_repeats_little_of_what_no_model_answers(tmp_path):
     run, bank = write_files(tmp_path)
     labels = write_labels(tmp_path / "labels.jsonl")
