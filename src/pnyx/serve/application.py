@@ -71,6 +71,13 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
     return HTMLResponse(render(template, request.app.state.site, Links(), **values), status)
 
 
+def see(address: str) -> Response:
+    """Return what leads a browser to another page."""
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(address, 303)
+
+
 def not_found(what: str) -> Exception:
     """Return what to raise where an address names what is not there."""
     from starlette.exceptions import HTTPException

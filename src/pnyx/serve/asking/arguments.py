@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
 from pnyx.records import SIDES
-from pnyx.serve.application import html, not_found
+from pnyx.serve.application import html, not_found, see
 from pnyx.serve.asking.address import Asked, read_asked
 from pnyx.serve.rendering import Links
 from pnyx.view.text import one_line
@@ -79,7 +79,7 @@ class ArgumentPages:
         self._asked.move_to_end(asked.question)
         while len(self._asked) > _TICKETS:
             self._asked.popitem(last=False)
-        return _redirect(_LINKS.to("argue", q=asked.question))
+        return see(_LINKS.to("argue", q=asked.question))
 
     async def _making(self, request: Request) -> Response:
         asked = read_asked(request.query_params)
@@ -109,7 +109,7 @@ class ArgumentPages:
         asked = self._check_asked(request)
         started = time.monotonic()
         case = await self._service.case(asked.question)
-        return _redirect(self._keep(case, started))
+        return see(self._keep(case, started))
 
     async def _events(self, request: Request) -> Response:
         from starlette.responses import StreamingResponse
@@ -196,12 +196,6 @@ def _jsonl(case: Case) -> str:
     stream = io.StringIO()
     write_responses(stream, [side.response for side in case.sides], "ids")
     return stream.getvalue()
-
-
-def _redirect(place: str) -> Response:
-    from starlette.responses import RedirectResponse
-
-    return RedirectResponse(place, 303)
 
 
 async def _with_beats(steps: AsyncIterator[Step]) -> AsyncIterator[Step | None]:

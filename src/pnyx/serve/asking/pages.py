@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
-from pnyx.serve.application import html, not_found
+from pnyx.serve.application import html, not_found, see
 from pnyx.serve.asking.address import Asked, read_asked
 from pnyx.serve.asking.arguments import ArgumentPages
 from pnyx.serve.asking.covering import CoverageView, coverage_view
@@ -95,7 +95,7 @@ class _Pages:
         asked = read_asked(dict(await request.form()))
         if "hx-request" not in request.headers:
             await self._standings.tell(asked.question, asked.count)
-            return _see(asked.link(_LINKS))
+            return see(asked.link(_LINKS))
         try:
             told = await self._standings.tell(asked.question, asked.count)
         except PnyxError as error:
@@ -110,7 +110,7 @@ class _Pages:
         asked = read_asked(dict(await request.form()))
         if "hx-request" not in request.headers:
             await self._service.perspectives(asked.question, k=_COVERED_BY)
-            return _see(asked.link(_LINKS, anchor="perspectives"))
+            return see(asked.link(_LINKS, anchor="perspectives"))
         try:
             found = await self._service.perspectives(asked.question, k=_COVERED_BY)
         except PnyxError as error:
@@ -176,9 +176,3 @@ _COUNTED: Final = {
     "undecided": "undecided",
     "off": "about something else",
 }
-
-
-def _see(place: str) -> Response:
-    from starlette.responses import RedirectResponse
-
-    return RedirectResponse(place, 303)
