@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pnyx.errors import InputError, OptionError
+from pnyx.errors import OptionError
 from pnyx.files import clean_text
 from pnyx.serve.application import html, not_found, see
 from pnyx.serve.labelling.book import Act, State
