@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,11 @@ def see(address: str) -> Response:
     from starlette.responses import RedirectResponse
 
     return RedirectResponse(address, 303)
+
+
+def event(name: str, value: Any) -> str:
+    """Return one event of a stream (text/event-stream), its value as JSON on one line."""
+    return f"event: {name}\ndata: {json.dumps(value, allow_nan=False)}\n\n"
 
 
 def not_found(what: str) -> Exception:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
 from pnyx.records import SIDES
-from pnyx.serve.application import html, not_found, see
+from pnyx.serve.application import event, html, not_found, see
 from pnyx.serve.asking.address import Asked, read_asked
 from pnyx.serve.rendering import Links
 from pnyx.view.text import one_line
@@ -125,11 +125,11 @@ class ArgumentPages:
                     if step is None:
                         yield ": still at it\n\n"
                     elif step.case is not None:
-                        yield _event("end", {"href": self._keep(step.case, started)})
+                        yield event("end", {"href": self._keep(step.case, started)})
                     else:
-                        yield _event("step", _shown(step))
+                        yield event("step", _shown(step))
         except PnyxError as error:
-            yield _event("fail", {"said": one_line(str(error))})
+            yield event("fail", {"said": one_line(str(error))})
 
     def _keep(self, case: Case, started: float) -> str:
         """Keep a finished argument; return its address."""
@@ -218,10 +218,6 @@ async def _with_beats(steps: AsyncIterator[Step]) -> AsyncIterator[Step | None]:
             coming.cancel()
             with contextlib.suppress(asyncio.CancelledError, PnyxError):
                 await coming
-
-
-def _event(name: str, data: Mapping[str, Any]) -> str:
-    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
 # Steps in words -----------------------------------------------------------------------------------

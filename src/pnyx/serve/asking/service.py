@@ -35,8 +35,9 @@ from pnyx.serve.asking.choices import (
     question_text,
     whole,
 )
+from pnyx.serve.asking.covering import cover
 from pnyx.serve.asking.examples import label_topics
-from pnyx.serve.asking.finding import Coverage, SearchAnswer, cover, find
+from pnyx.serve.asking.finding import SearchAnswer, find
 from pnyx.serve.asking.judging import judge_items
 from pnyx.serve.asking.opened import OpenIndex
 from pnyx.serve.asking.pool import Pool, Shared
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from pnyx.records import Evidence
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
-    from pnyx.serve.api.rows import AnswersRow
+    from pnyx.serve.api.rows import AnswersRow, CoverageRow
     from pnyx.write.case import Case
 
 T = TypeVar("T")
@@ -218,7 +219,7 @@ class AskService:
 
     async def perspectives(
         self, question: str, row: Mapping[str, Any] | None = None, *, k: int | str = FOUND
-    ) -> Coverage:
+    ) -> CoverageRow:
         """Return perspectives on a question, and which of the best `k` documents cover each.
 
         They come from the language model, or else from what the index's documents conclude; at most
@@ -226,7 +227,7 @@ class AskService:
         """
         text, spec, most, count = self._viewed(question, row, k)
 
-        def work() -> Coverage:
+        def work() -> CoverageRow:
             from pnyx.students.judge import PackagedJudge
 
             asked = Question(question_id(text), text)
@@ -237,16 +238,16 @@ class AskService:
             return cover(asked, self._source(spec, most), documents, judge)
 
         key = ("perspectives", text, repr(spec), most, count, self._open.state)
-        found: Coverage = await self._others.ask(key, lambda: self._slow.run(work))
+        found: CoverageRow = await self._others.ask(key, lambda: self._slow.run(work))
         return found
 
     def known_perspectives(
         self, question: str, row: Mapping[str, Any] | None = None, *, k: int | str = FOUND
-    ) -> Coverage | None:
+    ) -> CoverageRow | None:
         """Return what `perspectives` gave lately; None where it would have to work."""
         text, spec, most, count = self._viewed(question, row, k)
         key = ("perspectives", text, repr(spec), most, count, self._open.state)
-        found: Coverage | None = self._others.get(key)
+        found: CoverageRow | None = self._others.get(key)
         return found
 
     def _viewed(
