@@ -17,7 +17,7 @@ from pnyx.serve.asking.marking import Marker
 from pnyx.serve.asking.pool import while_there
 from pnyx.serve.asking.reading import document_view
 from pnyx.serve.asking.standing import Standing, Standings
-from pnyx.serve.asking.views import ResultsView, ResultView, result_views, results_view
+from pnyx.serve.asking.views import ResultView, result_views, results_view
 from pnyx.serve.rendering import Links
 from pnyx.view.text import one_line
 
@@ -138,7 +138,7 @@ class _Pages:
 
     async def _page(
         self, asked: Asked, told: Standing | None, failed: str = ""
-    ) -> tuple[ResultsView, Mapping[str, str]]:
+    ) -> tuple[dict[str, Any], Mapping[str, str]]:
         started = time.monotonic()
         found = await self._service.search(asked.question, k=asked.count)
         took = time.monotonic() - started
@@ -151,7 +151,7 @@ class _Pages:
             asked, results, _LINKS, waiting=told is None, said=said, problems=found.problems,
             failed=failed,
         )  # fmt: skip
-        return page, {result.id: result.title for result in results}
+        return page, {result.found.hit.doc_id: result.title for result in results}
 
     def _said(self, results: Sequence[ResultView], told: Standing | None, took: float) -> str:
         """Say how many were found, how they stand, and how long that took or takes."""
