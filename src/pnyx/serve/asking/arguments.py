@@ -10,7 +10,6 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
@@ -42,12 +41,6 @@ _FILES: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    case: Case
-    seconds: float | None
-
-
 class ArgumentPages:
     """Pages that argue a question, and those of the latest finished arguments.
 
@@ -57,7 +50,8 @@ class ArgumentPages:
 
     def __init__(self, service: AskService) -> None:
         self._service = service
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[Case, float]] = OrderedDict()
+        """Of each the seconds that it took."""
         self._asked: OrderedDict[str, None] = OrderedDict()
 
     def routes(self) -> list[Route]:
@@ -138,13 +132,13 @@ class ArgumentPages:
         content = json.dumps(case_row(case).model_dump(), sort_keys=True, ensure_ascii=True)
         key = hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
         if key not in self._kept:
-            self._kept[key] = _Kept(case, time.monotonic() - started)
+            self._kept[key] = case, time.monotonic() - started
         self._kept.move_to_end(key)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         return _LINKS.to("argument", key)
 
-    def _find(self, request: Request) -> _Kept:
+    def _find(self, request: Request) -> tuple[Case, float]:
         kept = self._kept.get(request.path_params["id"])
         if kept is None:
             raise not_found(
@@ -156,26 +150,25 @@ class ArgumentPages:
     async def _argument(self, request: Request) -> Response:
         from pnyx.view.report import case_values
 
-        kept = self._find(request)
+        case, seconds = self._find(request)
         key = request.path_params["id"]
-        question = kept.case.question.text
         return html(
             request,
             "asking/argument.html.j2",
-            **case_values(kept.case),
-            back=Asked(question).link(_LINKS),
+            **case_values(case),
+            back=Asked(case.question.text).link(_LINKS),
             downloads=[(f[0], _LINKS.to("argument", key, name)) for name, f in _FILES.items()],
-            took=f"Made in {kept.seconds:.1f} s." if kept.seconds is not None else "",
+            took=f"Made in {seconds:.1f} s.",
         )
 
     async def _file(self, request: Request) -> Response:
         from starlette.responses import Response
 
         name = request.path_params["name"]
-        kept = self._find(request)
+        case, _ = self._find(request)
         if name not in _FILES:
             raise not_found("An argument has no such file.")
-        text = await asyncio.to_thread(_written(name), kept.case)
+        text = await asyncio.to_thread(_written(name), case)
         # Attached, not shown: the report brings a policy of its own, which this one would override.
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         data = text.encode("utf-8", "replace")
