@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from pnyx.errors import PnyxError
 from pnyx.records import SIDES
 from pnyx.serve.application import event, html, not_found, see
 from pnyx.serve.asking.address import Asked, read_asked
+from pnyx.serve.asking.pool import Shared
 from pnyx.serve.rendering import Links
 from pnyx.view.text import one_line
 
@@ -50,9 +50,9 @@ class ArgumentPages:
 
     def __init__(self, service: AskService) -> None:
         self._service = service
-        self._kept: OrderedDict[str, tuple[Case, float]] = OrderedDict()
-        """Of each the seconds that it took."""
-        self._asked: OrderedDict[str, None] = OrderedDict()
+        self._kept = Shared(_KEPT)
+        """Address -> an argument, and the seconds that it took."""
+        self._asked = Shared(_TICKETS)
 
     def routes(self) -> list[Route]:
         """Return the routes of these pages."""
@@ -69,16 +69,13 @@ class ArgumentPages:
 
     async def _ask(self, request: Request) -> Response:
         asked = read_asked(dict(await request.form()))
-        self._asked[asked.question] = None
-        self._asked.move_to_end(asked.question)
-        while len(self._asked) > _TICKETS:
-            self._asked.popitem(last=False)
+        self._asked.put(asked.question, True)
         return see(_LINKS.to("argue", q=asked.question))
 
     async def _making(self, request: Request) -> Response:
         asked = read_asked(request.query_params)
         job = None
-        if asked.question in self._asked:
+        if self._asked.get(asked.question):
             job = {
                 "events": _LINKS.to("argue", "events", q=asked.question),
                 "wait": _LINKS.to("argue", "wait", q=asked.question),
@@ -94,7 +91,7 @@ class ArgumentPages:
 
     def _check_asked(self, request: Request) -> Asked:
         asked = read_asked(request.query_params)
-        if asked.question not in self._asked:
+        if not self._asked.get(asked.question):
             raise not_found("Nobody has asked here for an argument on this question.")
         return asked
 
@@ -131,15 +128,11 @@ class ArgumentPages:
 
         content = json.dumps(case_row(case).model_dump(), sort_keys=True, ensure_ascii=True)
         key = hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
-        if key not in self._kept:
-            self._kept[key] = case, time.monotonic() - started
-        self._kept.move_to_end(key)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+        self._kept.put(key, self._kept.get(key) or (case, time.monotonic() - started))
         return _LINKS.to("argument", key)
 
     def _find(self, request: Request) -> tuple[Case, float]:
-        kept = self._kept.get(request.path_params["id"])
+        kept: tuple[Case, float] | None = self._kept.get(request.path_params["id"])
         if kept is None:
             raise not_found(
                 f"There is no such argument now: the server keeps the latest {_KEPT} until it ends."

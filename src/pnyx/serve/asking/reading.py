@@ -110,15 +110,10 @@ def _near(
         (
             document_link(links, one.id, question),
             one_line(one.title)[:_TITLE] or one_line(one.id)[:_TITLE] or "(no id)",
-            _said(one, cosine),
+            ", ".join(filter(None, (getattr(one, "stance", None), f"{cosine:.2f}"))),
         )
         for one, cosine in shown
     ]
-
-
-def _said(document: Evidence, cosine: float) -> str:
-    stance = getattr(document, "stance", None)
-    return f"{stance}, {cosine:.2f}" if stance else f"{cosine:.2f}"
 
 
 def _extra(document: Evidence) -> Iterator[tuple[str, str]]:

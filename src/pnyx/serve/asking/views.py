@@ -20,7 +20,6 @@ from pnyx.write.placing import chance
 if TYPE_CHECKING:
     from pnyx.search.engine import Topic
     from pnyx.search.listing import RetrievedDocument
-    from pnyx.search.sides import Sided
     from pnyx.serve.asking.marking import Marker
     from pnyx.serve.rendering import Links
     from pnyx.write.placing import Placed
@@ -123,7 +122,11 @@ def _side_said(placed: Placed | None, standing: str) -> str:
         return _joined(STANDINGS[standing], by, probability(p))
     if sided.reasons:
         return f"No verdict: {one_line(sided.reasons[0])[:200]}"
-    return _joined("Not sure enough", *_chances(sided))
+    stated = {side: chance(sided.verdicts.get(side)) for side in SIDES}
+    chances = [
+        f"{STANDINGS[side].lower()} {probability(p)}" for side, p in stated.items() if p is not None
+    ]
+    return _joined("Not sure enough", *chances)
 
 
 def _verdicts(placed: Placed | None) -> tuple[str, ...]:
@@ -144,13 +147,6 @@ def _verdict(what: str, answer: Answer) -> str:
     return _joined(f"{what}? {word}", probability(answer.probability), by) + (
         f": {why}" if why else ""
     )
-
-
-def _chances(sided: Sided) -> Iterator[str]:
-    for side in SIDES:
-        p = chance(sided.verdicts.get(side))
-        if p is not None:
-            yield f"{STANDINGS[side].lower()} {probability(p)}"
 
 
 def _joined(*parts: str) -> str:
@@ -210,9 +206,9 @@ def results_view(
     lists = []
     for name, heading in STANDINGS.items():
         alike = [result for result in shown if result.standing == name]
-        said_of = _OTHERS.get(name) or _many(len(alike))
-        lists.append({"name": name, "heading": heading, "said": said_of, "results": alike,
-                      "opened": asked.side == name})  # fmt: skip
+        counted = "one document" if len(alike) == 1 else f"{len(alike)} documents"
+        lists.append({"name": name, "heading": heading, "said": _OTHERS.get(name) or counted,
+                      "results": alike, "opened": asked.side == name})  # fmt: skip
     wanted = [one for one in lists if one["name"] in SIDES and asked.side in ("", one["name"])]
     return {
         "question": asked.question, "fields": asked.fields(), "said": said,
@@ -229,10 +225,6 @@ _OTHERS: Final[Mapping[str, str]] = {
     "undecided": "About the question, as far as can be told, but on neither side surely enough.",
     "off": "They share words with the question and are about something else.",
 }
-
-
-def _many(count: int) -> str:
-    return "one document" if count == 1 else f"{count} documents"
 
 
 _FILTERS: Final[Mapping[str, Callable[[ResultView], str]]] = {
