@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pnyx.serve.view.figure import Figure, FigureSection
@@ -53,12 +54,45 @@ def trial_section(row: Row) -> FigureSection:
     return FigureSection("What came of it", text, figures)
 
 
-def examples_of(items: Iterable[Row], answers: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return the items whose answers moved most, those first: an item, its texts, its changes.
+@dataclass(frozen=True, slots=True)
+class ChangedItem:
+    """One question of a trial: how its item was changed, and what was answered.
 
-    A change has its `variant` (the amount or the way; the first is the unchanged item's), the texts
-    that differ, the answer in words (empty where `unscored` says why there is none), the
-    `probability` of yes, and whether the answer `changed`.
+    Attributes:
+        variant: the amount or the way; that of the first of an example is the unchanged item's.
+        texts: name of each field that differs from the unchanged item -> its text.
+        answer: in words; empty where it is unscored, for `unscored` then says why.
+        probability: of yes; None without one.
+        changed: whether the answer differs from that to the unchanged item.
+    """
+
+    variant: str
+    texts: Mapping[str, str]
+    answer: str
+    probability: float | None
+    unscored: str
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TrialExample:
+    """An item of a trial: its unchanged texts, and what was made of it."""
+
+    item: str
+    texts: Mapping[str, str]
+    changes: Sequence[ChangedItem]
+
+    @property
+    def distance(self) -> float:
+        """How far the answers moved: by a change of the verdict first, then by probability."""
+        probabilities = [c.probability for c in self.changes if c.probability is not None]
+        first = self.changes[0].probability
+        moved = [] if first is None else [abs(p - first) for p in probabilities]
+        return sum(c.changed for c in self.changes) + max(moved, default=0.0)
+
+
+def examples_of(items: Iterable[Row], answers: Iterable[Row]) -> list[TrialExample]:
+    """Return the items whose answers moved most, those first.
 
     Args:
         items: the lines of the trial's `items.jsonl`.
@@ -71,12 +105,10 @@ def examples_of(items: Iterable[Row], answers: Iterable[Row]) -> list[dict[str, 
     for answer in answers:
         by_id.setdefault(str(answer["id"]), []).append(answer)
     examples = [_example(name, rows, by_id) for name, rows in by_item.items() if len(rows) > 1]
-    return sorted(examples, key=lambda example: -_distance(example["changes"]))[:_EXAMPLES]
+    return sorted(examples, key=lambda example: -example.distance)[:_EXAMPLES]
 
 
-def _example(
-    name: str, rows: Sequence[Row], answers: Mapping[str, Sequence[Row]]
-) -> dict[str, Any]:
+def _example(name: str, rows: Sequence[Row], answers: Mapping[str, Sequence[Row]]) -> TrialExample:
     first = _texts(rows[0])
     unchanged = _answer(answers.get(str(rows[0]["id"]), ()))
     changes = []
@@ -85,18 +117,8 @@ def _example(
         texts = {field: text for field, text in _texts(row).items() if first.get(field) != text}
         changed = not (unscored or unchanged[2]) and answer != unchanged[0]
         variant = str(row.get("variant", ""))
-        changes.append({"variant": variant, "texts": texts, "answer": answer,
-                        "probability": probability, "unscored": unscored,
-                        "changed": changed})  # fmt: skip
-    return {"item": name, "texts": first, "changes": changes}
-
-
-def _distance(changes: Sequence[Row]) -> float:
-    """Return how far answers moved: by a change of the verdict first, then by probability."""
-    first, *_ = probabilities = [change["probability"] for change in changes]
-    stated = [p for p in probabilities if p is not None]
-    moved = [] if first is None else [abs(p - first) for p in stated]
-    return float(sum(change["changed"] for change in changes)) + max(moved, default=0.0)
+        changes.append(ChangedItem(variant, texts, answer, probability, unscored, changed))
+    return TrialExample(name, first, changes)
 
 
 def _texts(row: Row) -> dict[str, str]:
