@@ -15,7 +15,7 @@ from pydantic import Field
 from pnyx._version import __version__
 from pnyx.errors import MissingExtra, PnyxError
 from pnyx.search.rows import DescribedRow
-from pnyx.serve.api.rows import AnswersRow, CoverageRow, SearchRow, coverage_row, search_row
+from pnyx.serve.api.rows import AnswersRow, CoverageRow, SearchRow, search_row
 from pnyx.serve.asking.choices import LONGEST, MOST_ITEMS
 from pnyx.write.rows import CaseRow, case_row
 
@@ -147,7 +147,7 @@ class _Tools:
         """
         with _told():
             found = await self._service.perspectives(question, k=k)
-            return _answer(CoverageAnswer, coverage_row(found))
+            return _answer(CoverageAnswer, found)
 
     async def argue(
         self,

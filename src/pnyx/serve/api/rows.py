@@ -22,7 +22,7 @@ from pnyx.search.rows import (
 from pnyx.write.rows import CaseRow, CellRow, VerdictFieldsRow
 
 if TYPE_CHECKING:
-    from pnyx.serve.asking.finding import Coverage, SearchAnswer
+    from pnyx.serve.asking.finding import SearchAnswer
 
 
 class FacetRow(ClusterRow):
@@ -194,30 +194,4 @@ def search_row(answer: SearchAnswer) -> SearchRow:
         candidates=answer.candidates,
         problems=list(answer.problems),
         unscored=answer.unscored,
-    )
-
-
-def coverage_row(found: Coverage) -> CoverageRow:
-    """Return perspectives and what covers them as JSON has it."""
-    return CoverageRow(
-        question=question_row(found.question),
-        source=found.source,
-        perspectives=[
-            CoveredRow(
-                id=one.perspective.id,
-                text=one.perspective.text,
-                stance=one.perspective.stance,
-                state=one.state,
-                documents=[SupportRow(id=d, probability=p) for d, p in one.documents.items()],
-                scored=one.scored,
-                asked=one.asked,
-                taken_from=list(one.perspective.extra.get("documents", ())),
-            )
-            for one in found.perspectives
-        ],
-        documents=list(found.doc_ids),
-        judge=found.judge,
-        card=found.card,
-        problems=list(found.problems),
-        unscored=found.unscored,
     )

@@ -131,8 +131,7 @@ def _matrix_of(
 @lru_cache(maxsize=8)
 def _sources(catalogue: Catalogue) -> tuple[SourceRow, ...]:
     """Return the sources that hold verdicts on pairs of document and perspective."""
-    ids = {row[0] for row in catalogue.each(f"SELECT DISTINCT j.source {_PAIRS}")}
-    return tuple(source for source in catalogue.sources() if source.id in ids)
+    return catalogue.sources_in(f"SELECT DISTINCT j.source {_PAIRS}")
 
 
 @lru_cache(maxsize=8)

@@ -117,23 +117,18 @@ def measures_of(
     return precisions(catalogue.response(row), answers) if answers else {}
 
 
-def document_numbers(report: JudgedReport) -> dict[str, int]:
-    """Return the number of each cited document, in the order of first citation."""
-    cited = dict.fromkeys(c.doc_id for sentence in report.sentences for c in sentence.citations)
-    return {doc: n for n, doc in enumerate(cited, 1)}
-
-
 def _read(catalogue: Catalogue, row: ReportRow) -> tuple[JudgedReport, dict[str, Any]]:
     """Return a report, and what all pages on it show."""
     supports = None if row.kind == "judged" else supports_of(catalogue, row)
     report = report_of(catalogue, row, supports)
+    cited = dict.fromkeys(c.doc_id for sentence in report.sentences for c in sentence.citations)
     values = {
         "row": row,
         "report": report,
         "supports": supports,
         "source": catalogue.source(row.source),
         "topic": catalogue.topic(row.topic),
-        "documents": document_numbers(report),
+        "documents": {doc: n for n, doc in enumerate(cited, 1)},
         "nuggets": {nugget.id: (n, nugget) for n, nugget in enumerate(report.nuggets, 1)},
         "words": wording,
     }

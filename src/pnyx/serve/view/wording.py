@@ -18,49 +18,23 @@ from pnyx.serve.view.records import JudgementRow
 from pnyx.view.model import STATES, State, StateWording, said_of, state_of
 
 NODES: Final[Mapping[str, tuple[str, str, str, str]]] = {
-    "relevant": (
-        "Is the cited document relevant?",
-        "the cited document is relevant",
-        "the cited document is not relevant",
-        "it is open whether the cited document is relevant",
-    ),
-    "attests": (
-        "Does it attest the sentence?",
-        "it attests the sentence",
-        "the cited document does not attest it",
-        "it is open whether it attests the sentence",
-    ),
-    "answers": (
-        "Does the sentence answer a nugget?",
-        "it answers a nugget",
-        "it answers no nugget",
-        "it is open which nuggets it answers",
-    ),
-    "negative": (
-        "Does it say that something is not known?",
-        "it says that something is not known",
+    "relevant": ("Is the cited document relevant?", "the cited document is relevant",
+        "the cited document is not relevant", "it is open whether the cited document is relevant"),
+    "attests": ("Does it attest the sentence?", "it attests the sentence",
+        "the cited document does not attest it", "it is open whether it attests the sentence"),
+    "answers": ("Does the sentence answer a nugget?", "it answers a nugget", "it answers no nugget",
+        "it is open which nuggets it answers"),
+    "negative": ("Does it say that something is not known?", "it says that something is not known",
         "it does not say that something is not known",
-        "it is open whether it says that something is not known",
-    ),
-    "unanswerable": (
-        "Does a nugget without answers confirm that?",
-        "a nugget without answers confirms that",
-        "no nugget confirms that",
-        "it is open whether a nugget confirms that",
-    ),
-    "needs_citation": (
-        "Does it need a citation?",
-        "it needs a citation",
-        "it needs no citation",
-        "it is open whether it needs a citation",
-    ),
-    "said_before": (
-        "Was it said and cited before?",
-        "it was said and cited before",
-        "nothing before it says and cites it",
-        "it is open whether it was said before",
-    ),
-}
+        "it is open whether it says that something is not known"),
+    "unanswerable": ("Does a nugget without answers confirm that?",
+        "a nugget without answers confirms that", "no nugget confirms that",
+        "it is open whether a nugget confirms that"),
+    "needs_citation": ("Does it need a citation?", "it needs a citation", "it needs no citation",
+        "it is open whether it needs a citation"),
+    "said_before": ("Was it said and cited before?", "it was said and cited before",
+        "nothing before it says and cites it", "it is open whether it was said before"),
+}  # fmt: skip
 """Node -> what is asked there, and what a yes, a no and nothing mean."""
 
 _YES_NO: Final = ("yes", "no")
@@ -71,11 +45,8 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
 """Node -> what a yes and a no are called there, where not so."""
 
 OUTCOMES: Final[Mapping[Outcome, State]] = {
-    "reward": "yes",
-    "penalty": "no",
-    "neutral": "uncited",
-    "unscored": "unscored",
-}
+    "reward": "yes", "penalty": "no", "neutral": "uncited", "unscored": "unscored",
+}  # fmt: skip
 """Outcome -> the sign that it has."""
 
 NOT_JUDGED: Final = NodeAnswer(None, why="no judgement of it is given")
