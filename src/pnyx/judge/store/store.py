@@ -231,11 +231,15 @@ class Store:
             values = (key, owner, time.time() + CLAIM_SECONDS)
             if self._connection.execute(_CLAIM, (*values, time.time(), "")).rowcount == 1:
                 return True
-            holder = self.execute("SELECT owner FROM claims WHERE key = ?", (key,))
-            if holder and not _is_dead(holder[0][0]):
+            last = self.holder(key)
+            if last and not _is_dead(last):
                 return False
-            last = holder[0][0] if holder else ""
             return self._connection.execute(_CLAIM, (*values, 0.0, last)).rowcount == 1
+
+    def holder(self, key: str) -> str:
+        """Return who made the claim on a question, empty where nobody did."""
+        rows = self.execute("SELECT owner FROM claims WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else ""
 
     def release(self, key: str, owner: str) -> None:
         """Give a claim back."""
