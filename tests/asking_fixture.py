@@ -13,7 +13,7 @@ from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.corpora.bundled import load_example
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.search import build_index, cluster_documents, embed_documents, score_documents
-from pnyx.serve.asking.service import Asking, AskService, open_service
+from pnyx.serve.asking.service import AskService, ServerSettings, open_service
 from pnyx.students.quality.surface import QualityModel
 
 VOTING = "Should voting be compulsory?"
@@ -39,6 +39,6 @@ def example_index() -> Path:
 def service_of(index: Path | None = None, **model: Any) -> Iterator[AskService]:
     """Open a service; `model` holds fields of `PaidModelSpec`."""
     said: list[str] = []
-    asking = Asking(index=str(index or example_index()), model=PaidModelSpec(**model))
+    asking = ServerSettings(index=str(index or example_index()), model=PaidModelSpec(**model))
     with open_service(asking, said.append) as service:
         yield service

@@ -16,7 +16,7 @@ from pnyx.cli.label import about
 from pnyx.judge.tasks import TASKS
 from pnyx.serve.labelling.application import build_labelling
 from pnyx.serve.labelling.desk import Desk, Share
-from pnyx.serve.labelling.journal import Journal
+from pnyx.serve.labelling.journal import LabelJournal
 from pnyx.serve.labelling.people import People
 
 OPEN: list[httpx2.Client] = []
@@ -44,7 +44,7 @@ def opened(
     questions = TASKS[task].read(write_rows(folder / "items.jsonl", rows))
     shared = Share(**share)
     with (
-        Journal(folder / "labels.jsonl", about(TASKS[task], questions, shared)) as journal,
+        LabelJournal(folder / "labels.jsonl", about(TASKS[task], questions, shared)) as journal,
         Desk(TASKS[task], questions, journal, shared, suggested or {}) as desk,
     ):
         yield desk

@@ -101,7 +101,7 @@ def test_from_an_index_to_a_table(capsys, index, views, topics, tmp_path):
     assert {v["question_id"] for v in verdicts} == set(found["test"])
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_the_parts_measure_alike_by_themselves(capsys, index, views, tmp_path):
     out = tmp_path / "out"
     _call(capsys, *_bench(index, views, out, "--variants", "plain"))
@@ -193,7 +193,7 @@ def test_each_perspective_of_another_source_is_searched(capsys, index, views, to
     assert "lambda" not in said
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_each_side_is_asked_in_place_of_the_question(capsys, index, views, tmp_path):
     out = tmp_path / "out"
     rows = [json.loads(line) for line in views.read_text().splitlines()]

@@ -265,7 +265,7 @@ def test_a_refused_key_is_one_line_and_what_was_searched_is_kept(place, call):
     assert [q["q"] for q in api.queries] == ["Is tea healthy?"] + ["Should all vote?"] * 2
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_a_run_that_is_killed_goes_on_and_asks_nothing_twice(place):
     def slow(handler) -> None:
         time.sleep(0.05)

@@ -92,6 +92,41 @@ def test_hidden_labels_are_not_to_be_seen(tmp_path: Path) -> None:
     assert (len(plain), plain.name) == (3, index.name)
 
 
+def searched(
+    found: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> dict[str, dict[str, float]]:
+    """What `pnyx measure` says of the run that a demo wrote, by the demo's names."""
+    example = load_example()
+    files = str(folder / "files")
+    assert run("demo", "--files-only", "--out", files) == 0
+    labels = folder / "supports.jsonl"
+    with labels.open("w") as stream:
+        for passage in example.arguments:
+            (label,) = (x for x in example.labels if x.doc_id == passage.id)
+            for view in example.perspectives:
+                row = {
+                    "id": f"{passage.id}/{view.id}",
+                    "question_id": view.question_id,
+                    "doc_id": passage.id,
+                    "perspective_id": view.id,
+                    "value": view.id in label.perspectives,
+                }
+                stream.write(json.dumps(row) + "\n")
+
+    def measured(kind: str, measure: str, *more: str) -> dict[str, float]:
+        capsys.readouterr()
+        assert run("measure", kind, str(found), *more, "--measure", measure, "--json") == 0
+        row = json.loads(capsys.readouterr().out)["measures"][measure]
+        assert isinstance(row, dict)
+        return {name: row[name] for name in ("value", "low", "high", "scored", "asked")}
+
+    views = ("--perspectives", f"{files}/perspectives.jsonl", "--verdicts", str(labels))
+    return {
+        "P@10": measured("retrieval", "P@10", "--qrels", f"{files}/qrels.txt"),
+        "perspectives@10": measured("perspectives", "StRecall@10", *views),
+    }
+
+
 @pytest.mark.slow
 def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "demo"
@@ -119,6 +154,9 @@ def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert measures["support.auroc"]["value"] > 0.65
     for name in ("responses.jsonl", "answers.jsonl", "run.trec"):
         assert run("validate", str(out / name)) == 0
+    assert searched(out / "run.trec", tmp_path, capsys) == {
+        name: measures[name] for name in ("P@10", "perspectives@10")
+    }
 
     # A second run replaces the folder; a folder of somebody else's is refused.
     capsys.readouterr()

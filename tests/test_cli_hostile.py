@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -32,6 +33,8 @@ DOCUMENTS = "".join(
     for i in range(6)
 )
 QUESTION = "Should voting be compulsory?"
+
+Inside: TypeAlias = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
 def pnyx(
@@ -83,6 +86,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.fixture
+def inside(call: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch) -> Inside:
+    """Run `pnyx ARGUMENTS` in a folder, in this process."""
+
+    def inside(place: Path, *args: str) -> subprocess.CompletedProcess[bytes]:
+        monkeypatch.chdir(place)
+        monkeypatch.delenv("PNYX_LLM", raising=False)
+        status, out, err = call(*args)
+        return subprocess.CompletedProcess(args, status, out.encode(), err.encode())
+
+    return inside
+
+
 # Input that can be read only once -----------------------------------------------------------------
 
 
@@ -128,7 +144,6 @@ def test_a_pipe_is_written_to_and_not_replaced(folder: Path, tmp_path: Path, nam
 # Names and bytes ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -147,9 +162,11 @@ def test_a_pipe_is_written_to_and_not_replaced(folder: Path, tmp_path: Path, nam
         (("argue", "i", "vo\udcffting"), "not UTF-8"),
     ],
 )
-def test_bad_names_are_refused(folder: Path, args: tuple[str, ...], message: str) -> None:
+def test_bad_names_are_refused(
+    folder: Path, args: tuple[str, ...], message: str, inside: Inside
+) -> None:
     before = sorted(folder.iterdir())
-    refused(pnyx(*args, cwd=folder), message)
+    refused(inside(folder, *args), message)
     assert sorted(folder.iterdir()) == before
 
 
@@ -162,9 +179,11 @@ def test_bad_names_are_refused(folder: Path, args: tuple[str, ...], message: str
         (b'{"id":"1","text":"' + b"a" * (17 << 20) + b'"}\n', "longer than 16 MB"),
     ],
 )
-def test_bad_bytes_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
+def test_bad_bytes_are_refused(
+    tmp_path: Path, content: bytes, message: str, inside: Inside
+) -> None:
     (tmp_path / "c.jsonl").write_bytes(content)
-    refused(pnyx("index", "c.jsonl", "--out", "new", cwd=tmp_path), message)
+    refused(inside(tmp_path, "index", "c.jsonl", "--out", "new"), message)
     assert [p.name for p in tmp_path.iterdir()] == ["c.jsonl"]
 
 
@@ -259,7 +278,10 @@ def test_a_folder_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("run_once")
-@pytest.mark.parametrize("behaviour", ["prose", "empty", "400"])
+@pytest.mark.parametrize(
+    "behaviour",
+    ["prose", *(pytest.param(name, marks=pytest.mark.all) for name in ("empty", "400"))],
+)
 def test_a_judge_that_fails_is_not_an_absence_of_evidence(
     folder: Path, tmp_path: Path, behaviour: str, call: Callable[..., tuple[int, str, str]]
 ) -> None:

@@ -254,7 +254,7 @@ print(at, code)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["judge", "report"])
+@pytest.mark.parametrize("what", ["judge", pytest.param("report", marks=pytest.mark.all)])
 def test_killed_at_any_change_of_a_file_the_same_command_goes_on(tmp_path, what):
     if what == "judge":
         gold = write(tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)])
@@ -329,7 +329,7 @@ def test_kill_9_and_again_asks_nothing_that_was_stored(tmp_path):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_three_commands_at_once_ask_each_question_once(tmp_path):
     path = items(tmp_path, 80)
     with ChatServer(delay=0.05) as server:
@@ -340,7 +340,7 @@ def test_three_commands_at_once_ask_each_question_once(tmp_path):
     assert len(one.splitlines()) == 80
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_what_a_killed_command_was_asking_is_asked_by_the_other_at_once(tmp_path):
     path = items(tmp_path, 12)
     with ChatServer(default="hang") as server:

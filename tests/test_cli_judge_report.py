@@ -238,7 +238,7 @@ def test_a_budget_is_kept_and_what_is_left_is_unscored(tmp_path, call):
     assert any("budget" in c.attests.why for s in report.sentences for c in s.citations)
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_kill_9_and_again_asks_no_model_twice(tmp_path):
     run, bank = write_files(tmp_path)
     command = [sys.executable, "-m", "pnyx", "judge", "report", run, "--nuggets", bank]
@@ -276,6 +276,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.all
 def test_kill_9_and_again_repeats_little_of_what_no_model_answers(tmp_path):
     run, bank = write_files(tmp_path)
     labels = write_labels(tmp_path / "labels.jsonl")
@@ -471,6 +472,7 @@ def test_a_bank_that_is_none_and_options_that_are_missing_are_one_line(tmp_path,
         assert (status, said.count("\n")) == (2, 1), said
 
 
+@pytest.mark.all
 def test_a_report_of_five_thousand_sentences_and_blank_ones(tmp_path, call):
     _, bank = write_files(tmp_path)
     cited = [{"text": f"Fares were halved {n}.", "citations": ["d1"]} for n in range(5000)]

@@ -11,7 +11,7 @@ import pytest
 from argue_report import BANK, PlannedJudge, response
 from measure_verbs import refuser, runner
 from pnyx.app.spec import opts_of
-from pnyx.cli.measure.report import ReportSpec
+from pnyx.cli.measure.report import MeasureReportSpec
 from pnyx.corpora import read_leaderboard, read_qrels
 from pnyx.judge.reports.judging import judge_reports
 from pnyx.measure.reports.measuring import Missing
@@ -240,5 +240,5 @@ class Everything(set):
 
 
 def test_defaults_are_those_of_python():
-    defaults = {field.name: field.default for field, _ in opts_of(ReportSpec)}
+    defaults = {field.name: field.default for field, _ in opts_of(MeasureReportSpec)}
     assert defaults["missing"] == typing.get_args(Missing)[0]

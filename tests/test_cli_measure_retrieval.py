@@ -22,7 +22,7 @@ from pnyx.measure.core.base import Bootstrap
 from pnyx.measure.core.significance import Test
 from pnyx.measure.runs.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES
 from pnyx.measure.runs.retrieval import TopicsOf
-from pnyx.view.plots import Panel, Point, interval_plot
+from pnyx.view.plots import PlotPanel, Point, interval_plot
 
 CONTRACT = {"value", "low", "high", "scored", "asked"}
 
@@ -307,7 +307,7 @@ def test_any_plot_is_well_formed_and_within_its_bounds(title, rows, panels):
         Point(name, v, None if v is None else v - d, None if v is None else v + d)
         for name, v, d in rows
     ]
-    text = interval_plot([Panel(title, points, points[0].value)] * panels, [title])
+    text = interval_plot([PlotPanel(title, points, points[0].value)] * panels, [title])
     tree = ElementTree.fromstring(text.encode())
     wide, high = float(tree.get("width")), float(tree.get("height"))
     for element in tree.iter():

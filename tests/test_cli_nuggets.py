@@ -163,6 +163,7 @@ def test_what_cannot_be_read_is_said_and_the_other_windows_count(place, run):
     assert banks("b.jsonl")[0].nuggets[0].importance == ""
 
 
+@pytest.mark.all
 def test_a_killed_run_goes_on_and_asks_nothing_twice(place):
     with ChatServer(reply=writes, delay=0.4) as server:
         command = [

@@ -69,7 +69,7 @@ def test_it_answers_gets_ready_and_ends(own_place):
         assert process.wait(120) in (0, 130)
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process in /proc")
 def test_arguing_with_the_packaged_networks_keeps_memory_within_bounds(own_place):
     # Measured on two cores: 0.42 GB, 0.49 at its largest. Constants that ONNX Runtime folded when

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pnyx.cli import main
-from pnyx.measure.runs.irmeasures import Scorer
+from pnyx.measure.runs.irmeasures import RunScorer
 from pnyx.records import Document
 from pnyx.search.build import build_index
 
@@ -182,13 +182,13 @@ def test_a_measure_that_is_not_defined_for_a_topic_leaves_it_out(
     capsys, index, tmp_path, monkeypatch
 ):
     """No measure of ir-measures at hand does this, but its interface allows it."""
-    score = Scorer.score
+    score = RunScorer.score
 
     def undefined(self, rankings):
         found = score(self, rankings)
         return found | {"t5": dict.fromkeys(found["t5"])}
 
-    monkeypatch.setattr(Scorer, "score", undefined)
+    monkeypatch.setattr(RunScorer, "score", undefined)
     files = _files(tmp_path, [LONG] * 6)
     status, out, error = _run(capsys, "tune", index, *files, *B, "--json")
     assert status == 3

@@ -742,7 +742,7 @@ def test_the_command_line_offers_every_model_style_and_task():
 
 def test_every_kind_of_student_can_be_asked_for_and_loaded():
     distil = importlib.import_module("pnyx.cli.annotate").command.commands["distil"]
-    (kind,) = (parameter for parameter in distil.params if parameter.name == "own__kind")
+    (kind,) = (parameter for parameter in distil.params if parameter.name == "spec__kind")
     assert set(kind.type.choices) == set(SCORERS) - {"reader"}
     for name in SCORERS.values():
         assert callable(importlib.import_module(name).load)
@@ -826,28 +826,28 @@ def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
     Those that count one kind of items; tests/test_measure_reports.py has a contract of all.
     """
     from pnyx.judge.reports.records import (
-        Finding,
         JudgedAnswer,
         JudgedCitation,
         JudgedNugget,
         JudgedReport,
         JudgedSentence,
+        NodeAnswer,
     )
     from pnyx.measure.reports.registry import measure_report
 
     truths = [a.value if isinstance(a, Judged) else None for a in given]
     cited = [
-        JudgedSentence("s", (JudgedCitation(str(i), Finding(t), Finding(t)),))
+        JudgedSentence("s", (JudgedCitation(str(i), NodeAnswer(t), NodeAnswer(t)),))
         for i, t in enumerate(truths)
     ]
-    negative = {"negative": Finding(True)}
+    negative = {"negative": NodeAnswer(True)}
     nuggets = [
         JudgedNugget(str(i), "?", "vital", answers=(JudgedAnswer("a", t),))
         for i, t in enumerate(truths)
     ]
     found = measure_report(JudgedReport("t", "r", tuple(cited), tuple(nuggets)))
     uncited = [
-        JudgedSentence("s", findings={**negative, "unanswerable": Finding(t)}) for t in truths
+        JudgedSentence("s", findings={**negative, "unanswerable": NodeAnswer(t)}) for t in truths
     ]
     negatives = measure_report(JudgedReport("t", "r", tuple(uncited)))["negatives_confirmed"]
     left = ("citation_recall", "f1", "f1_weighted")
@@ -855,20 +855,6 @@ def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
     chosen = {n: m for n, m in found.items() if n.startswith(items) and n not in left}
     chosen = {n: m for n, m in chosen.items() if n not in ("sentences", "citations")}
     return {**chosen, "negatives_confirmed": negatives}
-
-
-def _ranking(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.runs.ranked import perspective_coverage, precision_at
-
-    topics = [str(i) for i in range(len(given))]
-    good = {
-        t: {"d"} if isinstance(a, Judged) else set() for t, a in zip(topics, given, strict=True)
-    }
-    runs = {t: ["d", "e"] for t in topics}
-    return {
-        "precision_at": precision_at(runs, good, 2),
-        "perspective_coverage": perspective_coverage(runs, {t: {"p": good[t]} for t in topics}, 2),
-    }
 
 
 def _perspectives(given: Sequence[Answer]) -> dict[str, Measured]:
@@ -894,7 +880,6 @@ MEASURES: dict[str, tuple[Callable[[Sequence[Answer]], dict[str, Measured]], boo
     "pnyx.measure.answers.binary": (_binary, True),
     "pnyx.measure.reports.responses": (_sentences, True),
     "pnyx.measure.reports.registry": (_reports, True),
-    "pnyx.measure.runs.ranked": (_ranking, False),
     "pnyx.measure.perspectives.results": (_perspectives, True),
 }
 """Module -> all its measures over answers, and whether answers can be unscored there."""

@@ -167,7 +167,7 @@ def _just_too_bad(rng, n):
     return rng.uniform(0, 0.5, n), np.full(n, 0.101)
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_the_promise_holds_on_further_answers():
     """250 draws: 5 % promised, and three standard deviations (1.4 % each) of leeway."""
     exceeded, share = _exceeded(_calibrated, 0.2, 250, 11)

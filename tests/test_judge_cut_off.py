@@ -182,6 +182,7 @@ with Slow(log=sys.argv[1]) as server:
 """
 
 
+@pytest.mark.all
 def test_killed_between_the_tries_a_run_asks_only_the_second(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("items.jsonl").write_text(

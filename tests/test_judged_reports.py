@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from pnyx.judge.reports.records import (
     OUTCOMES,
-    Finding,
     JudgedAnswer,
     JudgedCitation,
     JudgedNugget,
     JudgedReport,
     JudgedSentence,
-    Step,
+    NodeAnswer,
+    TreePath,
     all_of,
     any_of,
     report_of_row,
@@ -25,10 +25,10 @@ from pnyx.records import NODES, Nugget, NuggetAnswer, NuggetBank, NuggetReferenc
 
 TRUTH = st.sampled_from([True, False, None])
 TEXT = st.text(max_size=8)
-FINDINGS = st.builds(Finding, TRUTH, TEXT, TEXT, st.none() | st.floats(0, 1), TEXT)
+FINDINGS = st.builds(NodeAnswer, TRUTH, TEXT, TEXT, st.none() | st.floats(0, 1), TEXT)
 ANSWERS = st.tuples(TEXT, st.integers(0, 3))
 STEPS = st.builds(
-    Step,
+    TreePath,
     st.lists(TEXT, max_size=3).map(tuple),
     st.sampled_from(OUTCOMES),
     st.none() | st.floats(-2, 2),
@@ -95,7 +95,7 @@ def test_a_nugget_is_answered_by_all_or_one_of_its_answers(aggregator, given, an
 
 
 def test_a_sentence_is_attested_by_each_of_its_citations():
-    yes, no, unknown = Finding(True), Finding(False), Finding(None)
+    yes, no, unknown = NodeAnswer(True), NodeAnswer(False), NodeAnswer(None)
 
     def attested(*found):
         return JudgedSentence("s", tuple(JudgedCitation("d", yes, f) for f in found)).attested

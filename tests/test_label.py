@@ -29,7 +29,7 @@ from pnyx.judge.verdicts import read_verdicts
 from pnyx.measure.answers.raters import measure_raters
 from pnyx.serve.labelling.book import Act, Book, disputed
 from pnyx.serve.labelling.forms import MOST_PLACES, form_of
-from pnyx.serve.labelling.journal import Journal, journal_of
+from pnyx.serve.labelling.journal import LabelJournal, journal_of
 from pnyx.serve.labelling.people import People, is_turned, order_of, shared_out, token_of
 
 pytest.importorskip("starlette", reason="starlette is not installed")
@@ -183,7 +183,7 @@ def test_the_last_word_counts(acts):
 def test_a_crash_anywhere_leaves_what_was_acknowledged(tmp_path_factory, acts, data):
     labels = tmp_path_factory.mktemp("crash") / "labels.jsonl"
     about = {"task": "support"}
-    with Journal(labels, about) as journal:
+    with LabelJournal(labels, about) as journal:
         for act in acts:
             journal.add(act)
     file = journal_of(labels) / "acts.jsonl"
@@ -191,18 +191,18 @@ def test_a_crash_anywhere_leaves_what_was_acknowledged(tmp_path_factory, acts, d
     cut = data.draw(st.integers(0, len(written)))
     file.write_bytes(written[:cut])
     whole = acts[: written[:cut].count(b"\n")]
-    with Journal(labels, about) as journal:
+    with LabelJournal(labels, about) as journal:
         assert list(journal.acts()) == whole
         more = Act("ann", "x", "answer", (1,), {"": False})
         journal.add(more)
-    with Journal(labels, about) as journal:
+    with LabelJournal(labels, about) as journal:
         assert list(journal.acts()) == [*whole, more]
 
 
 def test_a_full_disk_leaves_the_journal_as_it_was(tmp_path, monkeypatch):
     labels = tmp_path / "labels.jsonl"
     first, second = (Act("ann", item, "answer", (0,), {"": True}) for item in "xy")
-    with Journal(labels, {}) as journal:
+    with LabelJournal(labels, {}) as journal:
         journal.add(first)
 
         def full(handle):
@@ -214,7 +214,7 @@ def test_a_full_disk_leaves_the_journal_as_it_was(tmp_path, monkeypatch):
                 journal.add(second)
         assert list(journal.acts()) == [first]
         journal.add(second)
-    with Journal(labels, {}) as journal:
+    with LabelJournal(labels, {}) as journal:
         assert list(journal.acts()) == [first, second]
 
 
@@ -223,7 +223,7 @@ def test_an_answer_that_a_full_disk_refused_is_never_written(tmp_path):
     first, after = (Act("ann", item, "answer", (0,), {"": True}) for item in "xz")
     long = Act("ann", "y", "answer", (0,), {"": True}, comment="c" * 500)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    with Journal(tmp_path / "labels.jsonl", {}) as journal:
+    with LabelJournal(tmp_path / "labels.jsonl", {}) as journal:
         journal.add(first)
         acts = journal.folder / "acts.jsonl"
         whole = acts.read_bytes()
@@ -239,24 +239,24 @@ def test_an_answer_that_a_full_disk_refused_is_never_written(tmp_path):
             signal.signal(signal.SIGXFSZ, handler)
         journal.add(after)
         assert list(journal.acts()) == [first, after]
-    with Journal(tmp_path / "labels.jsonl", {}) as journal:
+    with LabelJournal(tmp_path / "labels.jsonl", {}) as journal:
         assert list(journal.acts()) == [first, after]
 
 
 def test_two_processes_do_not_share_a_journal(tmp_path):
     words = "another process is writing to these labels"
-    with Journal(tmp_path / "l", {}), pytest.raises(PnyxError, match=words):
-        Journal(tmp_path / "l", {}).__enter__()
+    with LabelJournal(tmp_path / "l", {}), pytest.raises(PnyxError, match=words):
+        LabelJournal(tmp_path / "l", {}).__enter__()
 
 
 @pytest.mark.parametrize("line", ["[]", "{}", '{"who": "a"', '{"who":"a","item":"b","does":"x"}'])
 def test_a_damaged_line_is_named(tmp_path, line):
-    with Journal(tmp_path / "l", {}) as journal:
+    with LabelJournal(tmp_path / "l", {}) as journal:
         journal.add(Act("ann", "x", "answer"))
     file = journal_of(tmp_path / "l") / "acts.jsonl"
     file.write_text(line + "\n" + file.read_text())
     with (
-        Journal(tmp_path / "l", {}) as journal,
+        LabelJournal(tmp_path / "l", {}) as journal,
         pytest.raises(InputError, match="damaged") as found,
     ):
         list(journal.acts())

@@ -15,16 +15,16 @@ from pnyx.measure.core.base import Bootstrap
 from pnyx.measure.core.ground_truth import Gold, Joined, Pair, join_labels
 from pnyx.measure.core.ppi import prediction_powered
 from pnyx.measure.perspectives.corrected import FEWEST, Correction, place_of
-from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, Table, mrecall
+from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, TopicTable, mrecall
 
 
-def table(topic: str, probability: np.ndarray, yes: np.ndarray | None = None) -> Table:
+def table(topic: str, probability: np.ndarray, yes: np.ndarray | None = None) -> TopicTable:
     """Return a topic whose pairs are all scored; yes from a probability of one half on."""
     n, m = probability.shape
     documents, perspectives = tuple(f"d{i}" for i in range(n)), tuple(map(str, range(m)))
     said = probability > 0.5 if yes is None else yes
     none = np.zeros((n, m), dtype=bool)
-    return Table(topic, documents, perspectives, (None,) * m, said, none, (), probability)
+    return TopicTable(topic, documents, perspectives, (None,) * m, said, none, (), probability)
 
 
 MRECALL, PRECISION = PERSPECTIVE_MEASURES["MRecall"], PERSPECTIVE_MEASURES["Precision"]
@@ -39,7 +39,7 @@ def pair(
 
 def _world(
     rng: np.random.Generator, topics: int, documents: int, name: str = "q"
-) -> tuple[list[Table], list[Table]]:
+) -> tuple[list[TopicTable], list[TopicTable]]:
     """Return topics as judged and as they are: errors fall together within a perspective."""
     judged, true = [], []
     for topic in range(topics):
@@ -52,7 +52,7 @@ def _world(
     return judged, true
 
 
-def _labels(judged: list[Table], true: list[Table]) -> Joined:
+def _labels(judged: list[TopicTable], true: list[TopicTable]) -> Joined:
     return Joined(
         "support", "j",
         tuple(
@@ -67,7 +67,9 @@ def _labels(judged: list[Table], true: list[Table]) -> Joined:
     )  # fmt: skip
 
 
-def corrected(judged: list[Table], true: list[Table], count: int, draws: int = 100) -> Correction:
+def corrected(
+    judged: list[TopicTable], true: list[TopicTable], count: int, draws: int = 100
+) -> Correction:
     """Return the correction by people's labels of the first questions."""
     return Correction(_labels(judged[:count], true[:count]), "j", Bootstrap(draws))
 
@@ -93,12 +95,12 @@ def test_a_judge_without_errors_is_hardly_corrected():
         assert found.low <= found.value <= found.high
 
 
-def opened(t: Table, document: int) -> Table:
+def opened(t: TopicTable, document: int) -> TopicTable:
     """Return a topic with one pair unscored."""
     at = np.zeros_like(t.yes)
     at[document, 0] = True
     probability = np.where(at, np.nan, t.probability)
-    return Table(
+    return TopicTable(
         t.topic, t.documents, t.perspectives, t.sides, t.yes & ~at, at, ("timeout",), probability
     )
 

@@ -21,7 +21,7 @@ from pnyx.measure.perspectives.table import (
     SIDED,
     Bounded,
     PerspectiveMeasureAt,
-    Table,
+    TopicTable,
     parse_perspective_measure,
 )
 from pnyx.measure.perspectives.verdicts import Verdicts
@@ -32,7 +32,7 @@ CoverDepth, MinCover = PERSPECTIVE_MEASURES["CoverDepth"], PERSPECTIVE_MEASURES[
 SAID = {"1": True, "0": False, "?": None}
 
 
-def table(*documents: str, sides: str = "") -> Table:
+def table(*documents: str, sides: str = "") -> TopicTable:
     """Return a topic: for each document, best first, a sign for each perspective (1, 0, ?).
 
     Args:
@@ -48,10 +48,12 @@ def table(*documents: str, sides: str = "") -> Table:
     ids = tuple(f"d{n}" for n in range(1, len(documents) + 1))
     perspectives = tuple("abcdefghijklmnop"[:width])
     reasons = ("timeout",) * int(unscored.sum())
-    return Table("q", ids, perspectives, stances, yes, unscored, reasons, np.full(shape, np.nan))
+    return TopicTable(
+        "q", ids, perspectives, stances, yes, unscored, reasons, np.full(shape, np.nan)
+    )
 
 
-def value(measure: PerspectiveMeasureAt, of: Table) -> float | None:
+def value(measure: PerspectiveMeasureAt, of: TopicTable) -> float | None:
     found = measure.of(of)
     assert found is not None
     return found.value
@@ -171,7 +173,7 @@ tables = st.integers(1, 4).flatmap(
 )
 
 
-def worlds(found: Table) -> list[Table]:
+def worlds(found: TopicTable) -> list[TopicTable]:
     """Return the table with its unscored pairs read in every way."""
     places = np.argwhere(found.unscored)
     read = []
@@ -181,7 +183,7 @@ def worlds(found: Table) -> list[Table]:
             yes[row, column] = said
         closed = np.zeros_like(found.unscored)
         ids = found.topic, found.documents, found.perspectives, found.sides
-        read.append(Table(*ids, yes, closed, (), found.probability))
+        read.append(TopicTable(*ids, yes, closed, (), found.probability))
     return read
 
 
@@ -226,7 +228,7 @@ def test_what_more_documents_do(found, k):
 def test_the_order_within_the_first_k_does_not_count(name, found, data):
     k = len(found.documents)
     order = list(data.draw(st.permutations(range(k))))
-    shuffled = Table(
+    shuffled = TopicTable(
         found.topic, tuple(found.documents[n] for n in order), found.perspectives, found.sides,
         found.yes[order], found.unscored[order], found.reasons, found.probability[order],
     )  # fmt: skip

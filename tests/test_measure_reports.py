@@ -15,13 +15,13 @@ from pnyx.errors import InputError
 from pnyx.judge import read_judged_reports
 from pnyx.judge.reports.judging import judge_reports
 from pnyx.judge.reports.records import (
-    Finding,
     JudgedAnswer,
     JudgedCitation,
     JudgedNugget,
     JudgedReport,
     JudgedSentence,
-    Step,
+    NodeAnswer,
+    TreePath,
 )
 from pnyx.measure import Bootstrap, Measured, measure_report, measure_reports
 from pnyx.measure.reports.exports import leaderboard_cells, nugget_qrels
@@ -146,7 +146,7 @@ def test_nuggetizer_as_its_authors_count():
 
 
 def sentence(**findings):
-    return JudgedSentence("s", findings={node: Finding(one) for node, one in findings.items()})
+    return JudgedSentence("s", findings={node: NodeAnswer(one) for node, one in findings.items()})
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_the_figures_that_auto_argue_published(
     sentences, counted, correct, nuggets, answered, published
 ):
     """Counts and figures of score files of TREC 2025 RAGTIME (hltime-lg.jina, .qwen, v1_qwen)."""
-    yes, no = (JudgedSentence("s", (JudgedCitation("d", Finding(True), Finding(one)),))
+    yes, no = (JudgedSentence("s", (JudgedCitation("d", NodeAnswer(True), NodeAnswer(one)),))
                for one in (True, False))  # fmt: skip
     neutral = sentence(negative=False, needs_citation=False)
     report = JudgedReport(
@@ -234,7 +234,7 @@ def test_the_figures_that_auto_argue_published(
 
 def of(run, topic, given):
     """A report with one sentence whose citation attests it or not, and one nugget likewise."""
-    citation = JudgedCitation("d", Finding(True), Finding(given))
+    citation = JudgedCitation("d", NodeAnswer(True), NodeAnswer(given))
     return JudgedReport(topic, run, (JudgedSentence("s", (citation,)),), (nugget(given),), ("d",))
 
 
@@ -329,12 +329,12 @@ KNOWN = st.booleans()
 
 
 def reports(truth):
-    finding = st.builds(Finding, truth)
+    finding = st.builds(NodeAnswer, truth)
     citation = st.builds(JudgedCitation, st.sampled_from("defg"), finding, finding)
     step = st.one_of(
-        st.builds(lambda w: Step((), "reward", w), st.floats(0, 2)),
-        st.builds(lambda w: Step((), "penalty", w), st.floats(-2, 0)),
-        *([st.just(Step((), "unscored", None))] if truth is TRUTH else []),
+        st.builds(lambda w: TreePath((), "reward", w), st.floats(0, 2)),
+        st.builds(lambda w: TreePath((), "penalty", w), st.floats(-2, 0)),
+        *([st.just(TreePath((), "unscored", None))] if truth is TRUTH else []),
     )
     nodes = ("negative", "unanswerable", "needs_citation", "said_before")
     sentences = st.builds(
@@ -413,7 +413,7 @@ def test_all_answers_are_at_most_the_banks_are_at_most_one(report):
 
 @given(reports(KNOWN), st.integers(0, 3))
 def test_what_is_unscored_leaves_every_share_as_it_is_without_it(report, place):
-    open_ = JudgedSentence("s", (JudgedCitation("z", Finding(None), Finding(None)),))
+    open_ = JudgedSentence("s", (JudgedCitation("z", NodeAnswer(None), NodeAnswer(None)),))
     unscored = nugget(None, importance="vital")
     more = replace(
         report,

@@ -26,16 +26,21 @@ def python(*lines):
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
+def rest(*lines):
+    """Lines of another order, for `make test-all`."""
+    return pytest.param(lines, marks=pytest.mark.all)
+
+
 @clash
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "lines",
     [
         (PNYX_GRAPH, PNYX_TEXTS),
-        (PNYX_TEXTS, PNYX_GRAPH),
-        (PNYX_GRAPH, "import onnxruntime"),
-        ("import onnxruntime", "import usearch.index", PNYX_TEXTS),
-        (PNYX_GRAPH, "import sklearn.cluster, numba", PNYX_TEXTS),
+        rest(PNYX_TEXTS, PNYX_GRAPH),
+        rest(PNYX_GRAPH, "import onnxruntime"),
+        rest("import onnxruntime", "import usearch.index", PNYX_TEXTS),
+        rest(PNYX_GRAPH, "import sklearn.cluster, numba", PNYX_TEXTS),
     ],
 )
 def test_the_graph_and_the_encoder_go_together_in_either_order(lines):
@@ -45,7 +50,9 @@ def test_the_graph_and_the_encoder_go_together_in_either_order(lines):
 
 @clash
 @pytest.mark.slow
-@pytest.mark.parametrize("between", ["pass", "import sklearn.cluster"])
+@pytest.mark.parametrize(
+    "between", ["pass", pytest.param("import sklearn.cluster", marks=pytest.mark.all)]
+)
 def test_usearch_imported_first_by_others_is_one_line_and_no_crash(between):
     done = python(
         "import usearch.index",
@@ -73,7 +80,7 @@ ask(load_perspective_student(), [Support("1", "Voting is a duty.", "Everyone sho
 OTHERS = ("ir_datasets", "ir_measures", "mcp", "pyarrow", "sklearn", "trafilatura", "xllamacpp")
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.skipif(not shutil.which("strace"), reason="counts connections by strace")
 def test_nothing_that_it_loads_connects_to_anybody_or_writes_to_the_home(tmp_path):
     home, calls = tmp_path / "home", tmp_path / "calls"

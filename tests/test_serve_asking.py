@@ -15,7 +15,7 @@ from pnyx.models.http.flow import LeftError
 from pnyx.serve.api.rows import search_row
 from pnyx.serve.asking.arguing import Job
 from pnyx.serve.asking.choices import chosen, chosen_for
-from pnyx.serve.asking.pool import Busy, Pool, Shared
+from pnyx.serve.asking.pool import Busy, Pool, SharedResults
 
 
 def test_a_full_line_is_refused_and_empties():
@@ -50,7 +50,7 @@ def test_what_fails_in_a_thread_fails_here():
 
 def test_results_are_shared_kept_and_forgotten():
     async def main():
-        shared, made = Shared(2), []
+        shared, made = SharedResults(2), []
 
         async def make(key):
             made.append(key)
@@ -184,7 +184,7 @@ def test_searches_at_once_are_those_one_by_one():
 
     async def main(service):
         alone = [await service.search(one, k=3) for one in asked]
-        service._searches = Shared(100)
+        service._searches = SharedResults(100)
         together = await asyncio.gather(*(service.search(one, k=3) for one in asked))
         assert list(map(search_row, together)) == list(map(search_row, alone))
         assert await service.search(asked[0], k=3) is together[0]

@@ -295,11 +295,11 @@ HARMLESS = [None, 0, 0, False, False]
 @pytest.mark.all
 def test_a_hostile_corpus_shows_as_text(browser, tmp_path):
     from pnyx.serve.asking.application import build_asking
-    from pnyx.serve.asking.service import Asking, open_service
+    from pnyx.serve.asking.service import ServerSettings, open_service
 
     folder = indexed(tmp_path / "<b>evil.index", list(hostile_documents()))
     window = Patient(browser)
-    asking = Asking(index=str(folder))
+    asking = ServerSettings(index=str(folder))
     with open_service(asking, print) as service, served(build_asking(service, warm=False)) as at:
         page = window.open(at)
         assert page.evaluate(HARM) == HARMLESS

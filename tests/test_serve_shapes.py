@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import anyio
 import httpx2
@@ -28,6 +29,11 @@ QUESTION = "Is it right to make people vote?"
 """No topic of the corpus has its words, so that judges tell the sides and measures have a base."""
 CHOSEN = {"question": QUESTION, "points": 2}
 
+ITEMS = [
+    {"id": str(n), "text": text, "statement": "Buses got cheaper.", "group": "fares"}
+    for n, text in enumerate(("Fares fell and ridership rose.", "Tea is grown on hills."))
+]
+
 
 @pytest.fixture(scope="module")
 def answers():
@@ -36,7 +42,12 @@ def answers():
 
     async def ask_tools(service):
         async with Client(build_mcp(service)) as client:
-            for name, given in (("search", {"question": VOTING, "k": 4}), ("argue", CHOSEN)):
+            for name, given in (
+                ("search", {"question": VOTING, "k": 4}),
+                ("argue", CHOSEN),
+                ("perspectives", {"question": VOTING, "k": 4}),
+                ("judge", {"task": "support", "items": ITEMS}),
+            ):
                 found[name] = (await client.call_tool(name, given)).structured_content
 
     with pytest.MonkeyPatch.context() as patch, service_of() as service:
@@ -49,6 +60,9 @@ def answers():
             asked = {"q": VOTING, "k": 4}
             found["/v1/search"] = client.get("/v1/search", params=asked).json()
             found["/v1/argue"] = client.post("/v1/argue", json=CHOSEN).json()
+            found["/v1/perspectives"] = client.get("/v1/perspectives", params=asked).json()
+            judged = {"task": "support", "items": ITEMS}
+            found["/v1/judge"] = client.post("/v1/judge", json=judged).json()
             default = {"question": QUESTION}
             found["default"] = client.post("/v1/argue", json=default).json()
             client.post("/argue", data={"q": QUESTION})
@@ -80,6 +94,37 @@ def test_a_case_is_the_same_on_the_command_line_over_http_and_for_mcp(answers, c
     assert case == answers["/v1/argue"]
     extra = {"warning", "documents"}
     assert {k: v for k, v in answers["argue"].items() if k not in extra} == case
+
+
+def test_perspectives_are_the_same_on_the_command_line_over_http_and_for_mcp(
+    answers, call, own_place
+):
+    listed = printed(call, "perspectives", VOTING, "--index", example_index())
+    over_http, for_mcp = answers["/v1/perspectives"], answers["perspectives"]
+    assert {n: for_mcp[n] for n in over_http} == over_http
+    shared = ("id", "text", "stance")
+    assert len(listed["perspectives"]) > 2
+    for one, other in zip(listed["perspectives"], over_http["perspectives"], strict=True):
+        assert [one[n] for n in shared] == [other[n] for n in shared]
+        assert one["documents"] == other["taken_from"]
+    for name in ("question", "source", "problems"):
+        assert listed[name] == over_http[name]
+    found = printed(call, "search", example_index(), VOTING, "-k", 4)
+    assert over_http["documents"] == [hit["id"] for hit in found]
+
+
+def test_answers_are_the_same_on_the_command_line_over_http_and_for_mcp(answers, call, own_place):
+    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ITEMS))
+    status, _, error = call("judge", "support", "items.jsonl", "--out", "results")
+    assert status == 0, error
+    rows = [json.loads(line) for line in Path("results/answers.jsonl").read_text().splitlines()]
+    manifest = json.loads(Path("results/manifest.json").read_text())
+    over_http = answers["/v1/judge"]
+    assert answers["judge"] == over_http
+    assert (over_http["judge"], over_http["card"]) == (manifest["judge"], manifest["card"])
+    assert over_http["answers"] == rows
+    assert {n: manifest["counts"][n] for n in over_http["counts"]} == over_http["counts"]
+    assert over_http["counts"]["scored"] == len(ITEMS)
 
 
 def figures_of(html):

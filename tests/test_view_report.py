@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 
 from case_fixture import DOCUMENTS, argued, build_case, no, one_sided_case, unscored, yes
 from pnyx.judge.answers import QUOTED, Judged, Provenance
-from pnyx.judge.reports.records import Finding
+from pnyx.judge.reports.records import NodeAnswer
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import judged_response, precisions
 from pnyx.records import Citation, Document, Question, Response, Sentence
@@ -264,7 +264,7 @@ def test_a_yes_that_is_likelier_a_no_has_no_tick():
     assert [state_of(one) for one in (("weak", "yes"), ("weak", "no"), ("weak", "unscored"))] == [
         "weak", "mixed", "unscored",
     ]  # fmt: skip
-    assert finding_worded(Finding(True, probability=0.37))[0] == "weak"
+    assert finding_worded(NodeAnswer(True, probability=0.37))[0] == "weak"
     assert worded(True, 0.5) == worded(True) == ("yes", "yes")
 
 

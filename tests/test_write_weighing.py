@@ -18,7 +18,7 @@ from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.claims import claims
 from pnyx.records import Document, judged_text
 from pnyx.search.build import build_index
-from pnyx.write.weighing import Choice, Control, choice_of, weigh
+from pnyx.write.weighing import Control, SideOdds, choice_of, weigh
 
 pytestmark = pytest.mark.usefixtures("run_once")
 
@@ -30,8 +30,8 @@ BY = Provenance("m")
 # --- numbers
 
 
-def choice(first: float, second: float) -> Choice:
-    return Choice((first, second), (-3.0, -3.0))
+def choice(first: float, second: float) -> SideOdds:
+    return SideOdds((first, second), (-3.0, -3.0))
 
 
 TOLD = Control(choice(4, 4), choice(-4, -4))
@@ -57,7 +57,7 @@ def test_without_probabilities_words_count() -> None:
 def test_a_certain_answer_is_held() -> None:
     chances = {"a": 1.0, "b": 1e-6, "tie": 1e-6}
     found = choice_of(Judged("a", BY, notes={"chances": [chances, chances]}))
-    assert found == Choice((4.0, 4.0), (-4.0, -4.0))
+    assert found == SideOdds((4.0, 4.0), (-4.0, -4.0))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_certain_answer_is_held() -> None:
         (TOLD, [choice(4, -4), choice(-4, 4)] * 4, 0.0),
     ],
 )
-def test_the_weight_of_a_model(control: Control, texts: list[Choice], weight: float) -> None:
+def test_the_weight_of_a_model(control: Control, texts: list[SideOdds], weight: float) -> None:
     found = weigh("m", control, texts)
     assert found.weight == pytest.approx(weight, abs=0.01)
     assert (found.asked, found.scored) == (len(texts), len(texts))
@@ -99,9 +99,9 @@ def test_an_unanswered_text_is_counted_as_such() -> None:
 
 
 def test_neither_counts_for_relevance_only_where_it_is_said_rightly() -> None:
-    neither, claim = Choice((0, 0), (3, 3)), choice(4, 4)
+    neither, claim = SideOdds((0, 0), (3, 3)), choice(4, 4)
     assert Control(claim, claim, neither).says_neither
-    assert not Control(claim, claim, Choice((0, 0), (3, -1))).says_neither
+    assert not Control(claim, claim, SideOdds((0, 0), (3, -1))).says_neither
     assert not Control(claim, neither, neither).says_neither
     assert not Control(claim, claim).says_neither
 

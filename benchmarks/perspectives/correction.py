@@ -20,10 +20,19 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.core.base import Bootstrap
 from pnyx.measure.core.ground_truth import Gold, Joined, Pair
 from pnyx.measure.perspectives.corrected import Correction
-from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, Bounded, Table, mrecall, precision
+from pnyx.measure.perspectives.table import (
+    PERSPECTIVE_MEASURES,
+    Bounded,
+    TopicTable,
+    mrecall,
+    precision,
+)
 
 K = 5
-MEASURES: dict[str, Callable[[Table, int], Bounded]] = {"MRecall": mrecall, "Precision": precision}
+MEASURES: dict[str, Callable[[TopicTable, int], Bounded]] = {
+    "MRecall": mrecall,
+    "Precision": precision,
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,9 @@ WORLDS = {
 }
 
 
-def draw(rng: np.random.Generator, topics: int, world: World) -> tuple[list[Table], list[Table]]:
+def draw(
+    rng: np.random.Generator, topics: int, world: World
+) -> tuple[list[TopicTable], list[TopicTable]]:
     """Return topics as judged and as they are."""
     documents, shape = tuple(f"d{n}" for n in range(K)), (K, 2)
     closed = np.zeros(shape, dtype=bool)
@@ -71,12 +82,12 @@ def draw(rng: np.random.Generator, topics: int, world: World) -> tuple[list[Tabl
         probability = 1 / (1 + np.exp(-(world.slope * seen + world.offset)))
         yes = rng.random(shape) < 1 / (1 + np.exp(-(seen + unseen)))
         ids = f"q{topic}", documents, ("a", "b"), (None, None)
-        judged.append(Table(*ids, probability > 0.5, closed, (), probability))
-        true.append(Table(*ids, yes, closed, (), probability))
+        judged.append(TopicTable(*ids, probability > 0.5, closed, (), probability))
+        true.append(TopicTable(*ids, yes, closed, (), probability))
     return judged, true
 
 
-def labelled(judged: Sequence[Table], true: Sequence[Table]) -> Joined:
+def labelled(judged: Sequence[TopicTable], true: Sequence[TopicTable]) -> Joined:
     pairs = [
         Pair(
             Verdict(question_id=a.topic, doc_id=doc, value=bool(a.yes[i, j]), perspective_id=view),
@@ -89,7 +100,7 @@ def labelled(judged: Sequence[Table], true: Sequence[Table]) -> Joined:
     return Joined("support", "simulated", tuple(pairs))
 
 
-def mean(measure: Callable[[Table, int], Bounded], tables: Sequence[Table]) -> float:
+def mean(measure: Callable[[TopicTable, int], Bounded], tables: Sequence[TopicTable]) -> float:
     return float(np.mean([measure(table, K).value for table in tables]))
 
 

@@ -18,15 +18,11 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from pnyx.errors import InputError, PnyxError, escaped, shorten
-from pnyx.placing import place_folder, recover_folder, temporary_of
+from pnyx.placing import make_folder, place_folder, recover_folder, temporary_of
 from pnyx.placing import temporary as temporary_neighbour
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Longest accepted line; a longer one is broken or hostile."""
-_LONGEST_JSON = 8 * MAX_LINE_BYTES
-
-_MAX_NAME = 255
-"""Bytes of a name that every common file system takes."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -257,38 +253,20 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def read_json(path: str | Path) -> dict[str, Any] | None:
     """Return the JSON object that a file of at most 128 MB holds; None where it holds none."""
-    place = Path(path)
+    file = Path(path)
     try:
-        if not place.is_file() or place.stat().st_size > _LONGEST_JSON:
+        if not file.is_file() or file.stat().st_size > 8 * MAX_LINE_BYTES:
             return None
-        found = json.loads(place.read_bytes())
+        value = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def json_line(value: Any) -> str:
     """Encode one JSONL line (without newline): UTF-8, no NaN, the line ends U+2028/9 escaped."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def make_folder(path: str | Path, mode: int = 0o777) -> None:
-    """Make a folder with its parents; unlike `Path.mkdir`, a thousand of them are no problem."""
-    folder = Path(path)
-    missing: list[Path] = []
-    while not folder.is_dir() and folder.parent != folder:
-        missing.append(folder)
-        folder = folder.parent
-    for one in reversed(missing):
-        try:
-            one.mkdir(mode if one is missing[0] else 0o777)
-        except FileExistsError as error:  # another process was faster, or it is no folder
-            if one is not missing[0] and not one.is_dir():
-                reason = os.strerror(errno.ENOTDIR)
-                raise NotADirectoryError(errno.ENOTDIR, reason, str(path)) from error
-            if not one.is_dir():
-                raise
 
 
 def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
@@ -302,14 +280,12 @@ def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
     if str(out) in ("", "-"):
         raise InputError(f"found {str(out)!r}, expected the name of a folder to write")
     folder = Path(out)
-    try:
-        make_folder(folder)
+    with disk_errors(out):
+        try:
+            make_folder(folder)
+        except FileExistsError as error:
+            raise InputError("found a file, expected a folder to write", path=out) from error
         names = {entry.name for entry in folder.iterdir() if not temporary_of(entry.name)}
-    except FileExistsError as error:
-        raise InputError("found a file, expected a folder to write", path=out) from error
-    except OSError as error:
-        place = escaped(str(out))
-        raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
     if names and names.isdisjoint(marks):
         raise InputError(f"holds files that are not {what}", path=out)
     return folder
@@ -343,7 +319,7 @@ def check_output(path: str | Path, writes: str) -> None:
                 return
             if writes == "files" and target.is_dir():
                 first = target / target.name
-        elif len(os.fsencode(target.name)) > _MAX_NAME:
+        elif len(os.fsencode(target.name)) > 255:  # bytes that every common file system takes
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         while not os.path.lexists(first.parent) and first.parent != first:
             first = first.parent

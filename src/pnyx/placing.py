@@ -212,3 +212,21 @@ def _renameat2(source: Path, target: Path, flags: int) -> bool:
     if number in _UNSUPPORTED:
         return False
     raise OSError(number, os.strerror(number), str(target))
+
+
+def make_folder(path: str | Path, mode: int = 0o777) -> None:
+    """Make a folder with its parents; unlike `Path.mkdir`, a thousand of them are no problem."""
+    folder = Path(path)
+    missing: list[Path] = []
+    while not folder.is_dir() and folder.parent != folder:
+        missing.append(folder)
+        folder = folder.parent
+    for parent in reversed(missing):
+        try:
+            parent.mkdir(mode if parent is missing[0] else 0o777)
+        except FileExistsError as error:  # another process was faster, or it is no folder
+            if parent is not missing[0] and not parent.is_dir():
+                reason = os.strerror(errno.ENOTDIR)
+                raise NotADirectoryError(errno.ENOTDIR, reason, str(path)) from error
+            if not parent.is_dir():
+                raise

@@ -341,7 +341,7 @@ class NuggetAnswer:
     @property
     def doc_ids(self) -> tuple[str, ...]:
         """The documents that attest it, each once, in order."""
-        return tuple(dict.fromkeys(one.doc_id for one in self.references))
+        return tuple(dict.fromkeys(reference.doc_id for reference in self.references))
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def _without_message(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     frames = extract_tb(error.__traceback__)[-_FRAMES:]
-    places = ", ".join(f"{Path(one.filename).name}:{one.lineno}" for one in reversed(frames))
+    places = ", ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
     return f"{type(error).__name__} at {places}; its message may quote a text and is not shown"
 
 

@@ -423,7 +423,7 @@ def test_edits_are_not_written_over(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", ["draft", "filter"])
+@pytest.mark.parametrize("step", ["draft", pytest.param("filter", marks=pytest.mark.all)])
 def test_killed_and_asked_again_nothing_is_asked_twice(step):
     if step == "draft":
         rest = [write("in.jsonl", *map(pair, range(40))), "--from", "pairs"]

@@ -106,7 +106,7 @@ def test_time_grows_with_the_size_and_not_with_its_square(make, tmp_path):
     assert seconds(40_000) < 30 * small + 0.5  # of its square it would be 64 times
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_killed_at_any_change_of_a_file_the_same_command_goes_on(tmp_path):
     pytest.importorskip("lxml", reason="extra `ingest` is not installed")
     importlib.import_module("lxml.html")

@@ -52,7 +52,7 @@ def draft_definitions(
         ModelError: the model cannot be asked at all.
     """
     shown = examples or {}
-    open_ones = [one for one in questions if not one.definition.strip()]
+    open_ones = [question for question in questions if not question.definition.strip()]
     drafted = iter(each(open_ones, lambda one: _draft(one, shown.get(one.id, ()), model), model))
     return [DraftedDefinition(q) if q.definition.strip() else next(drafted) for q in questions]
 
@@ -74,7 +74,7 @@ async def _draft(
     if reply is None:
         fault = f"{shorten(model.name, 40)} gave no definition: {problems[-1]}"
         return DraftedDefinition(question, (fault,), failed=True)
-    listed = "\n".join(f"- {' '.join(one.split())}" for one in reply.examples)
+    listed = "\n".join(f"- {' '.join(example.split())}" for example in reply.examples)
     definition = f"{' '.join(reply.meaning.split())}\n{listed}"
     return DraftedDefinition(replace(question, definition=clean_text(definition)), tuple(problems))
 

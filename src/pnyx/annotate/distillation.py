@@ -15,7 +15,7 @@ from typing import Any
 
 from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import InputError, shorten
-from pnyx.files import atomic_folder, atomic_text, make_folder
+from pnyx.files import atomic_folder, atomic_text
 from pnyx.judge.calibration.curves import (
     Curve,
     CurveName,
@@ -29,6 +29,7 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.ground_truth import Gold, Joined, Pair
+from pnyx.placing import make_folder
 from pnyx.students.student import (
     CARD,
     MANIFEST,
@@ -38,7 +39,7 @@ from pnyx.students.student import (
     load_scorer,
     write_manifest,
 )
-from pnyx.students.trainer import Example, Report, Trained, Trainer, quiet
+from pnyx.students.trainer import Report, Trained, Trainer, TrainingExample, quiet
 
 _FOLDS = 5
 _PARTLY = 0.75
@@ -94,7 +95,7 @@ class Distilled:
     figures: Mapping[str, Measured] = field(default_factory=dict)
 
 
-def example_of(pair: LabelledPair) -> Example:
+def example_of(pair: LabelledPair) -> TrainingExample:
     """Return what a student learns of a pair that has a verdict."""
     if pair.value is None:
         raise ValueError(f"{pair.id} has no verdict")
@@ -104,12 +105,12 @@ def example_of(pair: LabelledPair) -> Example:
     question = ask_relevance(
         pair.id, pair.question, pair.document, definition=pair.definition, group=pair.group
     )
-    return Example(question, target, pair.value, pair.group, pair.explanation)
+    return TrainingExample(question, target, pair.value, pair.group, pair.explanation)
 
 
 def split_questions(
-    examples: Sequence[Example], share: float, seed: int
-) -> tuple[list[Example], list[Example]]:
+    examples: Sequence[TrainingExample], share: float, seed: int
+) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """Part examples into those to train on and those held out, by whole questions at random.
 
     Both parts hold both verdicts; at least two questions are held out of four or more.
@@ -223,7 +224,7 @@ def _counts(pairs: Sequence[LabelledPair]) -> dict[str, Any]:
 
 
 def _work_folder(
-    out: Path, examples: Sequence[Example], trainer: Trainer, plan: Distillation
+    out: Path, examples: Sequence[TrainingExample], trainer: Trainer, plan: Distillation
 ) -> Path:
     """Return the folder of checkpoints, which belongs to just these pairs and this plan."""
     digest = hashlib.sha256()
@@ -251,7 +252,7 @@ def _work_folder(
 
 
 def calibrate(
-    held: Sequence[Example], scores: Sequence[Score], method: CurveName
+    held: Sequence[TrainingExample], scores: Sequence[Score], method: CurveName
 ) -> tuple[Curve, float, dict[str, Measured]]:
     """Fit a curve and the threshold of the best F1 on held-out pairs; return both, and figures.
 
@@ -282,7 +283,7 @@ def calibrate(
 
 
 def _measures(
-    held: Sequence[Example], answers: Sequence[tuple[float, bool] | str | None]
+    held: Sequence[TrainingExample], answers: Sequence[tuple[float, bool] | str | None]
 ) -> Mapping[str, Measured]:
     """Return figures of a probability and a verdict each, or of the reason why there are none."""
     pairs = []

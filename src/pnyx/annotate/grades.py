@@ -86,17 +86,17 @@ def _graded(
     names: dict[str, str] = {}
     topics: _Topics = {}
     missing = 0
-    for one in annotations:
-        if not (one.question_id and one.doc_id):
-            shown = shorten(one.id, 40)
+    for annotation in annotations:
+        if not (annotation.question_id and annotation.doc_id):
+            shown = shorten(annotation.id, 40)
             raise InputError(f"pair {shown!r} lacks question_id or doc_id, which qrels need")
-        missing += one.value is None
-        if one.value is None and policy != "zero":
+        missing += annotation.value is None
+        if annotation.value is None and policy != "zero":
             continue
-        grade = int(bool(one.value))
+        grade = int(bool(annotation.value))
         if thresholds is not None:
-            grade = sum((one.probability or 0.0) >= t for t in thresholds)
-        documents, grades = topics.setdefault(one.question_id, ([], array("L")))
-        documents.append(names.setdefault(one.doc_id, one.doc_id))
+            grade = sum((annotation.probability or 0.0) >= t for t in thresholds)
+        documents, grades = topics.setdefault(annotation.question_id, ([], array("L")))
+        documents.append(names.setdefault(annotation.doc_id, annotation.doc_id))
         grades.append(grade)
     return topics, missing

@@ -51,7 +51,7 @@ def listed_by_question(
         except InputError as error:
             raise InputError(error.problem, path=path, line=line) from error
         first.append(row)
-    return [_listed(topic, found, definition) for topic, found in groups.items()]
+    return [_listed(topic, group, definition) for topic, group in groups.items()]
 
 
 def _check(row: Mapping[str, Any], first: Mapping[str, Any]) -> None:

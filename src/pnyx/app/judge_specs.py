@@ -10,7 +10,7 @@ from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.judge.formats import Format
+    from pnyx.judge.formats import JudgingFormat
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.judge.tasks import Task
     from pnyx.runs.pairs import PairSource
@@ -152,7 +152,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
         None, "Rated texts from which --shots are taken (docs/judging-quality.md).", needs="shots"
     )
 
-    def chosen(self, task: Task, judge: JudgeSpec) -> Format | None:
+    def chosen(self, task: Task, judge: JudgeSpec) -> JudgingFormat | None:
         """Return how a judge is asked about a task; None: there is none, or one way only.
 
         OptionError for a choice that the task does not have, that needs a language model, or that
@@ -169,7 +169,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
 
     def prepared(
         self, task: Task, judge: JudgeSpec, items: PairSource | Sequence[JudgeQuestion]
-    ) -> tuple[Format | None, PairSource | Sequence[JudgeQuestion]]:
+    ) -> tuple[JudgingFormat | None, PairSource | Sequence[JudgeQuestion]]:
         """Return how a judge is asked about items, and the questions that it is asked then.
 
         Whoever asks a judge about a task's items asks these, so that it is measured as it is used.
@@ -196,7 +196,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
         if judge.prompt is not None:
             self._check_prompt(judge.prompt)
 
-    def _sized(self, form: Format | None) -> Format | None:
+    def _sized(self, form: JudgingFormat | None) -> JudgingFormat | None:
         """Return a format that makes up as many points as are wanted."""
         if self.nuggets is None:
             return form
@@ -216,7 +216,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
                 )
 
     def shaped(
-        self, task: Task, questions: Iterable[JudgeQuestion], form: Format | None
+        self, task: Task, questions: Iterable[JudgeQuestion], form: JudgingFormat | None
     ) -> list[JudgeQuestion]:
         """Return the questions as they are asked: on the scale, in the format, with examples."""
         from dataclasses import replace

@@ -16,7 +16,7 @@ from pnyx.plugins import plugins
 if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec
     from pnyx.judge.base import Judge
-    from pnyx.judge.formats import Format
+    from pnyx.judge.formats import JudgingFormat
     from pnyx.judge.llm.judge import LlmJudge
     from pnyx.judge.llm.prompting import Prompt
     from pnyx.judge.store.completions import StoredModel
@@ -31,7 +31,7 @@ _WARM = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedJudge:
     """A judge and what it asks."""
 
     judge: Judge
@@ -68,11 +68,11 @@ def open_judge(
     say: Say,
     *,
     as_perspectives: bool = False,
-    form: Format | None = None,
+    form: JudgingFormat | None = None,
     several: Mapping[str, str] | None = None,
     own: Mapping[str, str] | None = None,
     models: Sequence[StoredModel] | None = None,
-) -> Iterator[Opened]:
+) -> Iterator[OpenedJudge]:
     """Open the judge that a spec names.
 
     Args:
@@ -92,7 +92,7 @@ def open_judge(
     """
     spec.check()
     if spec.answered_by in ("labels", "lookup"):
-        yield Opened(_answered_before(spec))
+        yield OpenedJudge(_answered_before(spec))
         return
     cheap = None if names_student(spec.cheap) else spec.cheap
     if cheap is not None:
@@ -116,14 +116,14 @@ def open_judge(
             for prompt in (make.prompts() if opened else ())
         ]
         settings = _settings(spec) | ({} if form is None else {"format": form.name})
-        yield Opened(judge, opened, prompts, settings)
+        yield OpenedJudge(judge, opened, prompts, settings)
 
 
 _FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
 """Choices that name a file, or a folder, which decides the answers."""
 
 
-def deciding_settings(opened: Opened, spec: JudgeSpec) -> dict[str, Any]:
+def deciding_settings(opened: OpenedJudge, spec: JudgeSpec) -> dict[str, Any]:
     """Return what decides the answers beside the judge's name; files by what they hold."""
     from pnyx.runs.pairs import file_hash
 
@@ -139,7 +139,7 @@ def deciding_settings(opened: Opened, spec: JudgeSpec) -> dict[str, Any]:
     }
 
 
-def manifest_facts(opened: Opened, source: str, count: int) -> dict[str, Any]:
+def manifest_facts(opened: OpenedJudge, source: str, count: int) -> dict[str, Any]:
     """Return what a manifest says of the judge, of the items and of what was sent."""
     from pnyx.models.chat.types import printable
 
@@ -152,8 +152,8 @@ def manifest_facts(opened: Opened, source: str, count: int) -> dict[str, Any]:
     counts = [model.counts for model in opened.models]
     names = ("from_store", "asked", "asked_again", "shared", "failed", "missing")
     tokens = Counter[str]()
-    for one in counts:
-        tokens.update(one.tokens)
+    for count_of_model in counts:
+        tokens.update(count_of_model.tokens)
     return facts | {
         "models": [
             {
@@ -180,23 +180,17 @@ def _check_cheap(cheap: str, spec: JudgeSpec) -> None:
     from pnyx.models.chat.opening import endpoint_from
 
     if not spec.models:
-        found = shorten(cheap, 60)
-        raise OptionError(
-            f"--cheap: found {found!r}, expected a student's folder; a language model is for --llm"
-        )
+        expected = "a student's folder; a language model is for --llm"
+        raise OptionError(f"--cheap: found {shorten(cheap, 60)!r}, expected {expected}")
     name = endpoint_from(cheap).model  # addresses of one model are opened as one
-    if name in {endpoint_from(one).model for one in spec.models}:
+    if name in {endpoint_from(model).model for model in spec.models}:
         raise InputError(f"--cheap and --llm name the same model, {shorten(name, 60)!r}")
 
 
 def _answered_before(spec: JudgeSpec) -> Judge:
-    if spec.labels is not None:
-        from pnyx.judge.lookup import HumanLabels
+    from pnyx.judge.lookup import HumanLabels, Lookup
 
-        return HumanLabels(spec.labels)
-    from pnyx.judge.lookup import Lookup
-
-    return Lookup(str(spec.lookup))
+    return Lookup(str(spec.lookup)) if spec.labels is None else HumanLabels(spec.labels)
 
 
 def _settings(spec: JudgeSpec) -> dict[str, Any]:
@@ -214,7 +208,7 @@ class _Maker:
     task: Task
     spec: JudgeSpec
     as_perspectives: bool
-    form: Format | None = None
+    form: JudgingFormat | None = None
     several: Mapping[str, str] = field(default_factory=dict, hash=False)
     own: Mapping[str, str] = field(default_factory=dict, hash=False)
 
@@ -255,13 +249,12 @@ class _Maker:
             from pnyx.judge.llm.prompting import load_prompt
 
             return Formatted(
-                lambda name: PackagedJudge(load_prompt(name).task), self.form, self.task.kind
+                lambda n: PackagedJudge(load_prompt(n).task), self.form, self.task.kind
             )
         tasks = self.several or (self.task.name,)
         return PackagedJudge(*tasks, as_perspectives=self.as_perspectives)
 
     def _of_plugin(self, name: str) -> Judge:
-        """Return the judge that a plugin makes for the tasks."""
         from pnyx.judge.base import Judge
         from pnyx.judge.tasks import TASKS
 
@@ -290,9 +283,7 @@ class _Maker:
             return self._llm(model)
         from pnyx.judge.combining.panel import Repeats
 
-        return Repeats(
-            lambda sample: self._llm(model, sample), self.spec.samples, self.spec.combine
-        )
+        return Repeats(lambda n: self._llm(model, n), self.spec.samples, self.spec.combine)
 
     def _llm(self, model: StoredModel, sample: int = 0) -> Judge:
         if self.form is None or self.form.plain(self.task.prompts[0]):
@@ -301,16 +292,14 @@ class _Maker:
 
         form, named = self.form, self._format_prompts(self.form)
         prompts = dict(zip(form.prompts, named, strict=False))
-        judge = Formatted(
-            lambda name: self._asking(model, sample, prompts[name]), form, self.task.kind
-        )
+        judge = Formatted(lambda n: self._asking(model, sample, prompts[n]), form, self.task.kind)
         if not form.rubric:
             return judge
         from pnyx.judge.llm.nuggets import NuggetJudge
 
         return NuggetJudge(model, judge, named[-1])
 
-    def _format_prompts(self, form: Format) -> list[Prompt]:
+    def _format_prompts(self, form: JudgingFormat) -> list[Prompt]:
         """Return the prompts of a format, the first replaced by the one that is named.
 
         The last one asks for the points, where a format has them made up first.
@@ -350,7 +339,6 @@ class _Maker:
         return _WARM if self.spec.samples > 1 and not reorders else 0.0
 
     def _prompt(self) -> Prompt | None:
-        """Return the prompt that is named."""
         name = self.spec.prompt or (_PERSPECTIVE_PROMPT if self.as_perspectives else None)
         if name is None:
             return None
@@ -398,9 +386,7 @@ def check_probability(task: Task, prompts: Sequence[Prompt]) -> None:
     """Check that an answer to some of a task's prompts has a probability."""
     from pnyx.judge.forms import form_of
 
-    if not any(
-        getattr(form.kind, "yes_no", False) or form.by_token for form in map(form_of, prompts)
-    ):
+    if not any(getattr(f.kind, "yes_no", False) or f.by_token for f in map(form_of, prompts)):
         raise OptionError(
             f"--probability goes with questions that are answered by one word, not {task.name}"
         )

@@ -92,8 +92,8 @@ def _by_model(named: Sequence[str], timeout: float, concurrency: int) -> list[Ch
 
     retry = RetryPolicy(timeout=timeout)
     by_name: dict[str, list[Any]] = {}
-    for one in dict.fromkeys(named):
-        endpoint = endpoint_from(one, retry=retry, concurrency=concurrency)
+    for address in dict.fromkeys(named):
+        endpoint = endpoint_from(address, retry=retry, concurrency=concurrency)
         by_name.setdefault(endpoint.model, []).append(endpoint)
     models: list[ChatModel] = []
     for endpoints in by_name.values():

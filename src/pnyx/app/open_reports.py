@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pnyx.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.app.open_judge import Opened
+    from pnyx.app.open_judge import OpenedJudge
     from pnyx.app.open_models import Say
-    from pnyx.app.report_specs import ReportJudgeSpec, ReportSpec
+    from pnyx.app.report_specs import JudgeReportSpec, ReportJudgeSpec
     from pnyx.judge.reports.opened import DocumentSources, OpenTopic
     from pnyx.judge.reports.plan import ReportPlan
     from pnyx.judge.reports.shots import ReportShots
@@ -32,7 +32,7 @@ of what is asked are short answers, which a list holds in half the tokens."""
 
 
 @contextlib.contextmanager
-def open_report_judge(spec: ReportJudgeSpec, say: Say) -> Iterator[Opened]:
+def open_report_judge(spec: ReportJudgeSpec, say: Say) -> Iterator[OpenedJudge]:
     """Open the judge that a spec names, for all that the tree asks; see `open_judge`.
 
     Says at the end which examples were left out, as they were what was asked.
@@ -96,7 +96,7 @@ class ReportInputs:
         return opened_topics(self.responses, self.banks, plan, self.material)
 
 
-def read_report_inputs(runs: Sequence[str], spec: ReportSpec) -> ReportInputs:
+def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInputs:
     """Read reports, banks, qrels and documents.
 
     InputError: a file is broken, there are no reports, or none of the topics has any.
@@ -105,18 +105,18 @@ def read_report_inputs(runs: Sequence[str], spec: ReportSpec) -> ReportInputs:
     from pnyx.judge.reports.opened import DocumentSources
     from pnyx.runs.pairs import file_hash, questions_by_id
 
-    responses = [one for run in runs for one in read_responses(run)]
+    responses = [response for run in runs for response in read_responses(run)]
     banks = list(read_nugget_banks(spec.nuggets))
     every = _topics(responses, banks)
     if spec.topics is not None:
         wanted = questions_by_id(spec.topics)
-        responses = [one for one in responses if one.topic_id in wanted]
-        banks = [one for one in banks if one.topic_id in wanted]
+        responses = [response for response in responses if response.topic_id in wanted]
+        banks = [bank for bank in banks if bank.topic_id in wanted]
     if not responses:
         of = "" if spec.topics is None else f" on the topics of {shorten(spec.topics, 60)}"
         raise InputError(f"found no report{of}, expected at least one", path=runs[0])
     files = (*runs, spec.nuggets, spec.topics, spec.qrels, spec.documents)
-    hashes = [None if one is None else file_hash(one) for one in files]
+    hashes = [None if file is None else file_hash(file) for file in files]
     documents, held = _documents(spec, responses)
     digest = hashlib.sha256(json.dumps([hashes, held]).encode()).hexdigest()
     left_out = every - _topics(responses, banks)
@@ -126,10 +126,10 @@ def read_report_inputs(runs: Sequence[str], spec: ReportSpec) -> ReportInputs:
 
 def _topics(responses: Sequence[Response], banks: Sequence[NuggetBank]) -> int:
     """Return how many topics there are."""
-    return len({one.topic_id for one in responses} | {one.topic_id for one in banks})
+    return len({response.topic_id for response in responses} | {bank.topic_id for bank in banks})
 
 
-def _documents(spec: ReportSpec, responses: Sequence[Response]) -> tuple[Any, Any]:
+def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[Any, Any]:
     """Return what finds documents by their ids, if anything, and what it is known again by."""
     if spec.index is not None:
         from pnyx.search.index import Index
@@ -141,7 +141,7 @@ def _documents(spec: ReportSpec, responses: Sequence[Response]) -> tuple[Any, An
         return None, None
     from pnyx.corpora import read_evidence
 
-    cited = {c.doc_id for one in responses for s in one.sentences for c in s.citations}
+    cited = {c.doc_id for response in responses for s in response.sentences for c in s.citations}
     found: dict[str, Evidence] = {}
     for document in read_evidence(spec.documents):
         if document.id in cited:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from pnyx.errors import OptionError
 
 if TYPE_CHECKING:
-    from pnyx.app.writing_specs import ReportSpec, SubmissionSpec
+    from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
     from pnyx.corpora import TrackRules
     from pnyx.judge.store.completions import StoredModel
     from pnyx.write.reports.plan import WritingPlan
     from pnyx.write.reports.reporting import Reporter
-    from pnyx.write.reports.submission import Form
+    from pnyx.write.reports.submission import ResponseForm
 
 
 def rules_of(spec: SubmissionSpec) -> TrackRules | None:
@@ -23,7 +23,7 @@ def rules_of(spec: SubmissionSpec) -> TrackRules | None:
 
 
 def report_plan(
-    spec: ReportSpec, submission: SubmissionSpec, rules: TrackRules | None
+    spec: WriteReportSpec, submission: SubmissionSpec, rules: TrackRules | None
 ) -> WritingPlan:
     """Return how reports are made."""
     from pnyx.write.reports.plan import WritingPlan
@@ -41,7 +41,7 @@ def report_plan(
     )
 
 
-def open_reporter(spec: ReportSpec, model: StoredModel | None, plan: WritingPlan) -> Reporter:
+def open_reporter(spec: WriteReportSpec, model: StoredModel | None, plan: WritingPlan) -> Reporter:
     """Return what writes reports."""
     kind = spec.writer or ("extractive" if model is None else "llm")
     if kind == "extractive":
@@ -55,7 +55,7 @@ def open_reporter(spec: ReportSpec, model: StoredModel | None, plan: WritingPlan
     return LlmReporter(model, context=spec.context, citations=plan.per_sentence)
 
 
-def open_form(spec: SubmissionSpec, rules: TrackRules | None, writer: Reporter) -> Form:
+def open_form(spec: SubmissionSpec, rules: TrackRules | None, writer: Reporter) -> ResponseForm:
     """Return how a run is written; InputError: the track refuses what was chosen."""
     from pnyx.write.reports.submission import form_of
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pnyx.judge.reports.plan import ReportPlan, Weights
 
 
-class ReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_documents"):
+class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_documents"):
     """What reports are judged by."""
 
     nuggets: str = file_opt(
@@ -97,8 +97,9 @@ class WeightSpec(
         usual = Weights()
         return Weights(
             **{
-                one.name: math.copysign(getattr(self, one.name), getattr(usual, one.name)) + 0.0
-                for one in fields(Weights)
+                field.name: math.copysign(getattr(self, field.name), getattr(usual, field.name))
+                + 0.0
+                for field in fields(Weights)
             }
         )
 
@@ -126,7 +127,7 @@ class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
     )
 
 
-def plan_of(spec: ReportSpec, weights: WeightSpec) -> ReportPlan:
+def plan_of(spec: JudgeReportSpec, weights: WeightSpec) -> ReportPlan:
     """Return how reports are judged."""
     from pnyx.judge.reports.plan import ReportPlan
 

@@ -20,7 +20,7 @@ API_NAMES: Final = ("serper",)
 SEARCH_HELP: Final = f"API to search with ({', '.join(API_NAMES)}), or a file of results."
 
 
-class SearchSpec(Spec, heading="Search", rare="search_url"):
+class WebSearchSpec(Spec, heading="Search", rare="search_url"):
     """What searches the web."""
 
     search: str | None = file_opt(None, SEARCH_HELP, metavar="API|FILE")
@@ -43,7 +43,10 @@ class SearchSpec(Spec, heading="Search", rare="search_url"):
             return APIS[self.search](self.search_url)
         from pnyx.corpora.benchmarks.search_results import read_search_results
 
-        return {found.question_id: found for found in read_search_results(self.search)}
+        return {
+            search_result.question_id: search_result
+            for search_result in read_search_results(self.search)
+        }
 
 
 class FetchSpec(

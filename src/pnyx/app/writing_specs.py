@@ -42,15 +42,17 @@ class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"
     def metadata(self) -> dict[str, str]:
         """Field -> value; InputError: one is not KEY=VALUE."""
         found: dict[str, str] = {}
-        for one in self.metadata_fields:
-            key, equals, value = one.partition("=")
+        for metadata_field in self.metadata_fields:
+            key, equals, value = metadata_field.partition("=")
             if not (key.strip() and equals):
-                raise InputError(f"--metadata {shorten(one, 40)}: expected KEY=VALUE")
+                raise InputError(f"--metadata {shorten(metadata_field, 40)}: expected KEY=VALUE")
             found[key] = value
         return found
 
 
-class ReportSpec(Spec, heading="Report", rare="retrieve evidence lam questions context writer"):
+class WriteReportSpec(
+    Spec, heading="Report", rare="retrieve evidence lam questions context writer"
+):
     """How a report is written; see `pnyx.write.reports.plan.WritingPlan`."""
 
     limit: int | None = opt(

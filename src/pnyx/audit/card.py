@@ -165,7 +165,7 @@ def cost_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     asked = sum(store.get(name, 0) for name in ("asked", "shared"))
     stored, answers = store.get("from_store", 0), manifest["counts"]["asked"]
     total = sum(tokens.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
-    costs = [one.get("spent", {}).get("cost_usd") for one in models]
+    costs = [model.get("spent", {}).get("cost_usd") for model in models]
     known = asked and not stored and answers and None not in costs
     return {
         "calls": asked + stored,

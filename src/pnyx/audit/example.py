@@ -13,7 +13,7 @@ from pnyx.judge.stances import ask_relevance, ask_stance
 from pnyx.measure.answers.binary import against_labels
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import share_of
-from pnyx.measure.runs.ranked import perspective_coverage, precision_at
+from pnyx.measure.runs.table import RunTable
 from pnyx.records import SIDES, Argument, Document, Evidence, Question, Side, judged_text
 from pnyx.search.engine import Engine
 from pnyx.search.sides import stance_side
@@ -22,30 +22,28 @@ Cited: TypeAlias = Mapping[tuple[str, Side], Sequence[str]]
 """Question id and side -> the documents cited for it."""
 
 _SHOWN = ("accuracy", "f1", "auroc")
+_DEPTH = 10
 
 
 def search_agreement(runs: Mapping[str, Sequence[str]], example: Example) -> dict[str, Measured]:
     """Measure rankings (question id -> document ids, best first) against the example's labels.
 
-    `P@10`: a label of 1 or 2 is relevant, a passage on another question is not. `perspectives@10`:
-    the share of perspectives that the first ten documents support.
+    Means over questions, as `pnyx measure` takes them. `P@10`: a label of 1 or 2 is relevant, a
+    passage on another question is not. `perspectives@10`: the share of a question's perspectives
+    that its first ten documents support (StRecall@10).
     """
-    relevant = {
-        q.id: {x.doc_id for x in example.labels if x.question_id == q.id and x.relevance > 0}
-        for q in example.questions
-    }
-    supports = {
-        q.id: {
-            p.id: {x.doc_id for x in example.labels if p.id in x.perspectives}
-            for p in example.perspectives
-            if p.question_id == q.id
+    cells: dict[str, dict[str, Measured]] = {}
+    for question in example.questions:
+        first = runs.get(question.id, ())[:_DEPTH]
+        own = {x.doc_id: x for x in example.labels if x.question_id == question.id}
+        found = [own[doc] for doc in first if doc in own]
+        wanted = {p.id for p in example.perspectives if p.question_id == question.id}
+        covered = {p for x in found for p in x.perspectives} & wanted
+        cells[question.id] = {
+            "P@10": Measured(sum(x.relevance > 0 for x in found) / _DEPTH, 1, 1),
+            "perspectives@10": Measured(len(covered) / len(wanted), 1, 1),
         }
-        for q in example.questions
-    }
-    return {
-        "P@10": precision_at(runs, relevant, 10),
-        "perspectives@10": perspective_coverage(runs, supports, 10),
-    }
+    return RunTable({"": cells}).means("", ("P@10", "perspectives@10"))
 
 
 def judge_agreement(

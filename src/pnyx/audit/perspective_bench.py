@@ -18,7 +18,7 @@ from pnyx.audit.perspective_plan import PerspectiveBench
 from pnyx.corpora import write_run
 from pnyx.corpora.benchmarks.trec import as_ranked
 from pnyx.errors import InputError, shorten
-from pnyx.files import atomic_text, make_folder
+from pnyx.files import atomic_text
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import Support
 from pnyx.measure.core.base import Bootstrap, row_of
@@ -26,6 +26,7 @@ from pnyx.measure.perspectives.coverage import Questions, measure_perspectives
 from pnyx.measure.perspectives.leaning import Leaning, measure_leaning, side_questions
 from pnyx.measure.perspectives.verdicts import Verdicts, verdicts_of_answers
 from pnyx.models.embed.embedder import embedder_from
+from pnyx.placing import make_folder
 from pnyx.records import SIDES, Question, RunEntry
 from pnyx.runs.pairs import PairSource, pairs_of_views
 from pnyx.runs.results import apply_judge
@@ -276,7 +277,7 @@ def _tuned(
         return {}, {s.model: lambdas[0] for s in search.scorings if mmr}
     asked = search.questions(dev)
     runs = {s.model: list(search.mmr(s, asked, lambdas).values()) for s in search.scorings}
-    pairs = search.pairs(entries for own in runs.values() for entries in own)
+    pairs = search.pairs(entries for run in runs.values() for entries in run)
     verdicts = judging.verdicts(pairs, "verdicts-dev.jsonl", last=False)
     views = {topic: search.perspectives[topic] for topic in dev}
     name = f"MRecall@{search.bench.depths[0]}"

@@ -46,7 +46,10 @@ class PerspectiveBench:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        names = [one if isinstance(one, str) else one.model for one in self.retrievers]
+        names = [
+            retriever if isinstance(retriever, str) else retriever.model
+            for retriever in self.retrievers
+        ]
         if not names or not self.variants or not self.depths:
             raise InputError("nothing to compare: expected retrievers, variants and depths")
         if len(set(names)) < len(names):

@@ -21,7 +21,7 @@ from pnyx.measure.core.base import TEST, Bootstrap, Measured, row_of
 from pnyx.measure.core.intervals import UNIT, column_means
 from pnyx.measure.core.significance import PairedTest, Test, differ
 from pnyx.measure.core.weighted import Floats, numbers
-from pnyx.measure.runs.irmeasures import Scorer, parse_measures
+from pnyx.measure.runs.irmeasures import RunScorer, parse_measures
 from pnyx.measure.runs.rankings import Judgements, judgements_of
 from pnyx.records import Qrel, Question
 from pnyx.search.index import Index
@@ -285,7 +285,7 @@ def tune(
     texts = {topic: asked[topic] for topic in judgements.by_topic if topic in asked}
     known = Judgements({topic: judgements.by_topic[topic] for topic in texts})
     _enough(len(texts), tuning)
-    scorer = Scorer(parsed, known)
+    scorer = RunScorer(parsed, known)
     settings = tuning.settings()
     params = parsed[name].params
     bounded = params.get("cutoff") and set(params) <= _SHALLOW

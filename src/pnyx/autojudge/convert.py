@@ -107,4 +107,4 @@ def qrels_for(qrels: Iterable[Qrel], kind: type[Qrels]) -> Qrels:
     """Return qrels as autojudge-base's."""
     from autojudge_base import QrelRow
 
-    return kind([QrelRow(one.topic_id, one.doc_id, one.grade) for one in qrels])
+    return kind([QrelRow(qrel.topic_id, qrel.doc_id, qrel.grade) for qrel in qrels])

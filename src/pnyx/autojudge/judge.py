@@ -172,7 +172,7 @@ def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
             """Warn of topics without a bank, or with an empty one."""
             super().verify(expected_topic_ids, warn=warn)
 
-    class Judgements(Qrels):  # type: ignore[misc]
+    class WarningQrels(Qrels):  # type: ignore[misc]
         """Qrels."""
 
         def verify(
@@ -184,7 +184,7 @@ def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
             except QrelsVerificationError as error:
                 say(f"warning: {error}")
 
-    return Banks, Judgements
+    return Banks, WarningQrels
 
 
 def _banks(given: Any, chosen: Settings) -> list[NuggetBank] | None:

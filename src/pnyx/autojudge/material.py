@@ -57,12 +57,12 @@ class Material:
 
 
 def _most_given(documents: Sequence[Evidence]) -> Evidence | None:
-    counts = Counter(one.text for one in documents)
+    counts = Counter(document.text for document in documents)
     return max(documents, key=lambda one: counts[one.text], default=None)
 
 
 def _cited(response: Response) -> set[str]:
-    return {one.doc_id for sentence in response.sentences for one in sentence.citations}
+    return {citation.doc_id for sentence in response.sentences for citation in sentence.citations}
 
 
 def material_of(
@@ -73,16 +73,18 @@ def material_of(
     Raises:
         InputError: a report or topic cannot be read, or the corpus cannot.
     """
-    questions = {one.request_id: question_of(one) for one in topics}
-    pairs = [(response_of(one), one.model_dump_json(exclude_none=True)) for one in reports or ()]
+    questions = {topic.request_id: question_of(topic) for topic in topics}
+    pairs = [
+        (response_of(report), report.model_dump_json(exclude_none=True)) for report in reports or ()
+    ]
     kept = [pair for pair in pairs if pair[0].topic_id in questions]
     kept.sort(key=lambda pair: (pair[0].run_id, pair[0].topic_id))
     if len(kept) < len(pairs):
         say(f"warning: {len(pairs) - len(kept)} reports on other topics are left out")
     responses = [response for response, _ in kept]
     rows = [row for _, row in kept]
-    rows += sorted(one.model_dump_json(exclude_none=True) for one in topics)
-    wanted = {doc_id for one in responses for doc_id in _cited(one)}
+    rows += sorted(topic.model_dump_json(exclude_none=True) for topic in topics)
+    wanted = {doc_id for response in responses for doc_id in _cited(response)}
     return Material(responses, questions, rows, _documents(corpus, wanted))
 
 

@@ -64,4 +64,4 @@ def _asked(topic: Question) -> str:
 def _grade(answer: Judged, thresholds: Sequence[float]) -> int:
     if not thresholds or answer.probability is None:
         return int(bool(answer.value))
-    return sum(answer.probability >= one for one in thresholds)
+    return sum(answer.probability >= threshold for threshold in thresholds)

@@ -60,7 +60,7 @@ class Settings:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Settings:
         """Read the settings that the runner passes on; InputError for one that is not there."""
-        known = {one.name for one in fields(cls)}
+        known = {field.name for field in fields(cls)}
         unknown = sorted(set(given) - known - _RUNNERS)
         if unknown:
             expected = ", ".join(sorted(known))

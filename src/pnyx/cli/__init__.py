@@ -100,9 +100,9 @@ class LazyGroup(Group):
         """List the verbs without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
-        if found := plugins("commands", COMMANDS):
+        if loaded := plugins("commands", COMMANDS):
             with formatter.section("Plugins"):
-                formatter.write_dl([(name, one.summary) for name, one in found.items()])
+                formatter.write_dl([(name, plugin.summary) for name, plugin in loaded.items()])
 
 
 @contextlib.contextmanager
@@ -171,8 +171,8 @@ def _run(argv: Sequence[str] | None) -> int:
         click.echo("pnyx: interrupted", err=True)
         return EXIT_INTERRUPTED
     except UnicodeEncodeError as error:  # a file's name, where only text can be written
-        found = error.object[error.start : error.end] if isinstance(error.object, str) else ""
-        click.echo(f"pnyx: {InputError(f'found {found!r}, expected text in UTF-8')}", err=True)
+        raw = error.object[error.start : error.end] if isinstance(error.object, str) else ""
+        click.echo(f"pnyx: {InputError(f'found {raw!r}, expected text in UTF-8')}", err=True)
         return EXIT_BAD_INPUT
     except _ReaderGoneError:
         return 0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pnyx.write.case import Case, Writer
 
 
-class OutputSpec(Spec, heading="Output", rare="style topic_id"):
+class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
     """Where the argument is written."""
 
     out: str | None = out_opt(None, "Write TREC RAG JSONL, one line a side.")
@@ -47,7 +47,7 @@ class OutputSpec(Spec, heading="Output", rare="style topic_id"):
 def command(
     index: str,
     question: str,
-    output: OutputSpec,
+    output: ArgumentOutputSpec,
     spec: ArgueSpec,
     search: SearchSpec,
     model: PaidModelSpec,
@@ -159,12 +159,12 @@ def _say(case: Case) -> None:
             lines.append(f"{side.side}: no passage {unsided if some else none}")
             continue
         sources = len(side.response.references)
-        said = f"{side.side}: {_many(count, 'sentence')} from {_many(sources, 'document')}"
+        line = f"{side.side}: {_many(count, 'sentence')} from {_many(sources, 'document')}"
         for name in ("on_the_question", "on_this_side"):
-            one = side.measures.get(name)
-            if one is not None and one.value is not None:
-                said += f"; {measure_wording(name).label.lower()} {one.value:.2f}"
-        lines.append(said + said_of_precision(side.response, side.support, side.measures))
+            value = side.measures.get(name)
+            if value is not None and value.value is not None:
+                line += f"; {measure_wording(name).label.lower()} {value.value:.2f}"
+        lines.append(line + said_of_precision(side.response, side.support, side.measures))
         lines += [f"  {problem}" for problem in side.problems]
     if case.undecided:
         lines.append(f"undecided: {_many(len(case.undecided), 'passage')} about the question")

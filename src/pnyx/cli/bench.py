@@ -12,7 +12,7 @@ import click
 
 from pnyx.app.judge_specs import JudgeSpec
 from pnyx.app.measure_specs import BootstrapSpec, CorrectionSpec, SidesSpec
-from pnyx.app.open_judge import Opened, deciding_settings, open_judge
+from pnyx.app.open_judge import OpenedJudge, deciding_settings, open_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.audit.perspective_plan import LAMBDAS, RETRIEVERS, PerspectiveBench
@@ -162,10 +162,10 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
         opened = stack.enter_context(open_judge(TASKS["support"], judge, say, as_perspectives=True))
         if judge.plan:  # no lambda is chosen yet, so all of them count
             return plan_items(opened, pairs_at_most(search), judge, as_json)
-        found = _run(search, opened, spec, judge)
+        result = _run(search, opened, spec, judge)
         card = opened.judge.card
-    _report(found, card, spec, as_json)
-    unscored = found.coverage.unscored or any(one.unscored for one in found.leaning)
+    _report(result, card, spec, as_json)
+    unscored = result.coverage.unscored or any(lean.unscored for lean in result.leaning)
     return EXIT_UNSCORED if unscored else 0
 
 
@@ -173,8 +173,8 @@ def _views(spec: BenchSpec) -> Questions:
     from pnyx.corpora.benchmarks.perspectives import read_perspectives
     from pnyx.measure.perspectives.coverage import by_question
 
-    found = read_perspectives(spec.perspectives, gold=True)
-    return by_question(found, sides_by_order=spec.sides == "order")
+    views = read_perspectives(spec.perspectives, gold=True)
+    return by_question(views, sides_by_order=spec.sides == "order")
 
 
 @contextlib.contextmanager
@@ -208,12 +208,12 @@ def _warn_if_told(expand: str, covered: str) -> None:
     """Warn where what is searched is what is to be covered: that is the answer."""
     from pnyx.corpora.benchmarks.perspectives import read_perspectives
 
-    searched = {one.text for one in read_perspectives(expand)}
-    if all(one.text in searched for one in read_perspectives(covered, gold=True)):
+    searched = {perspective.text for perspective in read_perspectives(expand)}
+    if all(perspective.text in searched for perspective in read_perspectives(covered, gold=True)):
         warn("--expand holds the perspectives to be covered: its figures are an upper bound")
 
 
-def _run(search: BenchSearch, opened: Opened, spec: BenchSpec, asked: JudgeSpec) -> Benched:
+def _run(search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec) -> Benched:
     from pnyx.audit.perspective_bench import BenchJudge, bench_perspectives
 
     labelled = spec.joined()
@@ -229,21 +229,21 @@ def _run(search: BenchSearch, opened: Opened, spec: BenchSpec, asked: JudgeSpec)
         return bench_perspectives(search, judging, labelled)
 
 
-def _report(found: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:
+def _report(result: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:
     from pnyx.files import atomic_text
 
-    row = json.dumps(found.row(), ensure_ascii=False, allow_nan=False)
+    row = json.dumps(result.row(), ensure_ascii=False, allow_nan=False)
     with atomic_text(Path(str(spec.out)) / "measures.json") as stream:
         stream.write(row + "\n")
-    warn_first(found.problems, "such; --json names them", 3)
-    for line in notes(found.coverage, found.leaning):
+    warn_first(result.problems, "such; --json names them", 3)
+    for line in notes(result.coverage, result.leaning):
         say(line)
-    say_judge(found.coverage.judge, card)
+    say_judge(result.coverage.judge, card)
     if as_json:
         click.echo(row)
         return
     folder = escaped(str(spec.out))
-    click.echo(shown(_tables(found, spec.perspectives)))
+    click.echo(shown(_tables(result, spec.perspectives)))
     click.echo(
         filled(
             f"see {folder}: measures.json has p values and each question; pnyx measure "
@@ -252,9 +252,9 @@ def _report(found: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:
     )
 
 
-def _tables(found: Benched, source: str) -> list[Part]:
+def _tables(result: Benched, source: str) -> list[Part]:
     """Return a row for each system, with whatever is open or corrected beside it."""
-    coverage = found.coverage
+    coverage = result.coverage
     names = list(coverage.runs[0].measures)
     opened = any(mean.open for run in coverage.runs for mean in run.measures.values())
     corrected = any(run.corrected for run in coverage.runs)
@@ -274,15 +274,15 @@ def _tables(found: Benched, source: str) -> list[Part]:
             row += [run.corrected.get(name, "")] * corrected
         rows.append(row)
     title = (
-        f"{len(found.test)} questions of {shorten(source, 200)}, verdicts by "
+        f"{len(result.test)} questions of {shorten(source, 200)}, verdicts by "
         f"{shorten(coverage.judge, 100)}"
     )
-    leaning = [leaning_table(found.leaning)] if found.leaning else []
+    leaning = [leaning_table(result.leaning)] if result.leaning else []
     legend = []
-    if found.lambdas:
-        chosen = ", ".join(f"{name} {lam:g}" for name, lam in found.lambdas.items())
-        on = f", chosen on {len(found.dev)} other questions" if found.dev else ""
+    if result.lambdas:
+        chosen = ", ".join(f"{name} {lam:g}" for name, lam in result.lambdas.items())
+        on = f", chosen on {len(result.dev)} other questions" if result.dev else ""
         legend.append(f"lambda of mmr: {chosen}{on}")
-    legend += coverage_legend(coverage, found.leaning) + compared_legend(coverage)
+    legend += coverage_legend(coverage, result.leaning) + compared_legend(coverage)
     legend += draws_legend("the questions", coverage.bootstrap)
     return [Table(columns, rows, title=title), *leaning, legend]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -172,11 +172,11 @@ def _calibrate(data: _Data, spec: CalibrateSpec) -> tuple[Recalibration, list[Me
     )
     folds = folds_of(groups, _FOLDS)
     fitted = crossfit(spec.method, p, y, folds, choose)
-    scored = [i for i, score in enumerate(fitted) if score is not None]
-    after = [score for score in fitted if score is not None]
-    truth, asked = [y[i] for i in scored], len(y)
-    before = [(p[i], data.pairs[i].verdict.value is True) for i in scored]
-    figures = {"before": _figures(truth, before, asked), "after": _figures(truth, after, asked)}
+    before = [
+        None if score is None else (own, pair.verdict.value is True)
+        for own, pair, score in zip(p, data.pairs, fitted, strict=True)
+    ]
+    figures = {"before": _figures(data, before), "after": _figures(data, fitted)}
     curve = fit(spec.method, p, y)
     mapped = curve(p).tolist()
     limit = choose(mapped, y)
@@ -198,29 +198,26 @@ def _calibrate(data: _Data, spec: CalibrateSpec) -> tuple[Recalibration, list[Me
     return calibration, list(figures["after"].values())
 
 
-def _figures(
-    labels: Sequence[bool], found: Sequence[tuple[float, bool]], asked: int
-) -> dict[str, Measured]:
-    """Measure probabilities and verdicts on labels; the log loss is in nats."""
-    from pnyx.measure.answers.registry import MEASURES
+def _figures(data: _Data, scores: Sequence[tuple[float, bool] | None]) -> dict[str, Measured]:
+    """Measure probability and verdict of each pair, None where unscored; the log loss in nats."""
+    from pnyx.measure.answers.agreement import measure_agreement
     from pnyx.measure.core.base import Measured
+    from pnyx.measure.core.ground_truth import Joined
 
-    if not labels:
-        return {name: Measured(None, 0, asked) for name in _MEASURES}
-    truth = [float(label) for label in labels]
-    probabilities, verdicts = [p for p, _ in found], [float(v) for _, v in found]
-    # An isotonic curve says 0 and 1, of which one error would make the loss infinite: clipped.
-    low, high = _LOG_LOSS_CLIP, 1 - _LOG_LOSS_CLIP
-    clipped = (min(high, max(low, p)) for p in probabilities)
-    losses = (math.log(p if y else 1 - p) for p, y in zip(clipped, labels, strict=True))
-    log_loss = -math.fsum(losses) / len(labels)
-    values = {
-        name: log_loss
-        if name == "log_loss"
-        else MEASURES[name].value(truth, verdicts if name in ("f1", "accuracy") else probabilities)
-        for name in _MEASURES
-    }
-    return {name: Measured(value, len(truth), asked) for name, value in values.items()}
+    pairs, losses = [], []
+    for pair, score in zip(data.pairs, scores, strict=True):
+        probability, yes = score or (None, None)
+        verdict = replace(pair.verdict, value=yes, probability=probability)
+        pairs.append(replace(pair, verdict=verdict))
+        if probability is not None:
+            # An isotonic curve says 0 and 1, of which one error would be infinite: clipped.
+            clipped = min(1 - _LOG_LOSS_CLIP, max(_LOG_LOSS_CLIP, probability))
+            losses.append(-math.log(clipped if pair.gold.yes else 1 - clipped))
+    task = "relevance" if data.task == "relevance" else "support"
+    measures = dict(measure_agreement(Joined(task, data.judge, tuple(pairs))).measures)
+    mean = math.fsum(losses) / len(losses) if losses else None
+    measures["log_loss"] = Measured(mean, len(losses), len(pairs))
+    return {name: measures[name] for name in _MEASURES}
 
 
 def _warnings(data: _Data, calibration: Recalibration) -> list[str]:

@@ -111,33 +111,33 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec, as_json: bool) -> 
     boards = _read(paths, spec.format)
     from pnyx.measure.leaderboards.agreement import compare_leaderboards
 
-    found = compare_leaderboards(
+    result = compare_leaderboards(
         boards[:-1], boards[-1], spec.measures, pairs=pairs, bootstrap=spec.bootstrap
     )
-    corrected = _corrected(found, boards, spec) if spec.people is not None else []
-    differences = _differences(found, boards, spec) if spec.differences else {}
+    corrected = _corrected(result, boards, spec) if spec.people is not None else []
+    differences = _differences(result, boards, spec) if spec.differences else {}
     if spec.plot is not None:
-        _draw(found, spec.plot)
+        _draw(result, spec.plot)
     return finish(
-        _row(found, corrected, differences, spec),
-        notes_on(found, boards, corrected),
-        lambda: report_on(found, corrected, differences, spec.test),
+        _row(result, corrected, differences, spec),
+        notes_on(result, boards, corrected),
+        lambda: report_on(result, corrected, differences, spec.test),
         as_json,
-        unscored=any(one.undefined for one in found.comparisons)
-        or any(one.unscored or one.absent for one in corrected),
+        unscored=any(comparison.undefined for comparison in result.comparisons)
+        or any(run.unscored or run.absent for run in corrected),
     )
 
 
 def _row(
-    found: LeaderboardsCompared,
+    result: LeaderboardsCompared,
     corrected: Sequence[CorrectedLeaderboard],
     differences: Mapping[str, Sequence[Comparison]],
     spec: CompareSpec,
 ) -> dict[str, Any]:
     """Return the object of `--json`."""
-    row = found.row()
+    row = result.row()
     if spec.people is not None:
-        row["corrected"] = [one.row() for one in corrected]
+        row["corrected"] = [run.row() for run in corrected]
     if spec.differences:
         row["differences"] = {
             name: [c.row("other") | {"measure": c.measure} for c in of]
@@ -147,7 +147,7 @@ def _row(
 
 
 def _differences(
-    found: LeaderboardsCompared, boards: Sequence[Leaderboard], spec: CompareSpec
+    result: LeaderboardsCompared, boards: Sequence[Leaderboard], spec: CompareSpec
 ) -> dict[str, Sequence[Comparison]]:
     """Return the tests of each leaderboard by its name."""
     from pnyx.measure.leaderboards.corrected import system_differences
@@ -155,7 +155,7 @@ def _differences(
     return {
         board.name: system_differences(
             board,
-            _used(found, board, last=board is boards[-1]),
+            _used(result, board, last=board is boards[-1]),
             baseline=spec.baseline,
             test=spec.test,
             bootstrap=spec.bootstrap,
@@ -182,63 +182,63 @@ def _read(paths: Sequence[str], formats: Sequence[str]) -> list[Leaderboard]:
 
     given = list(formats) * (len(paths) if len(formats) == 1 else 1)
     named: list[str | None] = [*given] if given else [None] * len(paths)
-    found: dict[int, Leaderboard] = {}
+    boards: dict[int, Leaderboard] = {}
     refused: dict[int, InputError] = {}
-    for place, (path, name) in enumerate(zip(paths, named, strict=True)):
+    for number, (path, name) in enumerate(zip(paths, named, strict=True)):
         try:
-            found[place] = read_leaderboard(path, name)
+            boards[number] = read_leaderboard(path, name)
         except InputError as error:
             if name is not None or not error.problem.endswith("name the format"):
                 raise
-            refused[place] = error
-    for place, unclear in refused.items():
-        like = next(iter(found.values()), None)
+            refused[number] = error
+    for number, unclear in refused.items():
+        like = next(iter(boards.values()), None)
         if like is None:
             raise unclear
         try:
-            found[place] = read_leaderboard(paths[place], like=like)
+            boards[number] = read_leaderboard(paths[number], like=like)
         except InputError:
             raise unclear from None
     names = [Path(path).name for path in paths]
-    told = all(names) and len(set(names)) == len(names)
-    shown = names if told else paths
-    return [replace(found[place], name=name) for place, name in enumerate(shown)]
+    distinct = all(names) and len(set(names)) == len(names)
+    shown = names if distinct else paths
+    return [replace(boards[number], name=name) for number, name in enumerate(shown)]
 
 
 def _corrected(
-    found: LeaderboardsCompared, boards: Sequence[Leaderboard], spec: CompareSpec
+    result: LeaderboardsCompared, boards: Sequence[Leaderboard], spec: CompareSpec
 ) -> list[CorrectedLeaderboard]:
     from pnyx.measure.leaderboards.corrected import correct_leaderboard
 
     named = {board.name: board for board in boards[:-1]}
     return [
         correct_leaderboard(
-            named[one.leaderboard],
+            named[comparison.leaderboard],
             boards[-1],
-            one.measure,
-            one.reference_measure,
+            comparison.measure,
+            comparison.reference_measure,
             baseline=spec.baseline,
             bootstrap=spec.bootstrap,
         )
-        for one in found.comparisons
+        for comparison in result.comparisons
     ]
 
 
-def _used(found: LeaderboardsCompared, board: Leaderboard, *, last: bool) -> list[str]:
+def _used(result: LeaderboardsCompared, board: Leaderboard, *, last: bool) -> list[str]:
     """Return the measures by which a leaderboard was compared."""
     if last:
-        return list(dict.fromkeys(one.reference_measure for one in found.comparisons))
-    own = (one for one in found.comparisons if one.leaderboard == board.name)
-    return list(dict.fromkeys(one.measure for one in own))
+        return list(dict.fromkeys(c.reference_measure for c in result.comparisons))
+    comparisons = (c for c in result.comparisons if c.leaderboard == board.name)
+    return list(dict.fromkeys(comparison.measure for comparison in comparisons))
 
 
-def _draw(found: LeaderboardsCompared, out: str) -> None:
+def _draw(result: LeaderboardsCompared, out: str) -> None:
     from pnyx.cli.compare_report import panels_of
     from pnyx.files import atomic_text
     from pnyx.view.scatter import scatter_html, scatter_plot
 
     notes = ["A point is a run: its means over the topics that both leaderboards have. Dashed: the "
              "same value in both. τ: Kendall's tau-b."]  # fmt: skip
-    picture = scatter_plot(panels_of(found), notes)
+    picture = scatter_plot(panels_of(result), notes)
     with atomic_text(out) as stream:
         stream.write(scatter_html(picture, "leaderboards") if out.endswith(".html") else picture)

@@ -42,7 +42,7 @@ _APART = 0.00051
 
 
 def notes_on(
-    found: LeaderboardsCompared,
+    result: LeaderboardsCompared,
     boards: Sequence[Leaderboard],
     corrected: Sequence[CorrectedLeaderboard],
 ) -> list[str]:
@@ -50,17 +50,17 @@ def notes_on(
     from pnyx.measure.leaderboards.agreement import LEAST_RUNS
 
     notes = [line for board in boards for line in _misstated(board)]
-    for one in found.comparisons:
-        notes += [f"{_what(one)}: {line}" for line in _left_out(one)]
+    for comparison in result.comparisons:
+        notes += [f"{_what(comparison)}: {line}" for line in _left_out(comparison)]
     for few in corrected:
         if few.absent:
             where = f"{escaped(few.leaderboard, 60)}, {escaped(few.measure, 40)}"
             notes.append(f"{where}: {listed(few.absent, 'run')} without labels, not corrected")
-    topics = [len(one.shared.topics) for one in found.comparisons if one.shared.topics]
-    notes += few_warning(found.bootstrap, min(topics), "topic") if topics else []
-    runs = [len(one.shared.runs) for one in found.comparisons]
+    topics = [len(c.shared.topics) for c in result.comparisons if c.shared.topics]
+    notes += few_warning(result.bootstrap, min(topics), "topic") if topics else []
+    runs = [len(comparison.shared.runs) for comparison in result.comparisons]
     runs = [count for count in runs if count >= LEAST_RUNS]
-    notes += few_warning(found.bootstrap, min(runs), "run") if runs else []
+    notes += few_warning(result.bootstrap, min(runs), "run") if runs else []
     return list(dict.fromkeys(notes))
 
 
@@ -81,40 +81,40 @@ def _misstated(board: Leaderboard) -> Iterator[str]:
         yield f"{name}: {apart} values over all topics are no means of its topics; means are used"
 
 
-def _what(one: LeaderboardAgreement) -> str:
-    measure = one.measure
-    if measure != one.reference_measure:
-        measure = f"{measure} with {one.reference_measure}"
-    return f"{escaped(one.leaderboard, 60)}, {escaped(measure, 60)}"
+def _what(comparison: LeaderboardAgreement) -> str:
+    measure = comparison.measure
+    if measure != comparison.reference_measure:
+        measure = f"{measure} with {comparison.reference_measure}"
+    return f"{escaped(comparison.leaderboard, 60)}, {escaped(measure, 60)}"
 
 
-def _left_out(one: LeaderboardAgreement) -> Iterator[str]:
-    shared = one.shared
+def _left_out(comparison: LeaderboardAgreement) -> Iterator[str]:
+    shared = comparison.shared
     for kind, apart in (("run", shared.runs_apart), ("topic", shared.topics_apart)):
         here, there = (list(names) for names in apart)
         if here and (kind == "run" or shared.topics):
             yield f"{listed(here, kind)} only there, left out"
         if there and (kind == "run" or shared.topics):
-            yield f"{listed(there, kind)} only in {escaped(one.reference, 60)}, left out"
+            yield f"{listed(there, kind)} only in {escaped(comparison.reference, 60)}, left out"
     compared, size = shared.cells
     if compared < size:
         yield (
             f"{size - compared} of {size} cells have no value ({shared.unscored[0]} there, "
-            f"{shared.unscored[1]} in {escaped(one.reference, 60)}), left out on both sides"
+            f"{shared.unscored[1]} in {escaped(comparison.reference, 60)}), left out on both sides"
         )
     if shared.runs and not shared.topics:
         yield "a side has values over all topics only, which are compared"
-    if one.conclusions.why:
-        yield f"no accuracy: {one.conclusions.why}"
-    for why, names in _undefined(one).items():
+    if comparison.conclusions.why:
+        yield f"no accuracy: {comparison.conclusions.why}"
+    for why, names in _undefined(comparison).items():
         yield f"no {', '.join(names)}: {why}"
 
 
-def _undefined(one: LeaderboardAgreement) -> dict[str, list[str]]:
+def _undefined(comparison: LeaderboardAgreement) -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
-    for name, found in one.coefficients.items():
-        if found.value is None:
-            reasons.setdefault(found.why, []).append(_NAMES[name])
+    for name, coefficient in comparison.coefficients.items():
+        if coefficient.value is None:
+            reasons.setdefault(coefficient.why, []).append(_NAMES[name])
     return reasons
 
 
@@ -122,13 +122,13 @@ def _undefined(one: LeaderboardAgreement) -> dict[str, list[str]]:
 
 
 def report_on(
-    found: LeaderboardsCompared,
+    result: LeaderboardsCompared,
     corrected: Sequence[CorrectedLeaderboard],
     differences: Mapping[str, Sequence[Comparison]],
     test: str,
 ) -> list[Part]:
     """Return the tables for people."""
-    parts: list[Part] = [_agreement(one) for one in found.comparisons]
+    parts: list[Part] = [_agreement(comparison) for comparison in result.comparisons]
     for few in corrected:
         parts += [_corrected(few), _corrected_differences(few)]
     for name, compared in differences.items():
@@ -139,37 +139,39 @@ def report_on(
         "tau_AP: of the first as an estimate of the reference, errors at its top count more; "
         "tau_AP,b: mean of both directions; tau_GAP: larger reference gaps count more",
         "accuracy: share of pairs of which Wilcoxon's test over topics says the same (p < .05)",
-        *draws_legend("topics and runs", found.bootstrap),
+        *draws_legend("topics and runs", result.bootstrap),
     ]
     return [*parts, legend]
 
 
-def _agreement(one: LeaderboardAgreement) -> Table:
+def _agreement(comparison: LeaderboardAgreement) -> Table:
     columns = [Column("figure"), Column("value", "number")]
     columns += [Column(name, "interval") for name in ("other topics", "other runs", "both")]
     rows: list[Sequence[Any]] = []
-    for name, figure in one.coefficients.items():
+    for name, figure in comparison.coefficients.items():
         over = {"topics": figure.over_topics, "runs": figure.over_runs, "both": figure.over_both}
         bounds = (
             (None, None, figure.no_interval.get(how, "")) if ends is None else ends
             for how, ends in over.items()
         )
         rows.append([_NAMES[name], figure.value, *bounds])
-    accuracy = one.conclusions.accuracy
+    accuracy = comparison.conclusions.accuracy
     rows.append(["accuracy", accuracy.value, None, accuracy, None])
-    sides = f"{escaped(one.leaderboard, 60)} against {escaped(one.reference, 60)}"
-    sizes = f"{len(one.shared.runs)} runs, {len(one.shared.topics)} topics"
-    return Table(columns, rows, title=f"{_measures(one)}: {sides}, {sizes}", notes=_counts(one))
+    sides = f"{escaped(comparison.leaderboard, 60)} against {escaped(comparison.reference, 60)}"
+    sizes = f"{len(comparison.shared.runs)} runs, {len(comparison.shared.topics)} topics"
+    title = f"{_measures(comparison)}: {sides}, {sizes}"
+    return Table(columns, rows, title=title, notes=_counts(comparison))
 
 
-def _measures(one: LeaderboardAgreement) -> str:
-    names = [escaped(name, 60) for name in dict.fromkeys((one.measure, one.reference_measure))]
+def _measures(comparison: LeaderboardAgreement) -> str:
+    measures = dict.fromkeys((comparison.measure, comparison.reference_measure))
+    names = [escaped(name, 60) for name in measures]
     return " against ".join(names)
 
 
-def _counts(one: LeaderboardAgreement) -> list[str]:
+def _counts(comparison: LeaderboardAgreement) -> list[str]:
     """Say how many pairs of runs have which conclusion."""
-    tested = one.conclusions
+    tested = comparison.conclusions
     if not tested.pairs:
         return []
     counts = tested.row()["pairs"]
@@ -194,10 +196,10 @@ def _corrected(few: CorrectedLeaderboard) -> Table:
     )
     rows = [
         [
-            escaped(run, 40), one.judge, one.people, one.corrected, one.corrected, one.trust,
-            None if one.worth is None else f"{one.worth:.1f}",
+            escaped(run, 40), row.judge, row.people, row.corrected, row.corrected, row.trust,
+            None if row.worth is None else f"{row.worth:.1f}",
         ]
-        for run, one in few.runs.items()
+        for run, row in few.runs.items()
     ]  # fmt: skip
     measure = few.measure
     if few.people_measure != measure:
@@ -220,11 +222,12 @@ def _corrected_differences(few: CorrectedLeaderboard) -> Table | list[str]:
         Column("(Holm)", "number"),
     )
     rows = []
-    for one in few.differences:
-        mark = " *" if one.significant else ""
-        ends = (chance(one.found.p), chance(one.p_holm) + mark)
-        rows.append([escaped(one.run, 40), escaped(one.other, 40), one.found.corrected, *ends])
-    tested = sum(one.p_holm is not None for one in few.differences)
+    for difference in few.differences:
+        mark = " *" if difference.significant else ""
+        ends = (chance(difference.found.p), chance(difference.p_holm) + mark)
+        sides = (escaped(difference.run, 40), escaped(difference.other, 40))
+        rows.append([*sides, difference.found.corrected, *ends])
+    tested = sum(difference.p_holm is not None for difference in few.differences)
     legend = f"*: p < .05 in a two-sided t-test, Holm-Bonferroni over {tested} comparisons"
     return Table(columns, rows, legend=[legend]) if rows else []
 
@@ -245,21 +248,21 @@ def _differences(name: str, compared: Sequence[Comparison], test: str) -> Table:
 # Picture -----------------------------------------------------------------------------------------
 
 
-def panels_of(found: LeaderboardsCompared) -> list[Scatter]:
+def panels_of(result: LeaderboardsCompared) -> list[Scatter]:
     """Return a panel for each comparison."""
     from pnyx.view.scatter import Scatter
 
-    paths = [*dict.fromkeys(one.leaderboard for one in found.comparisons)]
-    paths.append(found.comparisons[0].reference)
+    paths = [*dict.fromkeys(comparison.leaderboard for comparison in result.comparisons)]
+    paths.append(result.comparisons[0].reference)
     short = dict(zip(paths, run_names(paths), strict=True))
     panels = []
-    for one in found.comparisons:
-        tau, accuracy = one.coefficients["kendall_tau_b"].value, one.conclusions.accuracy.value
+    for pair in result.comparisons:
+        tau, accuracy = (pair.coefficients["kendall_tau_b"].value, pair.conclusions.accuracy.value)
         corner = [
             f"τ = {'–' if tau is None else f'{tau:.2f}'}",
             f"accuracy = {'–' if accuracy is None else f'{accuracy:.2f}'}",
         ]
-        here, there = short[one.leaderboard], short[one.reference]
-        across, up = (f"{here}: {one.measure}", f"{there}: {one.reference_measure}")
-        panels.append(Scatter(_measures(one), across, up, one.points, corner))
+        here, there = short[pair.leaderboard], short[pair.reference]
+        across, up = (f"{here}: {pair.measure}", f"{there}: {pair.reference_measure}")
+        panels.append(Scatter(_measures(pair), across, up, pair.points, corner))
     return panels

@@ -51,35 +51,35 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> Outcome:
 
     out = spec.out
     spec.check_json("records", as_json=as_json)
-    source_format = find_format(source, spec.read, columns=spec.mapping)
+    kept = find_format(source, spec.read, columns=spec.mapping)
     if spec.read is None:
-        source_format = _view(source, source_format, spec.to)
-    writer = _writer(source_format, spec.to, spec.style)
-    records: Any = source_format.reader(source, Options(spec.mapping, warn))
-    if source_format.kind == "leaderboard":
+        kept = _view(source, kept, spec.to)
+    writer = _writer(kept, spec.to, spec.style)
+    records: Any = kept.reader(source, Options(spec.mapping, warn))
+    if kept.kind == "leaderboard":
         records = settled(records, spec.unscored)
     elif spec.given("unscored"):
-        name = source_format.name
+        name = kept.name
         raise InputError(f"--unscored is for leaderboards, and {name} is not one")
     counter = itertools.count()
     with atomic_text(out) as stream:
         writer(stream, (record for record, _ in zip(records, counter, strict=False)))
     count = next(counter)
-    summary = {"from": source_format.name, "to": spec.to, "records": count, "out": out}
-    line = f"{escaped(out)}: {count} records, {source_format.name} to {spec.to}"
+    summary = {"from": kept.name, "to": spec.to, "records": count, "out": out}
+    line = f"{escaped(out)}: {count} records, {kept.name} to {spec.to}"
     return Outcome(summary, line if out != "-" else "", err=True, ascii=True)
 
 
-def _view(source: str, found: Format, to: str) -> Format:
+def _view(source: str, kept: Format, to: str) -> Format:
     """Return how `source` is read where its format has a view of the kind that is written."""
     from pnyx.corpora import FORMATS, find_format
     from pnyx.corpora.reading import format_named
 
     target = format_named(to)
-    if target is None or target.kind == found.kind:
-        return found
-    if not any(f.view_of == found.name and f.kind == target.kind for f in FORMATS.values()):
-        return found
+    if target is None or target.kind == kept.kind:
+        return kept
+    if not any(f.view_of == kept.name and f.kind == target.kind for f in FORMATS.values()):
+        return kept
     return find_format(source, kind=target.kind)
 
 

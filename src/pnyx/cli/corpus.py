@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
-from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, SearchSpec
+from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, WebSearchSpec
 from pnyx.cli.common.options import EvidenceSpec, Outcome, OutSpec, refuse_same_file, say
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.common.progress import counted, reporting
@@ -94,7 +94,7 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
 # From the web ------------------------------------------------------------------------------------
 
 
-class ResultSpec(SearchSpec, heading="Search", rare="search_url"):
+class ResultSpec(WebSearchSpec, heading="Search", rare="search_url"):
     """What searches, and where everything goes."""
 
     out: str = out_opt(..., "Folder to write.", metavar="FOLDER", writes="files")

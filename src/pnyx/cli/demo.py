@@ -65,18 +65,14 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
       pnyx demo --out demo-out
       pnyx demo --files-only --out example
     """
-    from pnyx.corpora.bundled import load_example, write_example
+    from pnyx.corpora.bundled import load_example
     from pnyx.files import atomic_folder, read_json
 
     out = spec.out
     if spec.files_only:
         for name in asked.row():
             raise OptionError(f"--files-only asks no model: it excludes {asked.flag(name)}")
-        with atomic_folder(out) as folder:  # a new one: edited files must not be lost
-            write_example(load_example(), folder)
-            names = sorted(path.name for path in folder.iterdir())
-        files = {"out": out, "files": names}
-        return Outcome(files, f"{Path(out)}: {', '.join(names)}", ascii=True)
+        return _write_files(out)
     began = time.monotonic()
     empty = not Path(out).exists() or (Path(out).is_dir() and not any(Path(out).iterdir()))
     if not empty and (read_json(Path(out) / "manifest.json") or {}).get("kind") != "pnyx-demo":
@@ -111,22 +107,39 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
         f"{len(cases)} questions argued and judged in {seconds:.0f} s; the reports are in "
         f"{Path(out)}, to be opened in a browser:"
     )
-    called = _as_called()
-    lines = [  # what to do next, as lines to be copied
-        f"report to open:      {Path(out) / reports[0][0]}",
-        f"ask in a browser:    {called} serve {shlex.quote(str(Path(out) / 'example.index'))}",
-        f"look at the results: {called} view {shlex.quote(str(Path(out)))}",
-    ]
-    if not installed()["extras"].get("serve", {}).get("installed"):
-        lines.append("(pnyx serve and pnyx view need an extra: pip install 'pnyx[serve]')")
     parts: list[Part] = [
         demo_table(measures),
         [f"judge {judge.name}: {judge.card}"],
         [done],
         Table((Column("report"), Column("question")), reports),
     ]
+    lines = _next_steps(Path(out), reports[0][0])
     text = "" if as_json else "\n\n".join([shown(parts), "\n".join(lines)])
     return Outcome(summary | {"out": out}, text, unscored, indent=2, ascii=True)
+
+
+def _write_files(out: str) -> Outcome:
+    from pnyx.corpora.bundled import load_example, write_example
+    from pnyx.files import atomic_folder
+
+    with atomic_folder(out) as folder:  # a new one: edited files must not be lost
+        write_example(load_example(), folder)
+        names = sorted(path.name for path in folder.iterdir())
+    files = {"out": out, "files": names}
+    return Outcome(files, f"{Path(out)}: {', '.join(names)}", ascii=True)
+
+
+def _next_steps(out: Path, report: str) -> list[str]:
+    """Say what to do next, as lines to be copied."""
+    called = _as_called()
+    lines = [
+        f"report to open:      {out / report}",
+        f"ask in a browser:    {called} serve {shlex.quote(str(out / 'example.index'))}",
+        f"look at the results: {called} view {shlex.quote(str(out))}",
+    ]
+    if not installed()["extras"].get("serve", {}).get("installed"):
+        lines.append("(pnyx serve and pnyx view need an extra: pip install 'pnyx[serve]')")
+    return lines
 
 
 def _run(
@@ -179,8 +192,8 @@ def _search(searcher: Searcher, example: Example, folder: Path) -> dict[str, lis
     runs, entries = {}, []
     tag = searcher.plan.scoring.model
     asked = [replace(question, text=search_text(question)) for question in example.questions]
-    for found in searcher.search(asked, k=100):
-        topic, hits = found.question.id, found.hits
+    for result in searcher.search(asked, k=100):
+        topic, hits = result.question.id, result.hits
         runs[topic] = [h.doc_id for h in hits]
         entries += [RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in hits]
     with (folder / "run.trec").open("w", encoding="utf-8") as stream:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @verb("label", resumes=True)
 @click.argument("task")
 @click.argument("items")
-def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_json: bool) -> int:
+def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_json: bool) -> int:
     """Let people answer the questions of TASK about ITEMS, in a browser.
 
     TASK is one of pnyx judge; ITEMS are the same files. Every answer is on the disk before the
@@ -42,31 +42,31 @@ def command(task: str, items: str, own: LabellingSpec, server: ServerSpec, as_js
     """
     from pnyx.serve.labelling.application import build_labelling
     from pnyx.serve.labelling.desk import Desk, Share
-    from pnyx.serve.labelling.journal import Journal
+    from pnyx.serve.labelling.journal import LabelJournal
     from pnyx.serve.labelling.people import People
     from pnyx.serve.running import check_server, run_app
 
     check_server(server)
-    own.check_needs()
-    if own.out in ("", "-"):
+    spec.check_needs()
+    if spec.out in ("", "-"):
         raise OptionError("--out: expected the name of a file, which is written while people label")
-    refuse_same_file("--out", own.out, ITEMS=items, suggest=own.suggest)
-    if own.overlap is not None and own.overlap > len(own.annotators):
-        count = len(own.annotators)
-        raise OptionError(f"--overlap {own.overlap}: there are {count} --annotators")
-    chosen, questions = _read(task, items, own)
-    share = Share(own.annotators, own.overlap, own.shuffle, own.seed)
-    suggested = _suggested(own, questions)
-    with Journal(own.out, about(chosen, questions, share)) as journal:
-        people = People(own.annotators, journal.secret, server.token)
+    refuse_same_file("--out", spec.out, ITEMS=items, suggest=spec.suggest)
+    if spec.overlap is not None and spec.overlap > len(spec.annotators):
+        count = len(spec.annotators)
+        raise OptionError(f"--overlap {spec.overlap}: there are {count} --annotators")
+    chosen, questions = _read(task, items, spec)
+    share = Share(spec.annotators, spec.overlap, spec.shuffle, spec.seed)
+    suggested = _suggested(spec, questions)
+    with LabelJournal(spec.out, about(chosen, questions, share)) as journal:
+        people = People(spec.annotators, journal.secret, server.token)
         with Desk(chosen, questions, journal, share, suggested) as desk:
             app = build_labelling(desk, people, token=server.token or "")
-            what = f"{len(questions)} items to label ({chosen.name}) into {own.out}"
+            what = f"{len(questions)} items to label ({chosen.name}) into {spec.out}"
             with _ended_by_signals() as ended:
                 run_app(app, server, what, say, tokens=people.tokens)
             counts = desk.summary()
     line = "{answers} answers to {answered} of {items} items, by {annotators} annotators"
-    print_result(counts, f"{line.format(**counts)}, in {escaped(own.out)}", as_json=as_json)
+    print_result(counts, f"{line.format(**counts)}, in {escaped(spec.out)}", as_json=as_json)
     return max(ended, default=0)
 
 
@@ -100,7 +100,7 @@ def about(task: Task, questions: Sequence[JudgeQuestion], share: Any) -> dict[st
     return {"task": task.name, "items": digest.hexdigest(), **share.row()}
 
 
-def _read(name: str, items: str, own: LabellingSpec) -> tuple[Task, list[JudgeQuestion]]:
+def _read(name: str, items: str, spec: LabellingSpec) -> tuple[Task, list[JudgeQuestion]]:
     """Return the task and its items, as they are asked of people."""
     from pnyx.judge.tasks import TASKS
     from pnyx.serve.labelling.forms import check_places
@@ -109,33 +109,33 @@ def _read(name: str, items: str, own: LabellingSpec) -> tuple[Task, list[JudgeQu
     if task is None:
         shown, known = shorten(name, 40), ", ".join(TASKS)
         raise OptionError(f"TASK: found {shown!r}, expected one of: {known}")
-    if own.scale is not None and own.scale not in task.scales:
+    if spec.scale is not None and spec.scale not in task.scales:
         raise OptionError(f"--scale goes with quality, not {task.name}")
     questions: list[Any] = task.read(items)
     if not questions:
         raise InputError("holds no items", path=items)
-    if own.scale is not None:
-        bounds = task.scales[own.scale].bounds
+    if spec.scale is not None:
+        bounds = task.scales[spec.scale].bounds
         questions = [replace(question, scale=bounds) for question in questions]
     check_places(task, questions, items)
     return task, questions
 
 
 def _suggested(
-    own: LabellingSpec, questions: Sequence[JudgeQuestion]
+    spec: LabellingSpec, questions: Sequence[JudgeQuestion]
 ) -> Mapping[tuple[str, str], Verdict]:
     """Return a judge's answers by id and dimension; InputError where none is of these items."""
-    if own.suggest is None:
+    if spec.suggest is None:
         return {}
     from pnyx.judge.verdicts import of_one_judge, read_verdicts
 
     verdicts = {
         verdict.key: verdict
-        for verdict in of_one_judge(read_verdicts(own.suggest), own.judge, own.suggest)
+        for verdict in of_one_judge(read_verdicts(spec.suggest), spec.judge, spec.suggest)
         if verdict.task == questions[0].task
     }
     if not any((q.id, name) in verdicts for q in questions for name in q.cells):
         raise InputError(
-            f"holds no answer on {questions[0].task} to any of the items", path=own.suggest
+            f"holds no answer on {questions[0].task} to any of the items", path=spec.suggest
         )
     return verdicts

@@ -41,14 +41,14 @@ def command(index: str, argue: ArgueSpec, search: SearchSpec, model: PaidModelSp
     """
     import anyio
 
-    from pnyx.serve.asking.service import Asking, open_service
+    from pnyx.serve.asking.service import ServerSettings, open_service
 
     try:
         from pnyx.serve.api.mcp import build_mcp
     except ImportError as error:
         raise MissingExtra("a server of the Model Context Protocol", "serve") from error
 
-    asking = Asking(index=index, search=search, argue=argue, model=model)
+    asking = ServerSettings(index=index, search=search, argue=argue, model=model)
     with open_service(asking, say) as service:
         server = build_mcp(service)
 

@@ -62,24 +62,24 @@ def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -
     check_question(question)
     asked = Question(spec.topic_id or question_id(question), question)
     with _source(spec, model) as source:
-        found = perspectives_of(asked, source)
-    if spec.out is not None and found.perspectives:
+        perspectives = perspectives_of(asked, source)
+    if spec.out is not None and perspectives.perspectives:
         with atomic_text(spec.out) as stream:
-            for view in found.perspectives:
+            for view in perspectives.perspectives:
                 extra = {**view.extra, "question": asked.text}
                 stream.write(perspective_line(replace(view, question_id=asked.id, extra=extra)))
     row = {
         "question": {"id": asked.id, "text": asked.text},
-        "source": found.source,
+        "source": perspectives.source,
         "perspectives": [
             {**view.extra, "id": view.id, "text": view.text, "stance": view.stance}
-            for view in found.perspectives
+            for view in perspectives.perspectives
         ],
-        "problems": list(found.problems),
+        "problems": list(perspectives.problems),
     }
-    text = "" if spec.out == "-" else perspective_lines(found.perspectives)
-    status = Outcome(row, text, found.failed, indent=1, ascii=True).show(as_json=as_json)
-    for problem in found.problems:
+    text = "" if spec.out == "-" else perspective_lines(perspectives.perspectives)
+    status = Outcome(row, text, perspectives.failed, indent=1, ascii=True).show(as_json=as_json)
+    for problem in perspectives.problems:
         warn(problem)
     return status
 

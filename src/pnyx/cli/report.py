@@ -16,7 +16,7 @@ from pnyx.app.open_search import open_searcher
 from pnyx.app.open_writing import open_form, open_reporter, report_plan, rules_of
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, out_opt
-from pnyx.app.writing_specs import ReportSpec, SubmissionSpec
+from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
 from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import (
     Outcome,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pnyx.write.reports.limits import Limits
     from pnyx.write.reports.plan import WritingPlan
     from pnyx.write.reports.reporting import Report, Reporter
-    from pnyx.write.reports.submission import Form
+    from pnyx.write.reports.submission import ResponseForm
 
 _STAGES = (
     "rerank pointwise threshold window step diversify lam perspectives count depth stance "
@@ -71,7 +71,7 @@ def command(
     index: str,
     files: FilesSpec,
     submission: SubmissionSpec,
-    spec: ReportSpec,
+    spec: WriteReportSpec,
     search: SearchSpec,
     model: PaidModelSpec,
     as_json: bool,
@@ -97,17 +97,11 @@ def command(
     rules = rules_of(submission)
     plan = report_plan(spec, submission, rules)
     from pnyx.corpora import read_requests
-    from pnyx.corpora.base import encode
-    from pnyx.files import atomic_text
     from pnyx.search.index import Index
-    from pnyx.view.report_markdown import render_reports
     from pnyx.write.reports.limits import limits_of
 
     requests = list(read_requests(files.request))
-    for request in requests:
-        if any("\ud800" <= c <= "\udfff" for c in request.title):
-            problem = f"{escaped(request.id, 40)!r}: its title is not UTF-8"
-            raise InputError(problem, path=files.request)
+    _check_titles(requests, files.request)
     asked = [(request, limits_of(request, rules, spec.limit)) for request in requests]
     with open_model(model, say, model) as llm:
         writer = open_reporter(spec, llm, plan)
@@ -121,6 +115,26 @@ def command(
     if not submission.documents:
         responses = [replace(response, documents={}) for response in responses]
     rows = list(map(form.row, responses))
+    _write(files, rows, reports, index)
+    logged = writer.asks and not sys.stderr.isatty()  # as each was written
+    _say(reports, rows, form, str(files.out), logged=logged)
+    unscored = not all(report.complete for report in reports)
+    return Outcome(report_rows(reports, rows, index), "", unscored, indent=2)
+
+
+def _check_titles(requests: Sequence[ReportRequest], path: str) -> None:
+    for request in requests:
+        if any("\ud800" <= c <= "\udfff" for c in request.title):
+            raise InputError(f"{escaped(request.id, 40)!r}: its title is not UTF-8", path=path)
+
+
+def _write(
+    files: FilesSpec, rows: Sequence[dict[str, Any]], reports: Sequence[Report], index: str
+) -> None:
+    from pnyx.corpora.base import encode
+    from pnyx.files import atomic_text
+    from pnyx.view.report_markdown import render_reports
+
     with atomic_text(str(files.out)) as stream:
         stream.writelines(encode(row, "a report") for row in rows)
     if files.markdown is not None:
@@ -128,10 +142,6 @@ def command(
         with atomic_text(files.markdown) as stream:
             of = (replace(report, settings={**more, **report.settings}) for report in reports)
             stream.write(render_reports(of))
-    logged = writer.asks and not sys.stderr.isatty()  # as each was written
-    _say(reports, rows, form, str(files.out), logged=logged)
-    unscored = not all(report.complete for report in reports)
-    return Outcome(report_rows(reports, rows, index), "", unscored, indent=2)
 
 
 def _written(
@@ -167,7 +177,12 @@ def _written(
 
 
 def _say(
-    reports: Sequence[Report], rows: Sequence[dict[str, Any]], form: Form, out: str, *, logged: bool
+    reports: Sequence[Report],
+    rows: Sequence[dict[str, Any]],
+    form: ResponseForm,
+    out: str,
+    *,
+    logged: bool,
 ) -> None:
     """Sum up on standard error, with all that the track minds."""
     minded: Counter[str] = Counter()

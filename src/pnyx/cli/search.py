@@ -59,8 +59,8 @@ class RunSpec(Spec, heading="Results", rare="tag"):
         if self.topics is not None and as_json and not plan:
             raise OptionError("--json goes with a QUESTION; --topics writes a TREC run")
         if self.tag is not None and (not self.tag or self.tag.split() != [self.tag]):
-            found = shorten(self.tag, 40)
-            raise InputError(f"--tag is {found!r}, expected one word without spaces")
+            tag = shorten(self.tag, 40)
+            raise InputError(f"--tag is {tag!r}, expected one word without spaces")
 
 
 @verb("search", rare={"model": "plan budget"})
@@ -131,10 +131,10 @@ def _questions(text: str | None, run: RunSpec) -> list[Question]:
     if run.topics is None:
         text = re.sub(r"[\ud800-\udfff]", "\ufffd", str(text))  # bytes that are not UTF-8
         return [Question(question_id(text), text)]
-    found = list(read_questions(run.topics))
-    if not found:
+    questions = list(read_questions(run.topics))
+    if not questions:
         raise InputError("found no topics, expected at least one", path=run.topics)
-    return found
+    return questions
 
 
 def _print_plan(
@@ -161,30 +161,30 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
     from pnyx.search.listing import has_all, list_hits
     from pnyx.search.sides import label_topic
 
-    (found,) = searcher.search([question], k)
-    for problem in found.problems:
+    (result,) = searcher.search([question], k)
+    for problem in result.problems:
         warn(problem)
-    if not found.hits:
-        warn(_nothing(found, searcher))
+    if not result.hits:
+        warn(_nothing(result, searcher))
     elif not _has_words(searcher, question):
         warn("no word of the question is in the index, so nothing matches it; shown is what is "
              "nearest to it by vectors alone")  # fmt: skip
-    ids = [hit.doc_id for hit in found.hits]
-    listed = list_hits(found, searcher, explained=as_json)
+    ids = [hit.doc_id for hit in result.hits]
+    listed = list_hits(result, searcher, explained=as_json)
     clustered = has_all(searcher.engine, "clusters")
-    for problem in searcher.matcher.problems(label_topic(one.document) for one in listed):
+    for problem in searcher.matcher.problems(label_topic(hit.document) for hit in listed):
         warn(problem)
     if as_json:
         from pnyx.search.rows import hit_row
 
-        rows = [hit_row(one).model_dump() for one in listed]
+        rows = [hit_row(hit).model_dump() for hit in listed]
         print_result(rows, "", as_json=True, indent=1)
-        return EXIT_UNSCORED if found.unscored else 0
+        return EXIT_UNSCORED if result.unscored else 0
     shown = list(map(_lines, listed))
-    if clustered and found.hits:
+    if clustered and result.hits:
         shown.append(_facets(searcher.engine, ids))
     print_result(None, "\n".join(shown), as_json=False, err=False)
-    return EXIT_UNSCORED if found.unscored else 0
+    return EXIT_UNSCORED if result.unscored else 0
 
 
 def _has_words(searcher: Searcher, question: Question) -> bool:
@@ -195,32 +195,32 @@ def _has_words(searcher: Searcher, question: Question) -> bool:
     return not isinstance(engine, Index) or bool(engine.score_all(question.text, "bm25").any())
 
 
-def _nothing(found: Found, searcher: Searcher) -> str:
+def _nothing(result: Found, searcher: Searcher) -> str:
     """Say why a question has no documents."""
-    if not found.candidates:
+    if not result.candidates:
         return "no word of the question is in the index"
-    judged = min(found.candidates, searcher.plan.depth)
+    judged = min(result.candidates, searcher.plan.depth)
     return f"none of the best {judged} reaches a probability of {searcher.plan.threshold:g}"
 
 
-def _lines(found: RetrievedDocument) -> str:
+def _lines(retrieved: RetrievedDocument) -> str:
     """Show a hit on a few lines: rank, title, excerpt. Documents are hostile: all is escaped."""
-    hit, document, sided = found.hit, found.document, found.sided
+    hit, document, sided = retrieved.hit, retrieved.document, retrieved.sided
     first = f"{hit.rank:>4}  {hit.score:8.4f}  {shorten(hit.doc_id, 100)}"
-    if found.probability is not None:
-        first += f"  P {found.probability:.3f}"
-    if found.match is not None and found.side_of_label:
-        turned = "" if found.side_of_label == found.stance else (
-            f": {found.stance} on “{shorten(found.match.topic, 80)}”"
+    if retrieved.probability is not None:
+        first += f"  P {retrieved.probability:.3f}"
+    if retrieved.match is not None and retrieved.side_of_label:
+        turned = "" if retrieved.side_of_label == retrieved.stance else (
+            f": {retrieved.stance} on “{shorten(retrieved.match.topic, 80)}”"
         )  # fmt: skip
-        first += f"  [{found.side_of_label}{turned}]"
+        first += f"  [{retrieved.side_of_label}{turned}]"
     if sided is not None and sided.side:
         first += f"  argues {sided.side}, by {shorten(sided.by, 60)}"
     title = " ".join(document.title.split())
     text = " ".join(document.text[: 20 * _EXCERPT_CHARS].split()).removeprefix(title)
     parts = [shorten(part, _EXCERPT_CHARS) for part in (title, text.lstrip(" .")) if part]
-    if found.perspective is not None:
-        parts.append(f"for: {shorten(found.perspective.text, _EXCERPT_CHARS)}")
+    if retrieved.perspective is not None:
+        parts.append(f"for: {shorten(retrieved.perspective.text, _EXCERPT_CHARS)}")
     return "\n".join([first, *(f"      {part}" for part in parts)])
 
 
@@ -228,10 +228,10 @@ def _facets(engine: Engine, ids: Sequence[str]) -> str:
     """Show what the hits are about: the topic clusters, the most frequent first."""
     from pnyx.search.features.clusters import facets
 
-    found = facets(engine, ids)
+    values = facets(engine, ids)
     shown = [
-        f"{one.count:>4}  {shorten(one.label, 80)}  ({shorten(', '.join(one.terms), 80)})"
-        for one in found
+        f"{facet.count:>4}  {shorten(facet.label, 80)}  ({shorten(', '.join(facet.terms), 80)})"
+        for facet in values
     ]
     return "\n".join(["topics:", *shown])
 
@@ -255,15 +255,15 @@ def _write_run(
     unscored = written = 0
     with atomic_text(str(run.out)) as stream:
         limit = _RUN if search.threshold is None else None
-        for found in searcher.search(questions, run.k or limit):
-            topic = found.question.id
-            for problem in found.problems:
+        for result in searcher.search(questions, run.k or limit):
+            topic = result.question.id
+            for problem in result.problems:
                 warn(f"{shorten(topic, 40)}: {problem}")
-            if not found.hits:
-                (below if found.candidates else empty).append(topic)
-            unscored += found.unscored
-            written += len(found.hits)
-            hits = (RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in found.hits)
+            if not result.hits:
+                (below if result.candidates else empty).append(topic)
+            unscored += result.unscored
+            written += len(result.hits)
+            hits = (RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in result.hits)
             write_run(stream, as_ranked(hits))
     for topics, what in (
         (empty, "share no word with the index"),

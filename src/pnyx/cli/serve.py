@@ -42,9 +42,9 @@ def command(
 
     check_server(server)
     from pnyx.serve.asking.application import build_asking
-    from pnyx.serve.asking.service import Asking, open_service
+    from pnyx.serve.asking.service import ServerSettings, open_service
 
-    asking = Asking(index=index, search=search, argue=argue, model=model)
+    asking = ServerSettings(index=index, search=search, argue=argue, model=model)
     with open_service(asking, say) as service:
         app = build_asking(service, server.token or "")
         about = {"index": index, "documents": service.documents}

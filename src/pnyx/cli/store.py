@@ -82,7 +82,7 @@ def stats(spec: StoreSpec) -> Outcome:
     from pnyx.judge.store.maintenance import store_stats
 
     totals = store_stats(spec.store)
-    return Outcome(totals.as_json(), store_lines(totals))
+    return Outcome(asdict(totals), store_lines(totals))
 
 
 @verb("gc", group=command, short_help="Delete replies, and shrink the file.")
@@ -118,7 +118,7 @@ def gc(spec: ClearSpec) -> Outcome:
     else:
         sizes = f"{in_units(cleared.bytes_before)} before, {in_units(cleared.bytes_after)} now"
         line += f" deleted; the file: {sizes}"
-    return Outcome(cleared.as_json(), line)
+    return Outcome(asdict(cleared), line)
 
 
 @verb("export", group=command, restricts=True)

@@ -107,7 +107,7 @@ def command(index: str, spec: TuneSpec) -> Outcome:
     tuning = spec.tuning()
     embedder = embedder_from(spec.embedder) if tuning.scoring.embeds else None
     with reporting() as show:
-        found = tune(
+        tuned = tune(
             Index.open(index),
             list(read_questions(spec.topics)),
             read_qrels(spec.qrels),
@@ -115,55 +115,55 @@ def command(index: str, spec: TuneSpec) -> Outcome:
             embedder=embedder,
             report=show,
         )
-    spec.draw(lambda: tuning_plot(found, [*_legend(found), *_worth(found)]))
-    count = f"{len(found.settings)} settings, {found.topics} topics of {escaped(spec.qrels)}"
-    parts: list[Part] = [[f"tune: {found.tuning.scoring}, {count}"]]
-    parts += [_curve(found, name) for name in tuning.grid]
-    parts.append(_settings(found))
-    use = f"use: {' '.join(found.options())}"  # as one line, to be copied to a command line
+    spec.draw(lambda: tuning_plot(tuned, [*_legend(tuned), *_worth(tuned)]))
+    count = f"{len(tuned.settings)} settings, {tuned.topics} topics of {escaped(spec.qrels)}"
+    parts: list[Part] = [[f"tune: {tuned.tuning.scoring}, {count}"]]
+    parts += [_curve(tuned, name) for name in tuning.grid]
+    parts.append(_settings(tuned))
+    use = f"use: {' '.join(tuned.options())}"  # as one line, to be copied to a command line
     report = f"{shown(parts)}\n\n{use}"
     notes = [
         *(
             f"{listed(topics)} {what}, left out"
             for topics, what in (
-                (found.unjudged, "without qrels"),
-                (found.unasked, "of the qrels not among the topics"),
+                (tuned.unjudged, "without qrels"),
+                (tuned.unasked, "of the qrels not among the topics"),
             )
             if topics
         ),
-        *[f"{found.measure} is not defined for {listed(found.undefined)}, left out"]
-        * bool(found.undefined),
-        *few_warning(spec.bootstrap, found.topics, "topic"),
+        *[f"{tuned.measure} is not defined for {listed(tuned.undefined)}, left out"]
+        * bool(tuned.undefined),
+        *few_warning(spec.bootstrap, tuned.topics, "topic"),
     ]
-    return Outcome(found.row(), report, found.undefined, notes, ascii=True)
+    return Outcome(tuned.row(), report, tuned.undefined, notes, ascii=True)
 
 
 # What is printed ---------------------------------------------------------------------------------
 
 
-def _curve(found: Tuned, name: str) -> Table:
+def _curve(tuned: Tuned, name: str) -> Table:
     rows = []
-    for value, setting in found.curve(name):
-        ends = ("best", found.best), ("default", found.default)
+    for value, setting in tuned.curve(name):
+        ends = ("best", tuned.best), ("default", tuned.default)
         marks = [what for what, end in ends if end.parameters[name] == value]
         rows.append((f"{value:g}", setting.mean, ", ".join(marks)))
-    columns = Column(name.replace("_", "-")), Column(found.measure, "figure"), Column("")
+    columns = Column(name.replace("_", "-")), Column(tuned.measure, "figure"), Column("")
     return Table(columns, rows)
 
 
-def _settings(found: Tuned) -> Table:
+def _settings(tuned: Tuned) -> Table:
     """Return the default and the best settings; those of equal means in the order of choice."""
-    ends = [("default: ", found.default), ("best: ", found.best)]
-    if found.best is found.default:
-        ends = [("default, best: ", found.default)]
-    others = [s for s in found.settings if s is not found.best and s is not found.default]
+    ends = [("default: ", tuned.default), ("best: ", tuned.best)]
+    if tuned.best is tuned.default:
+        ends = [("default, best: ", tuned.default)]
+    others = [s for s in tuned.settings if s is not tuned.best and s is not tuned.default]
     others.sort(key=lambda s: math.inf if s.mean.value is None else -s.mean.value)
     listed = [*ends, *(("", setting) for setting in others[:_SHOWN_OTHERS])]
     return Table(
-        (Column("setting"), Column(found.measure, "figure")),
+        (Column("setting"), Column(tuned.measure, "figure")),
         [(label + _named(setting.parameters), setting.mean) for label, setting in listed],
-        notes=_worth(found),
-        legend=_legend(found),
+        notes=_worth(tuned),
+        legend=_legend(tuned),
     )
 
 
@@ -171,23 +171,23 @@ def _named(parameters: Parameters) -> str:
     return ", ".join(f"{name.replace('_', '-')} {value:g}" for name, value in parameters.items())
 
 
-def _worth(found: Tuned) -> list[str]:
+def _worth(tuned: Tuned) -> list[str]:
     """Say what the choice is worth on topics that had no say in it."""
-    score, test = found.held_out, found.test
-    chosen = {_named(fold.parameters) for fold in found.folds}
+    score, test = tuned.held_out, tuned.test
+    chosen = {_named(fold.parameters) for fold in tuned.folds}
     same = "the same setting in all" if len(chosen) == 1 else f"{len(chosen)} settings"
     difference = "-" if test.difference is None else f"{test.difference:+.3f}"
     return [
-        f"chosen on the other folds ({len(found.folds)}; {same}): {found.measure} "
+        f"chosen on the other folds ({len(tuned.folds)}; {same}): {tuned.measure} "
         f"{number(score.value)} {interval(score.low, score.high)}",
-        f"less the default's {number(found.default.mean.value)}: {difference} "
-        f"{interval(found.low, found.high)}, p {chance(test.p)}",
+        f"less the default's {number(tuned.default.mean.value)}: {difference} "
+        f"{interval(tuned.low, tuned.high)}, p {chance(test.p)}",
     ]
 
 
-def _legend(found: Tuned) -> list[str]:
+def _legend(tuned: Tuned) -> list[str]:
 
-    tuning = found.tuning
+    tuning = tuned.tuning
     named = "t-test" if tuning.test == "t" else "randomisation test"
     return [
         "By parameter, the others are as in the best setting. The best setting's own mean is too "

@@ -27,7 +27,7 @@ _WARNED = 5
 """Warnings of one category that are shown; a whole run may share one."""
 
 
-class FormatSpec(Spec, rare="strict"):
+class ValidateSpec(Spec, rare="strict"):
     """What the file is checked against."""
 
     format: str | None = opt(None, "Format of FILE.", metavar="NAME", shown="recognised")
@@ -49,7 +49,7 @@ class FormatSpec(Spec, rare="strict"):
 
 @verb("validate", restricts=True)
 @click.argument("file")
-def command(file: str, spec: FormatSpec, as_json: bool) -> int:
+def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
     """Check FILE (a corpus, questions, run, qrels, responses, nuggets or index) for faults.
 
     Prints `FILE: ok (FORMAT, N records)` and exits 0, or a line `FILE:LINE: problem` for every
@@ -70,15 +70,15 @@ def command(file: str, spec: FormatSpec, as_json: bool) -> int:
 
     rules = None if spec.track is None else track_rules(spec.track)
     try:
-        found = find_format(file, name)
+        file_format = find_format(file, name)
     except InputError as error:
         return _report(file, name, iter((error,)), as_json)
-    if rules is not None and found.kind == "nuggets":
-        _check_banks(file, found, rules, spec)
+    if rules is not None and file_format.kind == "nuggets":
+        _check_banks(file, file_format, rules, spec)
     elif rules is not None:
-        return _by_track(file, found, rules, spec, as_json=as_json)
+        return _by_track(file, file_format, rules, spec, as_json=as_json)
     on_warning = None if as_json else warn
-    return _report(file, found.name, check(file, found, on_warning=on_warning), as_json)
+    return _report(file, file_format.name, check(file, file_format, on_warning=on_warning), as_json)
 
 
 def _is_index(file: str) -> bool:
@@ -137,31 +137,33 @@ def _say_ok(file: str, kind: str) -> None:
 
 
 def _by_track(
-    file: str, found: Format, rules: TrackRules, spec: FormatSpec, *, as_json: bool
+    file: str, file_format: Format, rules: TrackRules, spec: ValidateSpec, *, as_json: bool
 ) -> int:
     """Check a run or requests by the rules of a track, and return the exit status."""
     from pnyx.corpora import Options, check_requests, check_run, read_requests
 
     # Lines that lack what tells a response from a document are a run's, too: they say what lacks.
-    if found.kind not in ("responses", "questions") and found.name != "jsonl":
+    if file_format.kind not in ("responses", "questions") and file_format.name != "jsonl":
         kinds = "a run of responses, requests or nugget banks"
-        raise InputError(f"found {found.name}, --track checks {kinds}", path=file)
-    if found.kind == "questions":
-        rows = check_requests(found.scan(file, Options()), rules)
+        raise InputError(f"found {file_format.name}, --track checks {kinds}", path=file)
+    if file_format.kind == "questions":
+        rows = check_requests(file_format.scan(file, Options()), rules)
     else:
         topics = spec.topics
-        requests = {} if topics is None else {one.id: one for one in read_requests(topics)}
+        requests = {} if topics is None else {r.id: r for r in read_requests(topics)}
         rows = check_run(file, rules, requests)
-    return _Findings(file, spec, as_json=as_json).report(rows, found, rules)
+    return _Findings(file, spec, as_json=as_json).report(rows, file_format, rules)
 
 
-def _check_banks(file: str, found: Format, rules: TrackRules, spec: FormatSpec) -> None:
+def _check_banks(file: str, file_format: Format, rules: TrackRules, spec: ValidateSpec) -> None:
     """Refuse nugget banks that the track does not take; what it asks of them is the format's."""
     if not rules.nuggets:
-        raise InputError(f"found {found.name}, {rules.track} takes no nugget banks", path=file)
-    if found.name != rules.nuggets:
+        raise InputError(
+            f"found {file_format.name}, {rules.track} takes no nugget banks", path=file
+        )
+    if file_format.name != rules.nuggets:
         expected = f"{rules.track} takes {rules.nuggets}"
-        raise InputError(f"found {found.name}, {expected} (pnyx convert)", path=file)
+        raise InputError(f"found {file_format.name}, {expected} (pnyx convert)", path=file)
     for name in ("topics", "strict"):
         if spec.given(name):
             raise OptionError(f"{spec.flag(name)} goes with a run of responses")
@@ -170,12 +172,12 @@ def _check_banks(file: str, found: Format, rules: TrackRules, spec: FormatSpec) 
 class _Findings:
     """Prints findings as they come: errors on standard output, warnings on standard error."""
 
-    def __init__(self, file: str, spec: FormatSpec, *, as_json: bool) -> None:
+    def __init__(self, file: str, spec: ValidateSpec, *, as_json: bool) -> None:
         self._file, self._strict, self._json = file, spec.strict, as_json
         self._rows: dict[str, list[dict[str, Any]]] = {"error": [], "warning": []}
         self._counts: dict[str, Counter[str]] = {"error": Counter(), "warning": Counter()}
 
-    def report(self, rows: Iterator[int | Finding], found: Format, rules: TrackRules) -> int:
+    def report(self, rows: Iterator[int | Finding], file_format: Format, rules: TrackRules) -> int:
         """Print all, and return the exit status."""
         records = 0
         for row in rows:
@@ -187,7 +189,7 @@ class _Findings:
         if self._json:
             result = {
                 "file": self._file,
-                "format": found.name,
+                "format": file_format.name,
                 "track": rules.track,
                 "rules": rules.source,
                 "ok": errors == 0,
@@ -209,24 +211,24 @@ class _Findings:
             _say_ok(self._file, f"{of}, {_records(records)}{minded}")
         return EXIT_BAD_INPUT if errors else 0
 
-    def _add(self, one: Finding) -> None:
-        severity = "error" if self._strict else one.severity
+    def _add(self, finding: Finding) -> None:
+        severity = "error" if self._strict else finding.severity
         counts = self._counts[severity]
-        counts[one.category] += 1
+        counts[finding.category] += 1
         if self._json:
             if counts.total() <= MAX_JSON_FAULTS:
                 self._rows[severity].append(
                     {
                         "path": self._file,
-                        "line": one.line,
-                        "topic": one.topic or None,
-                        "category": one.category,
-                        "problem": one.problem,
+                        "line": finding.line,
+                        "topic": finding.topic or None,
+                        "category": finding.category,
+                        "problem": finding.problem,
                     }
                 )
             return
-        line = str(InputError(one.problem, path=self._file, line=one.line))
+        line = str(InputError(finding.problem, path=self._file, line=finding.line))
         if severity == "error":
             click.echo(line)
-        elif counts[one.category] <= _WARNED:
+        elif counts[finding.category] <= _WARNED:
             warn(line)

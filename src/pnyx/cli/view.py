@@ -73,17 +73,17 @@ def _export(results: Sequence[str], view: ViewSpec) -> int:
     catalogue = open_catalogue(results, fresh=view.fresh, store=_store(view))
     _warn(catalogue)
     with reporting("pages") as show:
-        found = export_pages(
+        exported = export_pages(
             catalogue,
             site_of(results),
             out,
             most=view.judgements or None,
             progress=lambda done, of: show(done, of, ""),
         )
-    pages = sum(found.pages.values())
-    left = "; ".join(found.left_out_words())
-    size = f"{found.bytes / 1e6:,.1f} MB"
-    say(f"{out}: {pages:,} pages, {found.files:,} other files, {size}; open index.html")
+    pages = sum(exported.pages.values())
+    left = "; ".join(exported.left_out_words())
+    size = f"{exported.bytes / 1e6:,.1f} MB"
+    say(f"{out}: {pages:,} pages, {exported.files:,} other files, {size}; open index.html")
     if left:
         say(f"left out: {left} (--judgements 0 writes all)")
     return 0
@@ -100,20 +100,20 @@ def _store(view: ViewSpec) -> str:
 
 
 def _warn(catalogue: Catalogue) -> None:
-    warn_first([one.problem for one in catalogue.sources() if one.problem], "more were not read")
+    warn_first([s.problem for s in catalogue.sources() if s.problem], "more were not read")
 
 
 def _line(catalogue: Catalogue) -> str:
     """Return what was read, and what is unscored."""
-    told = _read(catalogue)
+    line = _read(catalogue)
     counts = (
-        (len(told["sources"]), "sources"),
-        (told["runs"], "runs"),
-        (told["topics"], "topics"),
-        (told["asked"], "judgements"),
+        (len(line["sources"]), "sources"),
+        (line["runs"], "runs"),
+        (line["topics"], "topics"),
+        (line["asked"], "judgements"),
     )
     shown = [f"{n:,} {words[:-1] if n == 1 else words}" for n, words in counts if n]
-    unscored = told["asked"] - told["scored"]
+    unscored = line["asked"] - line["scored"]
     return ", ".join(shown) + (f", {unscored:,} unscored" if unscored else "")
 
 
@@ -122,19 +122,19 @@ def _read(catalogue: Catalogue) -> dict[str, Any]:
     return {
         "sources": [
             {
-                "name": one.name,
-                "path": str(Path(one.path)),
-                "kind": one.kind,
-                "task": one.task,
-                "judge": one.judge,
-                "scored": one.scored,
-                "asked": one.asked,
-                "problem": one.problem or None,
+                "name": source.name,
+                "path": str(Path(source.path)),
+                "kind": source.kind,
+                "task": source.task,
+                "judge": source.judge,
+                "scored": source.scored,
+                "asked": source.asked,
+                "problem": source.problem or None,
             }
-            for one in sources
+            for source in sources
         ],
         "runs": len(catalogue.runs()),
         "topics": len(catalogue.topics()),
-        "scored": sum(one.scored for one in sources),
-        "asked": sum(one.asked for one in sources),
+        "scored": sum(source.scored for source in sources),
+        "asked": sum(source.asked for source in sources),
     }

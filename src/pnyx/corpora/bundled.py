@@ -113,8 +113,10 @@ def write_example(example: Example, folder: Path) -> None:
     _write(folder / "qrels.txt", qrels, write_qrels)
     asked = {question.id: question.text for question in example.questions}
     perspectives = (
-        replace(one, extra={**one.extra, "question": asked[one.question_id]})
-        for one in example.perspectives
+        replace(
+            perspective, extra={**perspective.extra, "question": asked[perspective.question_id]}
+        )
+        for perspective in example.perspectives
     )
     _write(folder / "perspectives.jsonl", perspectives, write_perspectives)
     items, said = zip(*_items(example, asked), strict=True)

@@ -140,7 +140,7 @@ async def _draft(
 
 def _losses(source: NuggetSource, growing: Growing, words: int) -> list[str]:
     """Return what was not read, and not taken, in words."""
-    cut = sum(word_weight(judged_text(one)) > words for one in source.documents)
+    cut = sum(word_weight(judged_text(document)) > words for document in source.documents)
     found = {
         f"of {cut} documents only the first {words} words were shown": cut,
         f"{growing.left_out} nuggets were left out: the list was full": growing.left_out,
@@ -164,7 +164,7 @@ def _shortened(text: str, words: int) -> str:
 async def _rated(drafted: DraftedBank, topic: Question, model: StoredModel) -> DraftedBank:
     """Fill in the importance of nuggets that have none; what no reply says stays open."""
     nuggets = list(drafted.bank.nuggets)
-    todo = [place for place, one in enumerate(nuggets) if not one.importance]
+    todo = [place for place, nugget in enumerate(nuggets) if not nugget.importance]
     problems, failed, calls = [], 0, 0
     for start in range(0, len(todo), _RATED_AT_ONCE):
         some = todo[start : start + _RATED_AT_ONCE]
@@ -187,7 +187,7 @@ async def _importance(
     nuggets: Sequence[Nugget], topic: Question, model: StoredModel
 ) -> tuple[list[str] | None, list[str]]:
     prompt = load_prompt("nugget-importance")
-    listed = [stated(one.text, [answer.text for answer in one.answers]) for one in nuggets]
+    listed = [stated(nugget.text, [answer.text for answer in nugget.answers]) for nugget in nuggets]
     inputs: dict[str, Any] = {**_about(topic), "statements": listed}
     request = prompt.request(inputs, items=len(listed))
     reply, problems = await ask_structured(model, request, importance_shape(len(listed)))

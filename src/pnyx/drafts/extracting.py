@@ -132,7 +132,7 @@ def _grouped(
 
 def hidden_claims(bank: NuggetBank) -> NuggetBank:
     """Return an extracted bank without its sentences: a claim's id, a hash of it, stands for it."""
-    hidden = (replace(one, text=f"{_HIDDEN} {one.id}") for one in bank.nuggets)
+    hidden = (replace(nugget, text=f"{_HIDDEN} {nugget.id}") for nugget in bank.nuggets)
     return replace(bank, nuggets=tuple(hidden))
 
 
@@ -141,13 +141,13 @@ def restored_claims(bank: NuggetBank, documents: Mapping[str, Evidence | None]) 
 
     InputError: a sentence is in none of the documents that its claim names.
     """
-    if not any(one.text.startswith(_HIDDEN) for one in bank.nuggets):
+    if not any(nugget.text.startswith(_HIDDEN) for nugget in bank.nuggets):
         return bank
-    named = {r.doc_id for one in bank.nuggets for r in one.references}
+    named = {r.doc_id for nugget in bank.nuggets for r in nugget.references}
     texts = (documents.get(doc_id) for doc_id in sorted(named))
-    known = {md5_of(line): line for one in texts if one for line in _claims(judged_text(one))}
+    known = {md5_of(line): line for text in texts if text for line in _claims(judged_text(text))}
     return replace(
-        bank, nuggets=tuple(_restored(one, bank.topic_id, known) for one in bank.nuggets)
+        bank, nuggets=tuple(_restored(nugget, bank.topic_id, known) for nugget in bank.nuggets)
     )
 
 
@@ -162,12 +162,12 @@ def _restored(nugget: Nugget, topic_id: str, known: Mapping[str, str]) -> Nugget
 
 def without_quotations(drafted: DraftedBank, documents: Sequence[Evidence]) -> DraftedBank:
     """Return a drafted bank without the nuggets that quote a document: eight words in a row."""
-    held = {run for one in documents for run in _in_a_row(judged_text(one))}
+    held = {run for document in documents for run in _in_a_row(judged_text(document))}
     kept = tuple(
-        one
-        for one in drafted.bank.nuggets
+        nugget
+        for nugget in drafted.bank.nuggets
         if not any(
-            held & set(_in_a_row(text)) for text in (one.text, *(a.text for a in one.answers))
+            held & set(_in_a_row(text)) for text in (nugget.text, *(a.text for a in nugget.answers))
         )
     )
     quoting = len(drafted.bank.nuggets) - len(kept)

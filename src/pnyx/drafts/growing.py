@@ -30,7 +30,7 @@ class _Found:
     def attest(self, answer: str, documents: Sequence[str]) -> None:
         """Add documents to an answer, which is the same in the same words."""
         words = words_of(answer)
-        known = next((one for one in self.answers if words_of(one) == words), answer)
+        known = next((answer for answer in self.answers if words_of(answer) == words), answer)
         self.answers.setdefault(known, {}).update(dict.fromkeys(documents))
 
 

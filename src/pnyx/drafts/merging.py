@@ -134,18 +134,16 @@ class _Merger:
     ) -> set[tuple[int, int]]:
         """Return the pairs of which each gives the other."""
         both_ways = [(entries[a], entries[b]) for pair in pairs for a, b in (pair, pair[::-1])]
-        questions = [_ask(topic, *one) for one in both_ways]
+        questions = [_ask(topic, *pair) for pair in both_ways]
         answers = ask(self.judge, questions) if questions else []
         same = set()
         for number, (pair, cosine) in enumerate(pairs.items()):
             both = answers[2 * number : 2 * number + 2]
             self.unscored += any(not isinstance(answer, Judged) for answer in both)
-            merged = all(map(_sure, both))
-            if merged:
+            if merged := all(map(_sure, both)):
                 same.add(pair)
             stated = [getattr(answer, "probability", None) for answer in both]
-            named = entries[pair[0]], entries[pair[1]]
-            self._add(topic, named, cosine, stated, same=merged)
+            self._add(topic, (entries[pair[0]], entries[pair[1]]), cosine, stated, same=merged)
         return same
 
     def _add(
@@ -198,7 +196,6 @@ def merge_banks(
     """
     merger = _Merger(judge, embedder or load_encoder(), candidates_from, cautious)
     topics: dict[str, list[tuple[str, NuggetBank]]] = {}
-    # So that the order of files does not matter.
     fields = attrgetter("topic_id", "team_id", "run_id")
     order = sorted(banks, key=lambda named: (fields(named[1]), repr(named[1]), named[0]))
     for name, bank in order:
@@ -211,7 +208,7 @@ def merge_banks(
 def _merged(
     merger: _Merger, topic: str, banks: Sequence[tuple[str, NuggetBank]], run_id: str
 ) -> NuggetBank:
-    nuggets = [(name, one) for name, bank in banks for one in bank.nuggets]
+    nuggets = [(name, nugget) for name, bank in banks for nugget in bank.nuggets]
     entries = [
         _Entry(name, one.id, one.text, kind="claim" if one.is_claim else "question")
         for name, one in nuggets
@@ -283,7 +280,7 @@ def _conflict(nuggets: Sequence[Nugget], answers: _Answers, places: Sequence[int
 
     A union would ask for less than an AND, or for more than any bank does.
     """
-    several = [one for one in nuggets if len(one.answers) > 1 or (one.answers and one.aggregator)]
+    several = [n for n in nuggets if len(n.answers) > 1 or (n.answers and n.aggregator)]
     kinds = {"OR" if one.aggregator in ("", "Default") else one.aggregator for one in several}
     given = [answers.classes[place] for place in places]
     if len(kinds) > 1 and len(set().union(*given)) > 1:
@@ -299,17 +296,15 @@ def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
     if len(places) == 1:
         return first
     some = [group[place] for place in places]
-    nuggets = [one for _, one in some]
+    nuggets = [nugget for _, nugget in some]
     # How answers count is said by who has some.
-    answered = [one for one in nuggets if one.answers] or nuggets
-    lost = [
-        {"bank": bank, "id": one.id, "text": one.text, **_beside(one)} for bank, one in some[1:]
-    ]
+    answered = [nugget for nugget in nuggets if nugget.answers] or nuggets
+    lost = [{"bank": bank, "id": n.id, "text": n.text, **_beside(n)} for bank, n in some[1:]]
     return replace(
         first,
         answers=answers.united(places),
         references=_references(nuggets),
-        sub_nuggets=tuple(_with_own_ids([p for one in nuggets for p in one.sub_nuggets])),
+        sub_nuggets=tuple(_with_own_ids([p for nugget in nuggets for p in nugget.sub_nuggets])),
         importance=_importance(nuggets),
         aggregator=next((one.aggregator for one in answered if one.aggregator), ""),
         extra={**first.extra, "merged": [*first.extra.get("merged", ()), *lost]},
@@ -318,10 +313,9 @@ def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
 
 def _beside(nugget: Nugget) -> dict[str, Any]:
     """Return what a merged nugget said beside its text, answers and references."""
-    said = {"importance": nugget.importance, "aggregator": nugget.aggregator}
-    return {name: value for name, value in said.items() if value} | (
-        {"extra": dict(nugget.extra)} if nugget.extra else {}
-    )
+    fields: dict[str, Any] = {"importance": nugget.importance, "aggregator": nugget.aggregator}
+    fields |= {"extra": dict(nugget.extra)}
+    return {name: value for name, value in fields.items() if value}
 
 
 @dataclass(frozen=True)
@@ -352,7 +346,7 @@ class _Answers:
         for number, some in enumerate(same):
             for answer in some:
                 classes[given[answer][1]].add(number)
-        return cls(given, same, [frozenset(one) for one in classes])
+        return cls(given, same, [frozenset(part) for part in classes])
 
     def united(self, places: Sequence[int]) -> tuple[NuggetAnswer, ...]:
         """Return the answers of some nuggets, each once."""
@@ -362,7 +356,7 @@ class _Answers:
             if not kept:
                 continue
             parts = [answer for _, _, answer in kept]
-            extra = {key: value for one in reversed(parts) for key, value in one.extra.items()}
+            extra = {key: value for part in reversed(parts) for key, value in part.extra.items()}
             lost = [
                 {"bank": entry.bank, "id": entry.id, "text": one.text}
                 | ({"extra": dict(one.extra)} if one.extra else {})
@@ -379,17 +373,18 @@ def _references(parts: Sequence[Nugget | NuggetAnswer]) -> tuple[NuggetReference
     """Return all references, each document and place in it once."""
     found: dict[str, NuggetReference] = {}
     for part in parts:
-        for one in part.references:
-            found.setdefault(repr((one.doc_id, sorted(one.extra.items(), key=repr))), one)
+        for reference in part.references:
+            key = repr((reference.doc_id, sorted(reference.extra.items(), key=repr)))
+            found.setdefault(key, reference)
     return tuple(found.values())
 
 
 def _importance(nuggets: Sequence[Nugget]) -> str:
     """Return vital where at least half of those that say vital or okay do; else what is said."""
-    said = [one.importance for one in nuggets if one.importance]
-    votes = [one for one in said if one in ("vital", "okay")]
+    stated = [nugget.importance for nugget in nuggets if nugget.importance]
+    votes = [importance for importance in stated if importance in ("vital", "okay")]
     if not votes:
-        return said[0] if said else ""
+        return stated[0] if stated else ""
     return "vital" if 2 * votes.count("vital") >= len(votes) else "okay"
 
 

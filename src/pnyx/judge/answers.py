@@ -222,8 +222,8 @@ def is_quoted(answer: Answer | None) -> bool:
 def notes_on_reading(answers: Iterable[Answer]) -> dict[str, Any]:
     """Return the notes on how replies were read that an answer made of several has, too."""
     notes = [answer.notes for answer in answers]
-    lenient = sorted({how for one in notes for how in one.get("lenient", ())})
-    repaired = any(one.get("repaired") for one in notes)
+    lenient = sorted({how for note in notes for how in note.get("lenient", ())})
+    repaired = any(note.get("repaired") for note in notes)
     return {**({"repaired": True} if repaired else {}), **({"lenient": lenient} if lenient else {})}
 
 

@@ -48,10 +48,10 @@ class Judge(Protocol):
 
 def of_kind(kind: type[Q], questions: Sequence[JudgeQuestion], name: str) -> list[Q]:
     """Return the questions of a judge that answers one kind only; TypeError for another kind."""
-    found: list[Q] = [question for question in questions if isinstance(question, kind)]
-    if len(found) < len(questions):
+    fitting: list[Q] = [question for question in questions if isinstance(question, kind)]
+    if len(fitting) < len(questions):
         raise _foreign(name, next(q for q in questions if not isinstance(q, kind)))
-    return found
+    return fitting
 
 
 def refuse_other_kinds(judge: Judge, questions: Sequence[JudgeQuestion]) -> None:

@@ -108,18 +108,18 @@ class EncoderJudge:
 
     def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
         """Return what the calibrations see of each question, or why it cannot be judged."""
-        return [found if isinstance(found, str) else found[0] for found in self._measure(questions)]
+        return [score if isinstance(score, str) else score[0] for score in self._measure(questions)]
 
     def _judge(self, questions: Sequence[Support]) -> list[Answer]:
         return [
-            self._verdict(question, found)
-            for question, found in zip(questions, self._measure(questions), strict=True)
+            self._verdict(question, score)
+            for question, score in zip(questions, self._measure(questions), strict=True)
         ]
 
-    def _verdict(self, question: Support, found: str | tuple[dict[str, float], str]) -> Answer:
-        if isinstance(found, str):
-            return Unscored(found, Provenance(self.name, method="calibrated"))
-        features, evidence = found
+    def _verdict(self, question: Support, score: str | tuple[dict[str, float], str]) -> Answer:
+        if isinstance(score, str):
+            return Unscored(score, Provenance(self.name, method="calibrated"))
+        features, evidence = score
         calibration = self._calibrations[_calibration_name(question)]
         probability = calibration.probability(features)
         details = {**features, "threshold": calibration.threshold, "calibration": calibration.task}
@@ -161,8 +161,8 @@ class EncoderJudge:
         sentences = windows[: len(unique)]  # the windows begin with the sentences, each once
         features = {"similarity": round(float(windows.max()), 6)}
         if question.task == "support":
-            found = wording(question.statement, passage)
-            features |= {"copy": round(found.copy, 6), "conflict": round(found.conflict, 6)}
+            score = wording(question.statement, passage)
+            features |= {"copy": round(score.copy, 6), "conflict": round(score.conflict, 6)}
         return features, unique[int(sentences.argmax())]
 
 

@@ -53,24 +53,17 @@ def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> A
     for answer in answers:
         asked: Any = answer.question
         cells += asked.votes(answer)
-        said = answer.notes.get("reasons", {})
+        own_reasons = answer.notes.get("reasons", {})
         if isinstance(answer, Judged) and len(asked.dimensions) == 1:
-            said = {asked.dimensions[0]: answer.explanation, **said}
-        reasons |= said
+            own_reasons = {asked.dimensions[0]: answer.explanation, **own_reasons}
+        reasons |= own_reasons
     notes |= notes_on_reading(answers)
     if reasons:
         notes["reasons"] = reasons
     provenance = provenance_of(judge, "stated", answers)
-    hashes = {
-        name: answer.provenance.prompt_hash
-        for answer in answers
-        for name in getattr(answer.question, "dimensions", ())
-    }
-    calls = {
-        name: answer.provenance.asked
-        for answer in answers
-        for name in getattr(answer.question, "dimensions", ())
-    }
+    by = {n: a.provenance for a in answers for n in getattr(a.question, "dimensions", ())}
+    hashes = {name: one.prompt_hash for name, one in by.items()}
+    calls = {name: one.asked for name, one in by.items()}
     details = {**provenance.details, "prompt_hashes": hashes, "asked": calls}
     provenance = replace(provenance, details=details)
     composed: Answer = question.compose(cells, provenance, notes=notes)
@@ -84,7 +77,7 @@ def the_only(_: JudgeQuestion, answers: Sequence[Answer], judge: str) -> Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class JudgingFormat:
     """One way to put a task's items to a language model.
 
     Attributes:
@@ -116,7 +109,7 @@ class Format:
         """Return the name of the prompt of a part."""
         return part.prompt or self.prompts[0]
 
-    def with_points(self, count: int) -> Format:
+    def with_points(self, count: int) -> JudgingFormat:
         """Return the same format with so many points made up for each question."""
 
         def shape(question: Any) -> JudgeQuestion:

@@ -14,7 +14,7 @@ from typing import Any
 from pnyx.corpora.text.citations import cited_sentences
 from pnyx.judge.answers import Answer, Judged, Missing, Unscored
 from pnyx.judge.combining.votes import provenance_of
-from pnyx.judge.formats import Format, Part
+from pnyx.judge.formats import JudgingFormat, Part
 from pnyx.judge.questions import Rating, Support
 from pnyx.judge.stances import ask_relevance
 
@@ -30,12 +30,12 @@ def _only_told(question: Rating) -> Rating:
 
 def _of_support(question: Rating) -> list[Part]:
     """Ask whether each document helps, and whether each sentence follows from what it cites."""
-    found = []
+    parts = []
     if "context_relevance" in question.dimensions:
-        found += [Part(one, "relevance") for one in _relevances(question)]
+        parts += [Part(relevance, "relevance") for relevance in _relevances(question)]
     if "groundedness" in question.dimensions:
-        found += [Part(one) for _, _, some in _supports(question) for one in some]
-    return found
+        parts += [Part(support) for _, _, some in _supports(question) for support in some]
+    return parts
 
 
 def _relevances(question: Rating) -> list[Support]:
@@ -50,13 +50,13 @@ def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
 
     Those that it cites; all of them where it cites none that is there.
     """
-    found = []
+    supports = []
     count = len(question.documents)
-    for place, (sentence, cited) in enumerate(cited_sentences(question.text), 1):
+    for number, (sentence, cited) in enumerate(cited_sentences(question.text), 1):
         known = [n for n in cited if 1 <= n <= count] or list(range(1, count + 1))
         asked = [
             Support(
-                id=f"{question.id}/{place}/{n}",
+                id=f"{question.id}/{number}/{n}",
                 text=question.documents[n - 1],
                 statement=sentence,
                 question=question.question,
@@ -64,8 +64,8 @@ def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
             )
             for n in known
         ]
-        found.append((sentence, known, asked))
-    return found
+        supports.append((sentence, known, asked))
+    return supports
 
 
 def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
@@ -78,26 +78,26 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
     verdicts: dict[str, list[Answer]] = {}
     notes: dict[str, Any] = {}
     if "context_relevance" in question.dimensions:
-        found = [by_id[one.id] for one in _relevances(question)]
-        verdicts["context_relevance"] = found
-        notes["documents"] = {"context_relevance": list(map(_chance, found))}
+        by_order = [by_id[relevance.id] for relevance in _relevances(question)]
+        verdicts["context_relevance"] = by_order
+        notes["documents"] = {"context_relevance": list(map(_chance, by_order))}
     if "groundedness" in question.dimensions:
         sentences = []
         for text, documents, asked in _supports(question):
             if not asked:
                 continue
-            found = [by_id[one.id] for one in asked]
-            verdicts.setdefault("groundedness", []).append(_any(found))
-            sentences.append(_sentence_row(text, documents, found))
+            by_order = [by_id[support.id] for support in asked]
+            verdicts.setdefault("groundedness", []).append(_any(by_order))
+            sentences.append(_sentence_row(text, documents, by_order))
         notes["sentences"] = {"groundedness": sentences}
     notes["counted"] = {
-        name: [sum(isinstance(one, Judged) for one in found), len(found)]
-        for name, found in verdicts.items()
+        name: [sum(isinstance(answer, Judged) for answer in verdict), len(verdict)]
+        for name, verdict in verdicts.items()
     }
     notes["yes"] = {
         name: share
-        for name, found in verdicts.items()
-        if not isinstance(share := _mean(found, _said_yes), Missing)
+        for name, verdict in verdicts.items()
+        if not isinstance(share := _mean(verdict, _said_yes), Missing)
     }
     cells = [
         _mean(verdicts.get(name, ()), _expected)
@@ -124,11 +124,11 @@ def _chance(answer: Answer) -> float | None:
 
 def _any(answers: Sequence[Answer]) -> Answer:
     """Return the likeliest yes of several verdicts, else one that is missing, else a no."""
-    judged = [one for one in answers if isinstance(one, Judged)]
-    likeliest = max(judged, key=lambda one: (one.value is True, _expected(one)), default=None)
+    judged = [answer for answer in answers if isinstance(answer, Judged)]
+    likeliest = max(judged, key=lambda a: (a.value is True, _expected(a)), default=None)
     if likeliest is not None and likeliest.value is True:
         return likeliest
-    return next((one for one in answers if isinstance(one, Unscored)), likeliest or answers[0])
+    return next((a for a in answers if isinstance(a, Unscored)), likeliest or answers[0])
 
 
 def _expected(answer: Judged) -> float:
@@ -141,14 +141,14 @@ def _said_yes(answer: Judged) -> float:
 
 def _mean(answers: Sequence[Answer], number: Callable[[Judged], float]) -> Any:
     """Return the mean over the verdicts that are scored, or why there is none."""
-    scored = [number(one) for one in answers if isinstance(one, Judged)]
+    scored = [number(answer) for answer in answers if isinstance(answer, Judged)]
     if scored:
         return fmean(scored)
-    reasons = (one.reason for one in answers if isinstance(one, Unscored))
+    reasons = (answer.reason for answer in answers if isinstance(answer, Unscored))
     return Missing(next(reasons, "blank: there is nothing to judge"))
 
 
-SUPPORT_FORMAT = Format(
+SUPPORT_FORMAT = JudgingFormat(
     "support",
     "each document: does it help? each sentence and citation: does it follow?",
     ("support", "relevance"),

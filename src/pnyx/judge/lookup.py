@@ -43,7 +43,7 @@ class Lookup:
     def __init__(self, source: Source, *, judge: str | None = None) -> None:
         self._source = str(source) if isinstance(source, str | Path) else "rows"
         chosen = of_one_judge(read_verdicts(source), judge, source)
-        self._rows = {(one.id, one.task, one.dimension): one for one in chosen}
+        self._rows = {(label.id, label.task, label.dimension): label for label in chosen}
         self._judge = next(iter(self._rows.values())).judge
         self._tasks = frozenset(task for _, task, _ in self._rows)
         self.name = f"lookup:{shorten(Path(self._source).name)}({shorten(self._judge)})"
@@ -143,16 +143,16 @@ class HumanLabels:
             emit(position, self._answer(question))
 
     def _answer(self, question: JudgeQuestion) -> Answer:
-        found = [self._label(question, dimension) for dimension in question.cells]
+        labels = [self._label(question, dimension) for dimension in question.cells]
         shares = {
             dimension or "value": label.share
-            for dimension, label in zip(question.cells, found, strict=True)
+            for dimension, label in zip(question.cells, labels, strict=True)
             if label.value is not None
         }
         details = {"agreeing": shares} if shares else {}
         provenance = Provenance(self.name, method="label", details=details)
-        cells = [Missing(label.reason) if label.value is None else label.value for label in found]
-        notes = {"partial": True} if any(label.partial for label in found) else {}
+        cells = [Missing(label.reason) if label.value is None else label.value for label in labels]
+        notes = {"partial": True} if any(label.partial for label in labels) else {}
         return question.compose(cells, provenance, notes=notes)
 
     def _label(self, question: JudgeQuestion, dimension: str) -> _Label:
@@ -163,11 +163,11 @@ class HumanLabels:
         if None in read:
             found = shorten(repr(votes[read.index(None)]), 40)
             return _Label(reason=f"label: {found} is no answer to the question")
-        said = consensus(read)
-        if said is None:
+        label = consensus(read)
+        if label is None:
             return _Label(reason="tie")
-        share = read.count(said) / len(read)
-        return _Label(said, share, partial=said is True and _partial(votes, read))
+        share = read.count(label) / len(read)
+        return _Label(label, share, partial=label is True and _partial(votes, read))
 
 
 class _Label(NamedTuple):
@@ -181,6 +181,6 @@ class _Label(NamedTuple):
 
 def _partial(votes: Sequence[Value], read: Sequence[Any]) -> bool:
     """Say whether most of those who said yes said that it is only in part."""
-    said = [vote for vote, yes in zip(votes, read, strict=True) if yes is True]
-    in_part = sum(isinstance(vote, str) and vote.strip().lower() == PARTLY for vote in said)
-    return 2 * in_part > len(said)
+    votes_of_yes = [vote for vote, yes in zip(votes, read, strict=True) if yes is True]
+    in_part = sum(isinstance(vote, str) and vote.strip().lower() == PARTLY for vote in votes_of_yes)
+    return 2 * in_part > len(votes_of_yes)

@@ -78,14 +78,14 @@ def read_sentences(text: str) -> tuple[str, ...]:
     sentences: list[str] = []
     # The segmenter takes no lone surrogates: it sees a stand-in of the same length.
     seen = text.encode("utf-8", "replace").decode("utf-8")
-    place = 0
+    offset = 0
     for sentence in split_sentences(seen):
         for start in range(0, len(sentence), _MAX_PIECE):
             piece = sentence[start : start + _MAX_PIECE].strip()
-            place = seen.index(piece, place)
+            offset = seen.index(piece, offset)
             if _WORD.search(piece):
-                sentences.append(text[place : place + len(piece)])
-            place += len(piece)
+                sentences.append(text[offset : offset + len(piece)])
+            offset += len(piece)
         if len(sentences) >= MAX_SENTENCES:
             del sentences[MAX_SENTENCES:]
             break
@@ -153,8 +153,8 @@ def find_evidence(quote: str, text: str) -> str:
         return ""
     if quote in text:
         return quote
-    found = find_words(text, words)
-    return text[slice(*found)] if found else ""
+    span = find_words(text, words)
+    return text[slice(*span)] if span else ""
 
 
 def find_words(
@@ -167,23 +167,23 @@ def find_words(
     if not words:
         return None
     starts, places, pieces, length = [], [], [], 0
-    for found in _SPACED.finditer(text):
-        starts.append(found.start())
+    for match in _SPACED.finditer(text):
+        starts.append(match.start())
         places.append(length)
-        pieces.append(found.group())
+        pieces.append(match.group())
         length += len(pieces[-1]) + 1
-    said, wanted = " ".join(pieces), " ".join(words)
+    shown, wanted = " ".join(pieces), " ".join(words)
     if ignore_case:
-        said, wanted = _lowered(said), _lowered(wanted)
-    place = said.find(wanted)
-    if place < 0:
+        shown, wanted = _lowered(shown), _lowered(wanted)
+    start = shown.find(wanted)
+    if start < 0:
         return None
 
     def back(position: int) -> int:
         word = bisect_right(places, position) - 1
         return starts[word] + position - places[word]
 
-    return back(place), back(place + len(wanted) - 1) + 1
+    return back(start), back(start + len(wanted) - 1) + 1
 
 
 def _lowered(text: str) -> str:

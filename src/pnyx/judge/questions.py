@@ -167,6 +167,11 @@ class Rating(QuestionKind):
         number = self.value_of(value)
         return None if number is None else normalised(number, self.scale)
 
+    def preference(self, word: str) -> float:
+        """Return a, b or tie as a number on the scale: the highest for the question's own text."""
+        low, high = self.scale
+        return low + (high - low) * {"a": 1.0, "b": 0.0}.get(word, 0.5)
+
     def compose(
         self,
         cells: Sequence[Any],
@@ -204,13 +209,13 @@ class Rating(QuestionKind):
         reasons = answer.notes.get("reasons", {})
         details = answer.provenance.details
         hashes, calls = details.get("prompt_hashes", {}), details.get("asked", {})
-        for place, dimension in enumerate(self.dimensions):
+        for n, dimension in enumerate(self.dimensions):
             fields = verdict_fields(answer)
             fields["explanation"] = reasons.get(dimension, fields["explanation"])
-            fields["notes"] = _notes_on(answer.notes, dimension, place) or None
+            fields["notes"] = _notes_on(answer.notes, dimension, n) or None
             if isinstance(answer, Judged) and isinstance(answer.value, list):
-                fields["value"] = answer.value[place]
-                if answer.value[place] is None:
+                fields["value"] = answer.value[n]
+                if answer.value[n] is None:
                     missing = answer.notes.get("dimensions", {})
                     fields["unscored"] = missing.get(dimension, "missing: not in the reply")
             fields |= {"normalised": self.normalised(fields["value"]), "scale": list(self.scale)}
@@ -226,7 +231,7 @@ _OF_SOME = ("counted", "documents", "orders", "other", "rubric", "sentences", "y
 """Notes of a rating that are by dimension, and not of each."""
 
 
-def _notes_on(notes: Mapping[str, Any], dimension: str, place: int) -> dict[str, Any]:
+def _notes_on(notes: Mapping[str, Any], dimension: str, n: int) -> dict[str, Any]:
     kept = {}
     for name, note in notes.items():
         if name in ("dimensions", "reasons"):  # each line has fields of its own for these
@@ -234,7 +239,7 @@ def _notes_on(notes: Mapping[str, Any], dimension: str, place: int) -> dict[str,
         if name in _OF_SOME and dimension not in note:
             continue
         if name == "votes":
-            kept[name] = [vote[place] if isinstance(vote, list) else vote for vote in note]
+            kept[name] = [vote[n] if isinstance(vote, list) else vote for vote in note]
         else:
             kept[name] = note[dimension] if isinstance(note, dict) and dimension in note else note
     return kept

@@ -13,7 +13,7 @@ from typing import Any
 from pnyx.judge.answers import Answer, Judged, Missing, Unscored, notes_on_reading
 from pnyx.judge.combining.votes import provenance_of
 from pnyx.judge.dimensions import dimensions_of
-from pnyx.judge.formats import Format, Part
+from pnyx.judge.formats import JudgingFormat, Part
 from pnyx.judge.grounding import SUPPORT_FORMAT
 from pnyx.judge.questions import Preference, Rating
 
@@ -86,14 +86,14 @@ def _by_metric(
     """Return what asks for each dimension on its own; the preference of two in both orders."""
 
     def parts(question: Rating) -> list[Part]:
-        found = []
+        result = []
         for name in question.dimensions:
             if name != "preference":
                 points = tuple(rubric(question, name)) if rubric else ()
-                found.append(Part(replace(_about(question, name), rubric=points)))
+                result.append(Part(replace(_about(question, name), rubric=points)))
             elif question.other:
-                found.append(preference(question))
-        return found
+                result.append(preference(question))
+        return result
 
     return parts
 
@@ -131,12 +131,12 @@ def _both_orders(question: Rating) -> list[Part]:
 def _one_by_one(question: Rating) -> list[Part]:
     """Rate each argument on its own: the better one is that of the higher overall quality."""
     rated = tuple(name for name in question.dimensions if name != "preference")
-    own = replace(question, dimensions=rated, other="")
+    rating = replace(question, dimensions=rated, other="")
     if "preference" not in question.dimensions or not question.other:
-        return [Part(own)] if rated else []
+        return [Part(rating)] if rated else []
     if _OVERALL not in rated:
-        own = replace(own, dimensions=(*rated, _OVERALL))
-    return [Part(own), Part(replace(own, text=question.other))]
+        rating = replace(rating, dimensions=(*rated, _OVERALL))
+    return [Part(rating), Part(replace(rating, text=question.other))]
 
 
 # --- what is made of the answers
@@ -153,53 +153,50 @@ class _Told:
 
 def _joined(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
     """Return one rating: where both orders were asked, their mean, or a tie if they disagree."""
-    told: dict[str, _Told] = {}
+    by_name: dict[str, _Told] = {}
     for answer in answers:
         asked: Any = answer.question
         if isinstance(asked, Preference):
-            _take(told, "preference", _preference_cell(question, answer), answer, flat=True)
+            if isinstance(answer, Unscored):
+                cell: Any = Missing(answer.reason)
+            else:
+                cell = question.preference(str(answer.value))
+            _take(by_name, "preference", cell, answer, flat=True)
             continue
         for name, cell in zip(asked.dimensions, asked.votes(answer), strict=True):
-            _take(told, name, cell, answer)
-    cells = [_cell(question, name, told.get(name)) for name in question.dimensions]
-    return _composed(question, cells, told, answers, judge)
+            _take(by_name, name, cell, answer)
+    cells = [_cell(question, name, by_name.get(name)) for name in question.dimensions]
+    return _composed(question, cells, by_name, answers, judge)
 
 
 def _take(
-    told: dict[str, _Told], name: str, cell: Any, answer: Answer, *, flat: bool = False
+    by_name: dict[str, _Told], name: str, cell: Any, answer: Answer, *, flat: bool = False
 ) -> None:
     """Note what an answer says of a dimension; `flat` where it is about nothing else."""
-    found = told.setdefault(name, _Told([], {}))
-    found.cells.append(cell)
-    if len(found.cells) > 1:  # the other order: numbers are means of both, words of the first stay
-        first, second = found.notes.pop("other", None), answer.notes.get("other", {}).get(name)
+    kept = by_name.setdefault(name, _Told([], {}))
+    kept.cells.append(cell)
+    if len(kept.cells) > 1:  # the other order: numbers are means of both, words of the first stay
+        first, second = kept.notes.pop("other", None), answer.notes.get("other", {}).get(name)
         if first is not None and second is not None:
-            found.notes["other"] = fmean((first, second))
+            kept.notes["other"] = fmean((first, second))
         return
     for note in ("rubric", "other", "documents", "orders"):
-        said = answer.notes.get(note)
+        value = answer.notes.get(note)
         if not flat:
-            said = (said or {}).get(name)
-        if said is not None:
-            found.notes[note] = said
-    found.reason = answer.notes.get("reasons", {}).get(name, "")
+            value = (value or {}).get(name)
+        if value is not None:
+            kept.notes[note] = value
+    kept.reason = answer.notes.get("reasons", {}).get(name, "")
     if flat and isinstance(answer, Judged):
-        found.reason = answer.explanation
-
-
-def _preference_cell(question: Rating, answer: Answer) -> Any:
-    if isinstance(answer, Unscored):
-        return Missing(answer.reason)
-    low, high = question.scale
-    return low + (high - low) * {"a": 1.0, "b": 0.0}.get(str(answer.value), 0.5)
+        kept.reason = answer.explanation
 
 
 def _cell(question: Rating, name: str, told: _Told | None) -> Any:
     if told is None:
         return Missing(f"format: it rates no {name} here")
-    for place, cell in enumerate(told.cells):
+    for n, cell in enumerate(told.cells):
         if isinstance(cell, Missing):
-            return Missing(f"{cell} (asked with the other first)") if place else cell
+            return Missing(f"{cell} (asked with the other first)") if n else cell
     first, *rest = told.cells
     if not rest:
         return first
@@ -212,18 +209,18 @@ def _cell(question: Rating, name: str, told: _Told | None) -> Any:
 def _composed(
     question: Rating,
     cells: Sequence[Any],
-    told: Mapping[str, _Told],
+    by_name: Mapping[str, _Told],
     answers: Sequence[Answer],
     judge: str,
 ) -> Answer:
     notes: dict[str, Any] = {}
     for name in question.dimensions:
-        if name not in told:
+        if name not in by_name:
             continue
-        for note, said in told[name].notes.items():
-            notes.setdefault(note, {})[name] = said
-        if told[name].reason:
-            notes.setdefault("reasons", {})[name] = told[name].reason
+        for note, value in by_name[name].notes.items():
+            notes.setdefault(note, {})[name] = value
+        if by_name[name].reason:
+            notes.setdefault("reasons", {})[name] = by_name[name].reason
     notes |= notes_on_reading(answers)
     raw = next((answer.raw for answer in answers if answer.raw), "")
     provenance = provenance_of(judge, "stated", answers)
@@ -235,32 +232,32 @@ def _joined_apart(question: Rating, answers: Sequence[Answer], judge: str) -> An
     """Return the rating of the question's own argument, compared with that of the other."""
     if not answers:
         return _joined(question, (), judge)
-    own, *rest = answers
-    told: dict[str, _Told] = {}
-    asked: Any = own.question
-    for name, cell in zip(asked.dimensions, asked.votes(own), strict=True):
-        _take(told, name, cell, own)
+    first, *rest = answers
+    by_name: dict[str, _Told] = {}
+    asked: Any = first.question
+    for name, cell in zip(asked.dimensions, asked.votes(first), strict=True):
+        _take(by_name, name, cell, first)
     if rest:
         theirs = dict(zip(asked.dimensions, asked.votes(rest[0]), strict=True))
         for name, value in theirs.items():
             if name != "context_relevance" and not isinstance(value, Missing):
-                told[name].notes["other"] = value
-        pair = told[_OVERALL].cells[0], theirs[_OVERALL]
-        told["preference"] = _Told([_better(question, *pair)], {})
-    cells = [_cell(question, name, told.get(name)) for name in question.dimensions]
-    return _composed(question, cells, told, answers, judge)
+                by_name[name].notes["other"] = value
+        pair = by_name[_OVERALL].cells[0], theirs[_OVERALL]
+        by_name["preference"] = _Told([_better(question, *pair)], {})
+    cells = [_cell(question, name, by_name.get(name)) for name in question.dimensions]
+    return _composed(question, cells, by_name, answers, judge)
 
 
-def _better(question: Rating, own: Any, other: Any) -> Any:
-    for cell in (own, other):
+def _better(question: Rating, first: Any, other: Any) -> Any:
+    for cell in (first, other):
         if isinstance(cell, Missing):
             return cell
     low, high = question.scale
-    return high if own > other else low if own < other else fmean(question.scale)
+    return high if first > other else low if first < other else fmean(question.scale)
 
 
 RAG_FORMATS = (
-    Format(
+    JudgingFormat(
         "rag-direct",
         "triad and preference in one call, 0 to 10",
         ("rag-triad",),
@@ -268,7 +265,7 @@ RAG_FORMATS = (
         parts=_both_orders,
         join=_joined,
     ),
-    Format(
+    JudgingFormat(
         "direct",
         "a dimension a call, 0 to 10",
         ("rag-metric", "preference"),
@@ -276,7 +273,7 @@ RAG_FORMATS = (
         parts=_by_metric(_directly),
         join=_joined,
     ),
-    Format(
+    JudgingFormat(
         "static-rubric",
         "a dimension a call, by criteria that hold or not",
         ("rag-metric-criteria", "preference-points"),
@@ -284,7 +281,7 @@ RAG_FORMATS = (
         parts=_by_metric(_by_criteria, _criteria),
         join=_joined,
     ),
-    Format(
+    JudgingFormat(
         "g-eval",
         "a dimension a call, by written steps, 1 to 5",
         ("rag-metric-steps", "preference"),
@@ -292,7 +289,7 @@ RAG_FORMATS = (
         parts=_by_metric(_in_steps),
         join=_joined,
     ),
-    Format(
+    JudgingFormat(
         "query-rubric",
         "nuggets of the question first; then a dimension a call, 1 to 5 for each nugget",
         ("rag-metric-nuggets", "preference-points"),
@@ -302,7 +299,7 @@ RAG_FORMATS = (
         rubric="nuggets",
         makes_points=True,
     ),
-    Format(
+    JudgingFormat(
         "rag-rubric",
         "triad and preference in one call, by nuggets it makes up, 1 to 5",
         ("rag-triad-nuggets",),
@@ -311,7 +308,7 @@ RAG_FORMATS = (
         join=_joined,
         makes_points=True,
     ),
-    Format(
+    JudgingFormat(
         "listwise-rag",
         "triad and 15 dimensions of quality in one call, 0 to 5",
         ("rag-listwise",),
@@ -319,7 +316,7 @@ RAG_FORMATS = (
         parts=_one_by_one,
         join=_joined_apart,
     ),
-    Format(
+    JudgingFormat(
         "listwise-rag-fine",
         "as listwise-rag, with the relevance of each document",
         ("rag-listwise-documents",),

@@ -28,7 +28,7 @@ _SCALE = (1.0, 3.0)
 
 
 @dataclass(frozen=True, slots=True)
-class RatedText:
+class RatedExample:
     """A text that people rated; `scores` are pairs of a dimension and a number in [0, 1]."""
 
     id: str
@@ -36,7 +36,7 @@ class RatedText:
     scores: tuple[tuple[str, float], ...]
 
 
-def read_rated(path: str, task: str = "quality") -> list[RatedText]:
+def read_rated(path: str, task: str = "quality") -> list[RatedExample]:
     """Read a file of rated texts.
 
     Raises:
@@ -44,11 +44,11 @@ def read_rated(path: str, task: str = "quality") -> list[RatedText]:
             or there is no line.
     """
     rows = FORMATS[RATED].scan(path, Options())
-    found = scanned(path, lambda row: _rated(Fields(row), task), rows=rows)
-    return [text for _, text in strict(found, path, "rated texts")]
+    texts = scanned(path, lambda row: _rated(Fields(row), task), rows=rows)
+    return [text for _, text in strict(texts, path, "rated texts")]
 
 
-def _rated(fields: Fields, task: str) -> RatedText:
+def _rated(fields: Fields, task: str) -> RatedExample:
     scale = fields.rest.get("scale") or _SCALE
     low, high = float(scale[0]), float(scale[1])
     scores = []
@@ -57,7 +57,7 @@ def _rated(fields: Fields, task: str) -> RatedText:
         if not low <= value <= high:
             raise InputError(f"ratings: found {name} {value:g}, expected {low:g} to {high:g}")
         scores.append((name, normalised(value, (low, high))))
-    return RatedText(fields.identifier("id"), fields.required("text"), tuple(sorted(scores)))
+    return RatedExample(fields.identifier("id"), fields.required("text"), tuple(sorted(scores)))
 
 
 class RatedPool:
@@ -70,7 +70,7 @@ class RatedPool:
     ratings on another scale are brought to the question's, to the nearest level.
     """
 
-    def __init__(self, texts: Iterable[RatedText], count: int) -> None:
+    def __init__(self, texts: Iterable[RatedExample], count: int) -> None:
         if count < 1:
             raise InputError(f"found {count} examples, expected at least 1")
         self._texts, self._count = list(texts), count
@@ -81,15 +81,18 @@ class RatedPool:
         ranked = self._ranked(frozenset(question.dimensions))
         words = question.text.split()
         chosen = []
-        for part in _parts(ranked, self._count):
-            text = next((t for t in _outwards(part) if not _same(t, question.id, words)), None)
+        edges = [len(ranked) * part // self._count for part in range(self._count + 1)]
+        for start, end in pairwise(edges):
+            near = _outwards(ranked[start:end])
+            others = (t for t in near if t.id != question.id and t.text.split() != words)
+            text = next(others, None)
             if text is None:
                 raise InputError(
                     f"found {len(ranked)} texts that are rated on each dimension asked about, too "
                     f"few for {self._count} examples ({2 * self._count} are enough)"
                 )
             chosen.append(text)
-        chosen.sort(key=lambda text: _hash(text.id))
+        chosen.sort(key=lambda text: hash_of(text.id))
         scale = scale_of(question.task, question.scale)
         shots = []
         for text in chosen:
@@ -98,29 +101,21 @@ class RatedPool:
             shots.append(RatedShot(trim(text.text, SHOT_WORDS), told))
         return replace(question, shots=tuple(shots))
 
-    def _rank(self, dimensions: frozenset[str]) -> tuple[RatedText, ...]:
-        found = [text for text in self._texts if dimensions <= {name for name, _ in text.scores}]
-        return tuple(sorted(found, key=lambda text: (_mean(text, dimensions), _hash(text.id))))
+    def _rank(self, dimensions: frozenset[str]) -> tuple[RatedExample, ...]:
+        texts = [text for text in self._texts if dimensions <= {name for name, _ in text.scores}]
+
+        def place(text: RatedExample) -> tuple[float, str]:
+            return fmean(s for name, s in text.scores if name in dimensions), hash_of(text.id)
+
+        return tuple(sorted(texts, key=place))
 
 
-def _same(text: RatedText, identifier: str, words: Sequence[str]) -> bool:
-    return text.id == identifier or text.text.split() == words
-
-
-def _parts(ranked: Sequence[RatedText], count: int) -> list[Sequence[RatedText]]:
-    edges = [len(ranked) * part // count for part in range(count + 1)]
-    return [ranked[start:end] for start, end in pairwise(edges)]
-
-
-def _outwards(part: Sequence[RatedText]) -> list[RatedText]:
+def _outwards(part: Sequence[RatedExample]) -> list[RatedExample]:
     """Return texts from the middle of their order outwards."""
     middle = len(part) // 2
-    return [part[n] for n in sorted(range(len(part)), key=lambda place: abs(place - middle))]
+    return [part[n] for n in sorted(range(len(part)), key=lambda n: abs(n - middle))]
 
 
-def _mean(text: RatedText, dimensions: frozenset[str]) -> float:
-    return fmean(score for name, score in text.scores if name in dimensions)
-
-
-def _hash(identifier: str) -> str:
+def hash_of(identifier: str) -> str:
+    """Return what puts examples in an order without chance."""
     return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()

@@ -11,7 +11,7 @@ from pnyx.corpora.fields import Fields
 from pnyx.corpora.reading import FORMATS
 from pnyx.errors import InputError, OptionError, shorten
 from pnyx.judge.dimensions import Scale, scales_of
-from pnyx.judge.formats import Format, by_dimension, joined_ratings
+from pnyx.judge.formats import JudgingFormat, by_dimension, joined_ratings
 from pnyx.judge.item_questions import (
     make_preference,
     make_quality,
@@ -51,14 +51,14 @@ class Task:
     question: Callable[[Fields], JudgeQuestion]
     many: str = ""
     graded: bool = False
-    formats: tuple[Format, ...] = ()
+    formats: tuple[JudgingFormat, ...] = ()
 
     @property
     def scales(self) -> Mapping[str, Scale]:
         """The scales on which its items may be rated, the usual one first; none without choice."""
         return scales_of(self.name)
 
-    def format(self, name: str) -> Format:
+    def format(self, name: str) -> JudgingFormat:
         """Return a format by its name; OptionError where the task has no such format."""
         for form in self.formats:
             if form.name == name:
@@ -71,8 +71,8 @@ class Task:
     def read(self, path: str) -> list[JudgeQuestion]:
         """Read an items file: JSONL, one question a line, ids unique."""
         rows = FORMATS[self.items].scan(path, Options())
-        found = scanned(path, lambda row: self.question(Fields(row)), rows=rows)
-        return [question for _, question in strict(found, path, "items")]
+        questions = scanned(path, lambda row: self.question(Fields(row)), rows=rows)
+        return [question for _, question in strict(questions, path, "items")]
 
 
 def question_of(row: Mapping[str, Any]) -> Support:
@@ -146,8 +146,8 @@ _ALL = (
         '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", "topic": "tea"}',
         make_quality,
         formats=(
-            Format("listwise", "all dimensions in one call", ("quality",)),
-            Format(
+            JudgingFormat("listwise", "all dimensions in one call", ("quality",)),
+            JudgingFormat(
                 "pointwise",
                 "a dimension a call",
                 ("quality-pointwise",),

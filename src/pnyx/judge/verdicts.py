@@ -92,7 +92,7 @@ def _checked(
 ) -> Iterator[Verdict]:
     if form is None:
         verdicts = parse_rows(rows, _verdict, path, unit)
-        found = strict(
+        checked = strict(
             unique(verdicts, lambda v: (v.id, v.judge), path, "id", unit), path, "labels"
         )
     else:
@@ -104,8 +104,8 @@ def _checked(
             " and ".join(item.key),
             unit,
         )
-        found = strict(parse_rows(once, _verdict, path, unit), path, "items")
-    for line, verdict in found:
+        checked = strict(parse_rows(once, _verdict, path, unit), path, "items")
+    for line, verdict in checked:
         yield replace(verdict, line=line)
 
 
@@ -135,9 +135,9 @@ def file_of(path: str | Path, files: tuple[str, ...] = (ANSWERS,)) -> str:
     folder = Path(path)
     if str(path) == "-" or not folder.is_dir():
         return str(path)
-    found = next((folder / name for name in files if (folder / name).exists()), None)
-    if found is not None:
-        return str(found)
+    file = next((folder / name for name in files if (folder / name).exists()), None)
+    if file is not None:
+        return str(file)
     partial = any((folder / f"{name}.partial").exists() for name in files)
     why = "its run has not ended" if partial else "expected the results folder of a run"
     raise InputError(f"holds no {' or '.join(files)}: {why}", path=path)
@@ -153,20 +153,20 @@ def of_one_judge(
     """Yield one judge's verdicts, each through `check`; InputError where several need a name."""
     path = file_of(source) if isinstance(source, str | Path) else "rows"
     names: dict[str, None] = {}
-    found = False
-    for one in verdicts:
-        names[one.judge] = None
+    any_scored = False
+    for verdict in verdicts:
+        names[verdict.judge] = None
         if judge is None and len(names) > 1:
             shown = ", ".join(repr(shorten(name, 40)) for name in names)
             problem = f"holds {what} of several judges ({shown}): name one with --judge"
-            raise located(InputError(problem), path, one.line)
-        if judge is None or one.judge == judge:
-            found = True
+            raise located(InputError(problem), path, verdict.line)
+        if judge is None or verdict.judge == judge:
+            any_scored = True
             try:
-                yield one if check is None else check(one)
+                yield verdict if check is None else check(verdict)
             except InputError as error:
-                raise located(error, path, one.line) from error
-    if not found:
+                raise located(error, path, verdict.line) from error
+    if not any_scored:
         shown = ", ".join(shorten(name, 40) for name in list(names)[:5])
         problem = f"holds no {what} of {shorten(judge or '', 40)!r} (judges found: {shown})"
         raise InputError(problem, path=path)

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx.errors import InputError, ModelError, shorten
-from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_json
+from pnyx.files import atomic_text, disk_errors, json_line, read_json
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, answer_once
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.http.flow import run_blocking
-from pnyx.placing import append, temporary_of
+from pnyx.placing import append, make_folder, temporary_of
 from pnyx.search.lexical.manifest import locked
 
 BLOCK = 1024
@@ -100,9 +100,9 @@ async def _slide(
     async def call(some: list[Item]) -> None:
         nonlocal calls
 
-        def emit(place: int, answer: Answer) -> None:
+        def emit(row: int, answer: Answer) -> None:
             nonlocal open_items
-            receive(some[place], answer)
+            receive(some[row], answer)
             open_items -= 1
             moved.set()
 
@@ -242,10 +242,10 @@ class Journal:
     def _begin(self) -> None:
         manifest, answers, same = self.folder / _MANIFEST, self.folder / _ANSWERS, False
         if manifest.exists():
-            found = read_json(manifest)
-            if found is None:
+            about = read_json(manifest)
+            if about is None:
                 raise InputError(_DAMAGED, path=self.folder)
-            same = self._same(found)
+            same = self._same(about)
         if not same:
             answers.unlink(missing_ok=True)  # before it is called another run's
         with atomic_text(manifest) as stream:
@@ -302,8 +302,8 @@ class Journal:
     def rows(self, first: int = 0) -> Iterator[Any]:
         """Yield what is written of each answer, in the order of the items, from a position on."""
         with (self.folder / _ANSWERS).open("rb") as stream:
-            for place in range(first, len(self._offsets)):
-                stream.seek(self._offsets[place])
+            for row in range(first, len(self._offsets)):
+                stream.seek(self._offsets[row])
                 line = stream.readline()
                 if line != _sealed(line[_HEAD:]):
                     raise InputError(_DAMAGED, path=self.folder)

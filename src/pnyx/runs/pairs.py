@@ -42,15 +42,15 @@ class PairSource:
 
 def file_hash(path: str | Path) -> str | None:
     """Return SHA-256 of a file, or of all files of a folder by name; None if it is neither."""
-    found = Path(path)
-    if str(path) != "-" and found.is_dir():
-        names = sorted(p for p in found.rglob("*") if p.is_file())
-        parts = [(str(p.relative_to(found)), file_hash(p)) for p in names]
+    file = Path(path)
+    if str(path) != "-" and file.is_dir():
+        names = sorted(p for p in file.rglob("*") if p.is_file())
+        parts = [(str(p.relative_to(file)), file_hash(p)) for p in names]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-    if str(path) == "-" or not found.is_file():
+    if str(path) == "-" or not file.is_file():
         return None
     try:
-        with found.open("rb") as stream:
+        with file.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from error
@@ -150,19 +150,19 @@ def pairs_of_perspectives(
     views = by_question(read_perspectives(perspectives, gold=True))
     opened = Index.open(index)
     lacks = f"has no perspectives in {perspectives}"
-    found = (part for run in runs for part in _first(run, opened, depth, views, lacks))
-    return pairs_of_views(opened, views, found, words)
+    parts = (part for run in runs for part in _first(run, opened, depth, views, lacks))
+    return pairs_of_views(opened, views, parts, words)
 
 
 def pairs_of_views(
     index: Index,
     views: Questions,
-    found: Iterable[tuple[str, Iterable[str]]],
+    parts: Iterable[tuple[str, Iterable[str]]],
     words: int = PASSAGE_WORDS,
 ) -> PairSource:
     """Pair documents of an index with the perspectives on their questions, each pair once."""
     pooled: dict[str, dict[str, None]] = {}
-    for topic, documents in found:
+    for topic, documents in parts:
         pooled.setdefault(topic, {}).update(dict.fromkeys(documents))
 
     def make() -> Iterator[Support]:

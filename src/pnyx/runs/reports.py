@@ -32,7 +32,7 @@ from pnyx.judge.questions import Support
 from pnyx.judge.reports.judging import judge_topics
 from pnyx.judge.reports.opened import OpenTopic
 from pnyx.judge.reports.plan import ReportPlan
-from pnyx.judge.reports.records import OUTCOMES, Finding, JudgedReport
+from pnyx.judge.reports.records import OUTCOMES, JudgedReport, NodeAnswer
 from pnyx.judge.store.schema import now
 from pnyx.records import NODES
 from pnyx.runs.engine import Journal, answer_items
@@ -105,7 +105,7 @@ def judge_reports_into(
             reports = _judge_all(judge, topics(plan), journal, most, on_total or (lambda _: None))
             counts, digest = write_answers(folder, journal)
             with atomic_text(folder / REPORTS) as stream:
-                stream.writelines(json_line(one.row()) + "\n" for one in reports)
+                stream.writelines(json_line(report.row()) + "\n" for report in reports)
             more = {"reports": count_reports(reports), **facts()}
             manifest = results_manifest(run, counts, more, started, digest)
             write_manifest(folder / MANIFEST, manifest)
@@ -122,18 +122,18 @@ def _most_asked(topics: Iterable[OpenTopic]) -> list[int]:
 
     The topics' plan should say `every`.
     """
-    found: list[int] = []
+    counts: list[int] = []
     nothing = Unscored("not asked", Provenance(""))
 
     def count(questions: Iterable[Support], take: Take) -> None:
-        found.append(0)
+        counts.append(0)
         for question in questions:
             take(question, nothing)
-            found[-1] += 1
+            counts[-1] += 1
 
     for block in _blocks(topics):
         judge_topics(block, count)
-    return found
+    return counts
 
 
 def _judge_all(
@@ -158,9 +158,9 @@ def _judge_all(
         left -= next(stages, 0)
         on_total(max(0, asked + left - journal.kept))
 
-    judged = [one for block in _blocks(topics) for one in judge_topics(block, ask_all)]
+    judged = [report for block in _blocks(topics) for report in judge_topics(block, ask_all)]
     journal.check_count(asked)
-    return sorted(judged, key=lambda one: (one.run_id, one.topic_id))
+    return sorted(judged, key=lambda report: (report.run_id, report.topic_id))
 
 
 def plan_reports(
@@ -179,10 +179,10 @@ def plan_reports(
             nodes: dict[str, list[Support]] = {}
             for question in some:
                 nodes.setdefault(question.extra["node"], []).append(question)
-            for node, own in nodes.items():
-                for question, answer in zip(own, ask(judge, own), strict=True):
+            for node, answers in nodes.items():
+                for question, answer in zip(answers, ask(judge, answers), strict=True):
                     take(question, answer)
-                asked[node] += len(own)
+                asked[node] += len(answers)
                 if done is not None:
                     done(node)
 
@@ -196,7 +196,7 @@ def _blocks(topics: Iterable[OpenTopic]) -> Iterator[list[OpenTopic]]:
     some: list[OpenTopic] = []
     for topic in topics:
         some.append(topic)
-        if sum(len(one.reports) for one in some) >= _TOGETHER:
+        if sum(len(topic.reports) for topic in some) >= _TOGETHER:
             yield some
             some = []
     if some:
@@ -212,26 +212,26 @@ def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
     `differing` names, by run and document, the share of words in common where the run embeds
     another text than the collection.
     """
-    there = [one for one in reports if not one.missing]
-    sentences = [sentence for one in there for sentence in one.sentences]
+    there = [report for report in reports if not report.missing]
+    sentences = [sentence for report in there for sentence in report.sentences]
     missing: dict[str, list[str]] = {}
     unknown: dict[str, Counter[str]] = {}
     differing: dict[str, dict[str, float]] = {}
-    for one in reports:
-        cited = [citation for sentence in one.sentences for citation in sentence.citations]
-        unknown.setdefault(one.run_id, Counter()).update(c.doc_id for c in cited if c.unknown)
-        if one.differing:
-            differing.setdefault(one.run_id, {}).update(one.differing)
-        if one.missing:
-            missing.setdefault(one.run_id, []).append(one.topic_id)
-    outcomes = Counter(step.outcome for one in sentences for step in one.steps)
+    for judged in reports:
+        cited = [citation for sentence in judged.sentences for citation in sentence.citations]
+        unknown.setdefault(judged.run_id, Counter()).update(c.doc_id for c in cited if c.unknown)
+        if judged.differing:
+            differing.setdefault(judged.run_id, {}).update(judged.differing)
+        if judged.missing:
+            missing.setdefault(judged.run_id, []).append(judged.topic_id)
+    outcomes = Counter(step.outcome for sentence in sentences for step in sentence.steps)
     return {
-        "runs": len({one.run_id for one in reports}),
-        "topics": len({one.topic_id for one in reports}),
+        "runs": len({report.run_id for report in reports}),
+        "topics": len({report.topic_id for report in reports}),
         "reports": len(there),
         "sentences": len(sentences),
-        "citations": sum(len(one.citations) for one in sentences),
-        "nuggets": len({(one.topic_id, n.id) for one in reports for n in one.nuggets}),
+        "citations": sum(len(sentence.citations) for sentence in sentences),
+        "nuggets": len({(report.topic_id, n.id) for report in reports for n in report.nuggets}),
         "outcomes": {name: outcomes[name] for name in OUTCOMES},
         "nodes": _nodes(there),
         "missing": missing,
@@ -241,28 +241,28 @@ def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
             if ids
         },
         "differing": differing,
-        "notes": dict(Counter(_kind(note) for one in there for note in one.notes)),
+        "notes": dict(Counter(_kind(note) for report in there for note in report.notes)),
     }
 
 
 def _nodes(reports: Iterable[JudgedReport]) -> dict[str, Any]:
-    found: dict[str, list[Finding]] = {node: [] for node in NODES}
+    answers: dict[str, list[NodeAnswer]] = {node: [] for node in NODES}
     for sentence in (sentence for report in reports for sentence in report.sentences):
         for citation in sentence.citations:
-            found["relevant"].append(citation.relevant)
-            found["attests"].append(citation.attests)
+            answers["relevant"].append(citation.relevant)
+            answers["attests"].append(citation.attests)
         for node, finding in sentence.findings.items():
-            found[node].append(finding)
-    return {node: _tallied(findings) for node, findings in found.items() if findings}
+            answers[node].append(finding)
+    return {node: _tallied(findings) for node, findings in answers.items() if findings}
 
 
-def _tallied(findings: Sequence[Finding]) -> dict[str, Any]:
-    unscored = [one.why for one in findings if one.value is None]
+def _tallied(findings: Sequence[NodeAnswer]) -> dict[str, Any]:
+    unscored = [finding.why for finding in findings if finding.value is None]
     return {
         "asked": len(findings),
         "scored": len(findings) - len(unscored),
-        "yes": sum(one.value is True for one in findings),
-        "by": dict(Counter(one.by for one in findings)),
+        "yes": sum(finding.value is True for finding in findings),
+        "by": dict(Counter(finding.by for finding in findings)),
         "reasons": dict(Counter(why.partition(":")[0] for why in unscored)),
     }
 

@@ -44,7 +44,9 @@ def items_of_responses(
     opened = None if index is None else Index.open(index)
     questions = {} if topics is None else questions_by_id(topics)
     known = {name: question.text for name, question in questions.items()}
-    items = [_item(one, opened, known) for one in read_responses(path) if one.references]
+    items = [
+        _item(response, opened, known) for response in read_responses(path) if response.references
+    ]
     if not items:
         raise InputError("no response lists references, expected some to judge it by", path=path)
     return items
@@ -83,12 +85,12 @@ def _texts(response: Response, index: Index | None, name: str) -> Iterator[str]:
     for doc_id in response.references:
         if index is not None:  # its text, whatever the response says that the document is
             if doc_id not in index:
-                found = f"{shorten(name, 60)}: cites {shorten(doc_id, 40)!r}"
-                raise InputError(f"{found}, expected a document of the index")
+                problem = f"{shorten(name, 60)}: cites {shorten(doc_id, 40)!r}"
+                raise InputError(f"{problem}, expected a document of the index")
             yield judged_text(index.fetch([doc_id])[0])
             continue
         document = response.documents.get(doc_id)
         if document is None or not document.text.strip():
-            found = f"{shorten(name, 60)}: the text of {shorten(doc_id, 40)!r} is not in the file"
-            raise InputError(f"{found}; --index names an index that holds it")
+            problem = f"{shorten(name, 60)}: the text of {shorten(doc_id, 40)!r} is not in the file"
+            raise InputError(f"{problem}; --index names an index that holds it")
         yield judged_text(document)

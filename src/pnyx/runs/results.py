@@ -93,7 +93,7 @@ def same_results(
     """Return what a journal says it is about, and what tells whether an earlier one counts."""
     about = {"format": _FORMAT, **run, "settings": json.loads(json.dumps(settings))}
     about |= {"no_text": True} if hides_text() else {}  # its rows lack what others have
-    return about, lambda found: from_rows and found == about
+    return about, lambda manifest: from_rows and manifest == about
 
 
 def write_answers(folder: Path, journal: Journal) -> tuple[dict[str, Any], str]:
@@ -145,16 +145,22 @@ def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
         partial = partial_of(folder / ANSWERS)
         begun = _only_begun(folder, partial)
     except OSError as error:
-        place = escaped(str(folder))
-        raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
+        shown = escaped(str(folder))
+        raise PnyxError(f"{shown}: cannot be written: {error.strerror}") from error
     # In this order: a run that ends meanwhile has written the one before it removes the other.
     read = {path: read_json(path) for path in (partial / MANIFEST, folder / MANIFEST)}
-    found = [one for path, one in read.items() if one is not None or path.exists()]
-    known = [one for one in found if one is not None and one.get("format") == _FORMAT]
-    if len(known) < len(found) or not (known or begun):
+    manifests = [
+        manifest for path, manifest in read.items() if manifest is not None or path.exists()
+    ]
+    known = [
+        manifest
+        for manifest in manifests
+        if manifest is not None and manifest.get("format") == _FORMAT
+    ]
+    if len(known) < len(manifests) or not (known or begun):
         raise InputError("holds files that are no results of pnyx judge", path=folder)
-    for one in known:
-        different = [name for name, value in run.items() if one.get(name) != value]
+    for manifest in known:
+        different = [name for name, value in run.items() if manifest.get(name) != value]
         if different:
             what = "other items" if different == ["items_sha256"] else f"another {different[0]}"
             raise InputError(f"holds the results for {what}: name another folder", path=folder)
@@ -293,8 +299,8 @@ def apply_judge(
         _hand_over((row for _, row in read_jsonl(path)), take)
         return Applied(path, before["counts"], before["counts"]["asked"], before)
 
-    def same(found: Mapping[str, Any]) -> bool:
-        return _refuse_other(found, about, partial_of(path), "was begun with annotations")
+    def same(manifest: Mapping[str, Any]) -> bool:
+        return _refuse_other(manifest, about, partial_of(path), "was begun with annotations")
 
     row_of = partial(_annotation_row, judge=judge.name, with_text=with_text)
     started = now()
@@ -335,19 +341,19 @@ def _finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the manifest of a file that this judge has finished on these inputs, if there is."""
     if not out.exists():
         return None
-    found = read_json(manifest_path(out))
-    counts = {} if found is None else found.get("counts")
-    if found is None or not isinstance(counts, dict) or not counts.keys() >= tally(()).keys():
+    manifest = read_json(manifest_path(out))
+    counts = {} if manifest is None else manifest.get("counts")
+    if manifest is None or not isinstance(counts, dict) or not counts.keys() >= tally(()).keys():
         raise InputError("exists already, and not as annotations: name another file", path=out)
-    _refuse_other(found, about, out, "holds the annotations")
-    return found
+    _refuse_other(manifest, about, out, "holds the annotations")
+    return manifest
 
 
 def _refuse_other(
-    found: Mapping[str, Any], about: Mapping[str, Any], path: Path, holds: str
+    manifest: Mapping[str, Any], about: Mapping[str, Any], path: Path, holds: str
 ) -> bool:
     for name, what in _SAME.items():
-        if found.get(name) != json.loads(json.dumps(about.get(name))):
+        if manifest.get(name) != json.loads(json.dumps(about.get(name))):
             raise InputError(f"{holds} {what}: name another file, or remove this one", path=path)
     return True
 

@@ -28,7 +28,7 @@ from pnyx.search.lexical.manifest import (
     write_manifest,
     writing,
 )
-from pnyx.search.lexical.segments import FIELDS, Segment, SegmentBuilder, open_segments
+from pnyx.search.lexical.segments import FIELDS, IndexSegment, SegmentBuilder, open_segments
 from pnyx.search.quality.documents import score_documents
 
 _PROGRESS_EVERY = 1000
@@ -119,7 +119,7 @@ def _write_segments(
     folder: Path,
     tokenizer: Tokenizer,
     extra_fields: Sequence[str],
-    segments: list[Segment],
+    segments: list[IndexSegment],
     on_progress: Callable[[int], None] | None,
 ) -> list[dict[str, Any]]:
     """Write the records as segments that follow `segments`; return their manifest entries."""
@@ -140,7 +140,7 @@ def _write_segments(
                     on_progress(read)
                 record = next(stream, None)
             entries.append(builder.finish(segments, read - len(builder) + 1))
-        segments.append(Segment(folder, entries[-1]))
+        segments.append(IndexSegment(folder, entries[-1]))
     if on_progress:
         on_progress(read)
     return entries

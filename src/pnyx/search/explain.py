@@ -143,8 +143,8 @@ def _fused(
         for ranking, weight in zip(rankings, weights_of_parts(scoring), strict=True)
     ]
     found = []
-    for own, by_words, by_vector in zip(words, *columns, strict=True):
-        known = replace(own, value=by_words.value, weight=by_words.weight, rank=by_words.rank)
+    for word, by_words, by_vector in zip(words, *columns, strict=True):
+        known = replace(word, value=by_words.value, weight=by_words.weight, rank=by_words.rank)
         if by_words.raw is None:  # it may hold words, but is not among the best by them
             known = replace(known, raw=None, combine="", parts=())
         parts = (known, by_vector)

@@ -145,31 +145,31 @@ class Searcher:
         works = [_Work(question, [self._rank(question, k)]) for question in questions]
         if self.plan.diversify == "perspectives":
             self._for_each_perspective(works, k)
-        for one in works:
-            one.candidates = sum(len(hits) for _, hits in one.rankings)
+        for work in works:
+            work.candidates = sum(len(hits) for _, hits in work.rankings)
         if self.plan.rerank:
             self._rerank(works)
-        for one in works:
-            found = [hits for _, hits in one.rankings]
-            one.hits = self._unlike(found[0]) if self.plan.diversify == "mmr" else found[0]
-            if one.perspectives:
-                merged = merge_perspectives(found, one.perspectives, max(k, self.plan.depth))
-                one.found_for = {each.hit.doc_id: each.perspective for each in merged}
-                one.hits = [each.hit for each in merged]
+        for work in works:
+            found = [hits for _, hits in work.rankings]
+            work.hits = self._unlike(found[0]) if self.plan.diversify == "mmr" else found[0]
+            if work.perspectives:
+                merged = merge_perspectives(found, work.perspectives, max(k, self.plan.depth))
+                work.found_for = {each.hit.doc_id: each.perspective for each in merged}
+                work.hits = [each.hit for each in merged]
         if self.plan.asks_sides:
             self._one_side_first(works)
         return [
             Found(
-                one.question,
-                tuple(one.hits[:k]),
-                one.sides,
-                one.found_for,
-                tuple(one.problems),
-                one.unscored,
-                one.probabilities,
-                one.candidates,
+                work.question,
+                tuple(work.hits[:k]),
+                work.sides,
+                work.found_for,
+                tuple(work.problems),
+                work.unscored,
+                work.probabilities,
+                work.candidates,
             )
-            for one in works
+            for work in works
         ]
 
     def _rank(self, question: Question, k: int) -> tuple[Question, list[Hit]]:
@@ -184,24 +184,24 @@ class Searcher:
             from pnyx.search.perspectives_index import IndexPerspectives
 
             source = IndexPerspectives(self.engine, judge=self._judge, matcher=self.matcher)
-        for one, found in zip(works, source.find([w.question for w in works]), strict=True):
-            one.problems += found.problems
-            one.unscored += found.failed
-            one.perspectives = found.perspectives
+        for work, found in zip(works, source.find([w.question for w in works]), strict=True):
+            work.problems += found.problems
+            work.unscored += found.failed
+            work.perspectives = found.perspectives
             if not found.perspectives:
-                one.problems.append("no perspectives: the question itself is searched")
+                work.problems.append("no perspectives: the question itself is searched")
                 continue
-            one.rankings = []
+            work.rankings = []
             for number, perspective in enumerate(found.perspectives, start=1):
-                text = query_for(one.question, perspective)
-                asked = replace(one.question, id=f"{one.question.id}-p{number}", text=text)
-                one.rankings.append(self._rank(asked, k))
+                text = query_for(work.question, perspective)
+                asked = replace(work.question, id=f"{work.question.id}-p{number}", text=text)
+                work.rankings.append(self._rank(asked, k))
 
     def _rerank(self, works: Sequence[_Work]) -> None:
         asked = [
             (question, list(map(judged_text, self._documents(hits[: self.plan.depth]))))
-            for one in works
-            for question, hits in one.rankings
+            for work in works
+            for question, hits in work.rankings
         ]
         if self.plan.rerank == "listwise" and self._judge is not None:
             how = replace(self.plan.listwise, stance=self.plan.stance)
@@ -251,10 +251,10 @@ class Searcher:
 
     def _one_side_first(self, works: Sequence[_Work]) -> None:
         """Put the wanted side first, then those on none or unknown, then the other side."""
-        firsts = [one.hits[: self.plan.depth] for one in works]
+        firsts = [work.hits[: self.plan.depth] for work in works]
         asked = [
-            (one.question, f"{one.question.id}/{document.id}", document)
-            for one, some in zip(works, firsts, strict=True)
+            (work.question, f"{work.question.id}/{document.id}", document)
+            for work, some in zip(works, firsts, strict=True)
             for document in self._documents(some)
         ]
         judge, certainty = self._supporting(), self.plan.certainty

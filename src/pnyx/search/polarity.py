@@ -199,14 +199,14 @@ def _order(
     return ()
 
 
-class Comparison(NamedTuple):
+class PolarityMatch(NamedTuple):
     """Whether two claims are the same way round: 1 or -1; how many words bear on neither."""
 
     agree: int
     unknown: int
 
 
-def compare(a: Reading, b: Reading) -> Comparison:
+def compare(a: Reading, b: Reading) -> PolarityMatch:
     """Compare two claims on one matter, word by word; symmetric.
 
     `unknown` counts the stems of either that the other lacks and that no list explains: the more,
@@ -220,7 +220,7 @@ def compare(a: Reading, b: Reading) -> Comparison:
     if _crossed(a.order, b.order):
         agree = -agree
     lacking = (a.matter - b.content) | (b.matter - a.content)
-    return Comparison(agree, len(lacking - explained))
+    return PolarityMatch(agree, len(lacking - explained))
 
 
 def _crossed(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Stance = Literal["pro", "con", "neutral"]
 
 
-class Row(BaseModel):
+class DescribedRow(BaseModel):
     """An object of which every field is described."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, from_attributes=True)
@@ -28,7 +28,7 @@ class Row(BaseModel):
         return {k: v for k, v in handler(self).items() if k in self.model_fields_set}
 
 
-class QuestionRow(Row):
+class QuestionRow(DescribedRow):
     """A question."""
 
     id: str
@@ -37,7 +37,7 @@ class QuestionRow(Row):
     """As asked."""
 
 
-class ClusterRow(Row):
+class ClusterRow(DescribedRow):
     """A topic cluster of the index."""
 
     number: int
@@ -46,7 +46,7 @@ class ClusterRow(Row):
     """Its most typical conclusion."""
 
 
-class TopicRow(Row):
+class TopicRow(DescribedRow):
     """How the topic of a corpus's label relates to the question."""
 
     topic: str
@@ -70,7 +70,7 @@ class LabelRow(TopicRow):
     """Its side on the question; null where the label does not count."""
 
 
-class ViewRow(Row):
+class ViewRow(DescribedRow):
     """A perspective."""
 
     text: str
@@ -79,7 +79,7 @@ class ViewRow(Row):
     """Its side; null where it is not known."""
 
 
-class PartRow(Row):
+class PartRow(DescribedRow):
     """A part of a score, or the score itself."""
 
     name: str
@@ -98,7 +98,7 @@ class PartRow(Row):
     """What `raw` is made of."""
 
 
-class HitRow(Row):
+class HitRow(DescribedRow):
     """A document that was found. Its texts come from the index and are not to be trusted."""
 
     rank: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,18 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
     from starlette.responses import HTMLResponse
 
     return HTMLResponse(render(template, request.app.state.site, Links(), **values), status)
+
+
+def see(address: str) -> Response:
+    """Return what leads a browser to another page."""
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(address, 303)
+
+
+def event(name: str, value: Any) -> str:
+    """Return one event of a stream (text/event-stream), its value as JSON on one line."""
+    return f"event: {name}\ndata: {json.dumps(value, allow_nan=False)}\n\n"
 
 
 def not_found(what: str) -> Exception:

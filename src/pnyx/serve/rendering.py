@@ -158,7 +158,7 @@ def environment() -> jinja2.Environment:
 
     from pnyx.view.model import probability
     from pnyx.view.tables import interval, number, withheld_line
-    from pnyx.view.text import web_address
+    from pnyx.view.text import one_line, web_address
 
     made = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(room) for room in (_ROOM, _VIEW)]),
@@ -173,6 +173,7 @@ def environment() -> jinja2.Environment:
         "interval": interval,
         "withheld": withheld_line,
         "probability": probability,
+        "one_line": one_line,
         "web_address": web_address,
     }
     return made

@@ -70,7 +70,8 @@ def run_app(
             timeout_graceful_shutdown=_WAIT_SECONDS, proxy_headers=False, lifespan="on",
             http=_timed(), ws="none",
         )  # fmt: skip
-        say(f"{what}: {_address(listener, spec)} (Ctrl-C ends)")
+        bring = "?token=..." if spec.token else ""
+        say(f"{what}: {_base(listener, spec)}{bring} (Ctrl-C ends)")
         for name, token in (tokens or {}).items():
             say(f"  {escaped(name)}: {_base(listener, spec)}?token={token}")
         if on_start is not None:
@@ -148,10 +149,6 @@ def _bound(host: str, port: int) -> socket.socket:
         listener.close()
         raise
     return listener
-
-
-def _address(listener: socket.socket, spec: ServerSpec) -> str:
-    return _base(listener, spec) + ("?token=..." if spec.token else "")
 
 
 def _base(listener: socket.socket, spec: ServerSpec) -> str:

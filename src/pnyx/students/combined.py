@@ -23,7 +23,7 @@ from pnyx.students import late, lexical
 from pnyx.students.late import LateTrainer
 from pnyx.students.lexical import LexicalTrainer
 from pnyx.students.scoring import Floats, LinearScorer, check_version, logistic
-from pnyx.students.trainer import Example, Report, Trained, Trainer
+from pnyx.students.trainer import Report, Trained, Trainer, TrainingExample
 
 LATE, LEXICAL, CLOSENESS = PARTS = ("late-interaction", "lexical", "closeness")
 
@@ -176,7 +176,7 @@ class CombinedTrainer(Trainer):
 
     def train(
         self,
-        examples: Sequence[Example],
+        examples: Sequence[TrainingExample],
         work: Path,
         out: Path,
         report: Report,
@@ -227,7 +227,7 @@ def _standards(
             found = part(unseen[start : start + _BLOCK])
             values[name] += [value for value in found if not isinstance(value, str)]
     report(len(unseen), len(unseen), "scoring other questions")
-    return {name: _standard(name, found) for name, found in values.items()}
+    return {name: _standard(name, value) for name, value in values.items()}
 
 
 def _standard(name: str, values: Sequence[float]) -> Standard:

@@ -135,7 +135,7 @@ class PackagedJudge:
         for task, model in self._models.items():
             own = getattr(model, "cards", {}).get(task, model.card)
             cards.setdefault(model.name, {}).update(dict.fromkeys(own.split("; ")))
-        shown = [f"{name}: {'; '.join(own)}" for name, own in cards.items()]
+        shown = [f"{name}: {'; '.join(card)}" for name, card in cards.items()]
         parts = shown if len(shown) > 1 else next(iter(cards.values()))
         return "; ".join([*parts, "weak: hints only"])
 
@@ -304,7 +304,7 @@ class AssignmentJudge:
         }
 
     def _judge(self, questions: Sequence[Support]) -> list[Answer]:
-        return [self._verdict(found) for found in self.features(questions)]
+        return [self._verdict(feature) for feature in self.features(questions)]
 
     def _verdict(self, features: dict[str, float] | str) -> Answer:
         if isinstance(features, str):

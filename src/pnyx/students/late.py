@@ -29,7 +29,7 @@ from pnyx.students.scoring import (
     open_network,
     read_tokenizer,
 )
-from pnyx.students.trainer import Example, Report, Trained, Trainer, need_torch
+from pnyx.students.trainer import Report, Trained, Trainer, TrainingExample, need_torch
 
 FEATURES = (
     "passage-question",
@@ -282,7 +282,7 @@ class LateTrainer(Trainer):
 
     def train(
         self,
-        examples: Sequence[Example],
+        examples: Sequence[TrainingExample],
         work: Path,
         out: Path,
         report: Report,
@@ -292,7 +292,7 @@ class LateTrainer(Trainer):
         need_torch()
         from pnyx.students.late_net import (
             LateNet,
-            Lesson,
+            TrainingBatch,
             check_base,
             export_int8,
             load_bert,
@@ -306,7 +306,7 @@ class LateTrainer(Trainer):
         groups = {name: i for i, name in enumerate(dict.fromkeys(e.group for e in examples))}
         owners = [groups[example.group] for example in examples]
 
-        def lesson(step: Sequence[int]) -> Lesson:
+        def lesson(step: Sequence[int]) -> TrainingBatch:
             places: dict[str, int] = {}
             pairs = []
             for example in map(examples.__getitem__, step):
@@ -317,7 +317,9 @@ class LateTrainer(Trainer):
             for text in places.keys() - pieces.keys():
                 pieces[text] = pieces_of(reader, text)
             targets = [examples[i].target for i in step]
-            return Lesson([pieces[t] for t in places], pairs, [owners[i] for i in step], targets)
+            return TrainingBatch(
+                [pieces[t] for t in places], pairs, [owners[i] for i in step], targets
+            )
 
         def make() -> LateNet:
             bert, frozen = load_bert(self.base), self.frozen_of(layers)
@@ -334,7 +336,7 @@ class LateTrainer(Trainer):
         mean = intercept + sum(own[owner] for owner in owners) / len(owners)
         return Trained({"weights": weights, "intercept": mean}, {"last_loss": loss})
 
-    def batches(self, examples: Sequence[Example]) -> Iterator[list[int]]:
+    def batches(self, examples: Sequence[TrainingExample]) -> Iterator[list[int]]:
         """Yield the places of the examples of each step, an epoch after the other."""
         by: dict[str, list[int]] = {}
         for place, example in enumerate(examples):

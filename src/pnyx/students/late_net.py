@@ -34,7 +34,7 @@ Pair: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TrainingBatch:
     """What a step sees: texts, pairs of them, and of each pair its question and its target."""
 
     texts: Sequence[Sequence[Piece]]
@@ -83,7 +83,7 @@ class LateNet(nn.Module):  # type: ignore[misc]
             module.eval()
         return self
 
-    def forward(self, lesson: Lesson) -> dict[str, torch.Tensor]:
+    def forward(self, lesson: TrainingBatch) -> dict[str, torch.Tensor]:
         """Return the loss of a step: of the probabilities, and of the order (RankNet)."""
         groups, target = torch.tensor(lesson.groups), torch.tensor(lesson.targets)
         z = self.log_odds(lesson.texts, lesson.pairs)
@@ -163,7 +163,7 @@ def _interact(
 def train_net(
     make: Callable[[], LateNet],
     steps: Sequence[Sequence[int]],
-    lesson: Callable[[Sequence[int]], Lesson],
+    lesson: Callable[[Sequence[int]], TrainingBatch],
     work: Path,
     report: Report,
     *,

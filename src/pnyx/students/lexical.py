@@ -21,7 +21,7 @@ from pnyx.judge.passages import read_sentences
 from pnyx.judge.questions import Support
 from pnyx.students.regression import STRENGTHS, fit_regressions
 from pnyx.students.scoring import Floats, LinearScorer, check_version
-from pnyx.students.trainer import Example, Report, Trained, Trainer
+from pnyx.students.trainer import Report, Trained, Trainer, TrainingExample
 
 WORDS, WEIGHTS = "words.json", "weights.safetensors"
 MAX_WORDS = 50_000
@@ -303,7 +303,7 @@ class LexicalTrainer(Trainer):
 
     def train(
         self,
-        examples: Sequence[Example],
+        examples: Sequence[TrainingExample],
         work: Path,  # noqa: ARG002 - seconds need no checkpoint
         out: Path,
         report: Report,

@@ -25,7 +25,7 @@ from pnyx.students.lora_base import (
     revision_of,
 )
 from pnyx.students.lora_text import Texts, label, render
-from pnyx.students.trainer import Example, Report, Trained, Trainer
+from pnyx.students.trainer import Report, Trained, Trainer, TrainingExample
 
 _IGNORED = -100
 _LEAST_TARGET = 32
@@ -121,7 +121,7 @@ class LoraTrainer(Trainer):
 
     def train(
         self,
-        examples: Sequence[Example],
+        examples: Sequence[TrainingExample],
         work: Path,
         out: Path,
         report: Report,
@@ -245,7 +245,7 @@ def collate(lessons: Sequence[Lesson], pad: int) -> dict[str, Any]:
 
 
 def _lessons(
-    texts: Texts, examples: Iterable[Example], *, reason: bool
+    texts: Texts, examples: Iterable[TrainingExample], *, reason: bool
 ) -> tuple[list[Lesson], Counter[str]]:
     lessons: list[Lesson] = []
     left_out: Counter[str] = Counter()

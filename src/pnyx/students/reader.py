@@ -100,7 +100,7 @@ def closest_sentences(encoder: Encoder, questions: Sequence[Support]) -> list[fl
     texts = dict.fromkeys(sentence for own in sentences.values() for sentence in own)
     names = list(texts | dict.fromkeys(q.statement for q in questions))
     vectors = dict(zip(names, encoder.encode(names), strict=True))
-    runs = {t: _runs(np.stack([vectors[s] for s in own])) for t, own in sentences.items()}
+    runs = {t: _runs(np.stack([vectors[s] for s in sentence])) for t, sentence in sentences.items()}
     return [float((runs[q.text] @ vectors[q.statement]).max()) for q in questions]
 
 

@@ -16,7 +16,7 @@ Report: TypeAlias = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TrainingExample:
     """A labelled pair as a student learns it."""
 
     question: Support
@@ -51,7 +51,7 @@ class Trainer:
 
     def train(
         self,
-        examples: Sequence[Example],
+        examples: Sequence[TrainingExample],
         work: Path,
         out: Path,
         report: Report,

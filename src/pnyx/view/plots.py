@@ -12,7 +12,7 @@ from pnyx.view.svg import (
     MARGIN,
     TENTHS,
     Axes,
-    Scale,
+    Axis,
     bar,
     document,
     drawn_line,
@@ -49,7 +49,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class PlotPanel:
     """One measure: its rows, the same in all panels, and any baseline value to draw a line at.
 
     The axis has the `bounds`; without them it ends where the values do.
@@ -61,7 +61,7 @@ class Panel:
     bounds: tuple[float, float] | None = None
 
 
-def interval_plot(panels: Sequence[Panel], notes: Sequence[str] = ()) -> str:
+def interval_plot(panels: Sequence[PlotPanel], notes: Sequence[str] = ()) -> str:
     """Return the means with their intervals as an SVG document; all panels have the same labels."""
     labels = [escaped(point.label, _LONGEST) for point in panels[0].points]
     gutter = MARGIN + math.ceil(max(map(len, labels)) * _CHARACTER) + 12
@@ -82,10 +82,10 @@ def interval_plot(panels: Sequence[Panel], notes: Sequence[str] = ()) -> str:
     return document(f"{titles}: means and intervals", wide, high, parts, notes)
 
 
-def _interval_panel(panel: Panel, axes: Axes) -> list[str]:
+def _interval_panel(panel: PlotPanel, axes: Axes) -> list[str]:
     found = [x for p in panel.points for x in (p.value, p.low, p.high) if x is not None]
     found += panel.bounds or ()
-    scale = Scale(found)
+    scale = Axis(found)
     at = scale.at
     parts = [drawn_text(panel.title, axes.left, axes.top - _HEAD + 14, "head")]
     parts += axes.across(scale.labelled(), above=6)
@@ -200,7 +200,7 @@ def tuning_plot(found: Tuned, notes: Sequence[str] = ()) -> str:
     curves = {name: found.curve(name) for name in found.tuning.grid}
     settings = [setting for curve in curves.values() for _, setting in curve] + [found.default]
     means = [x for s in settings for x in (s.mean.value, s.mean.low, s.mean.high) if x is not None]
-    scale = Scale(means)
+    scale = Axis(means)
     parts = [drawn_text(f"{found.measure} by parameter", MARGIN, MARGIN + 10, "head")]
     axes = Axes(MARGIN + 40, MARGIN + 44, 300, 200)
     for name, curve in curves.items():
@@ -215,7 +215,7 @@ def _tuned_panel(
     name: str,
     curve: Sequence[tuple[float, Setting]],
     axes: Axes,
-    scale: Scale,
+    scale: Axis,
 ) -> list[str]:
     at = scale.at
     places = {value: n / max(1, len(curve) - 1) for n, (value, _) in enumerate(curve)}

@@ -24,7 +24,7 @@ def profile_order(names: Sequence[str], task: str = "quality") -> list[tuple[str
     known = dimensions_of(task)
     found = [("", [name for name in known if name in names and not known[name].aspect])]
     for aspect, members in aspects_of(task).items():
-        roots = [one for one in members if known[one].under not in members]
+        roots = [member for member in members if known[member].under not in members]
         found.append((aspect, [n for n in (*roots, *members) if n in names]))
     found.append(("other", [name for name in names if name not in known]))
     return [(aspect, list(dict.fromkeys(members))) for aspect, members in found if members]
@@ -49,7 +49,9 @@ def profile_plot(
     """
     if not 1 <= len(groups) <= _MOST:
         raise ValueError(f"found {len(groups)} groups, expected 1 or 2")
-    ordered = profile_order(list(dict.fromkeys(n for one in groups.values() for n in one)), task)
+    ordered = profile_order(
+        list(dict.fromkeys(n for group in groups.values() for n in group)), task
+    )
     top = MARGIN + 30 + 20 * (len(groups) > 1)
     high = sum(_ROW * len(members) + (_HEADING if aspect else 0) + _GAP
                for aspect, members in ordered)  # fmt: skip
@@ -64,7 +66,9 @@ def profile_plot(
             parts.append(drawn_text(aspect, MARGIN, y - 8, "note"))
             parts.append(drawn_line(MARGIN, y - 2, axes.x(1), y - 2, "rule"))
         for name in members:
-            parts += _row(name, [one.get(name) for one in groups.values()], axes, y, bounds, task)
+            parts += _row(
+                name, [group.get(name) for group in groups.values()], axes, y, bounds, task
+            )
             y += _ROW
         y += _GAP
     wide = int(axes.x(1) + 12 + _NUMBERS * len(groups) + MARGIN)

@@ -16,7 +16,7 @@ from pnyx.write.reports.reporting import Report
 
 def render_reports(reports: Iterable[Report]) -> str:
     """Return reports, one after the other, as CommonMark; their text may be hostile."""
-    return "\n".join("\n\n".join(filter(None, _parts(one))) + "\n" for one in reports)
+    return "\n".join("\n\n".join(filter(None, _parts(report))) + "\n" for report in reports)
 
 
 def _parts(one: Report) -> Iterator[str]:

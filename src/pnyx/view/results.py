@@ -153,6 +153,8 @@ def _range(tokens: tuple[int, int]) -> str:
 
 def calibration_parts(calibration: Recalibration, out: str) -> list[Part]:
     """Return figures before and after, and what a cascade keeps."""
+    from pnyx.view.trials import figure
+
     counts, figures = calibration.about["counts"], calibration.about["figures"]
     of = figures["after"]["ece"]
     fitted = (
@@ -160,9 +162,9 @@ def calibration_parts(calibration: Recalibration, out: str) -> list[Part]:
         f"{counts['fitted']} answers ({counts['yes']} yes), {counts['groups']} groups; "
         f"yes from {calibration.threshold:.3f}"
     )
-    columns = (Column("measure"), Column("before", "number"), Column("after", "number"))
+    columns = (Column("measure"), Column("before", "figure"), Column("after", "figure"))
     rows = [
-        (name, *(figures[when][name]["value"] for when in ("before", "after")))
+        (name, *(figure(figures[when][name]) for when in ("before", "after")))
         for name in figures["after"]
     ]
     measured = f"{of['scored']} of {of['asked']}, cross-fitted in {counts['folds']} folds"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pnyx.errors import escaped
-from pnyx.view.svg import MARGIN, Axes, Scale, clean, document, drawn_text
+from pnyx.view.svg import MARGIN, Axes, Axis, clean, document, drawn_text
 
 _SIDE, _GAP, _HEAD, _FOOT, _LEFT = 300, 66, 46, 44, 58
 _COLUMNS = 3
@@ -56,7 +56,7 @@ def scatter_html(picture: str, title: str) -> str:
 
 def _panel(panel: Scatter, axes: Axes) -> list[str]:
     xs, ys = [x for _, x, _ in panel.points], [y for _, _, y in panel.points]
-    across, up = Scale(xs), Scale(ys)
+    across, up = Axis(xs), Axis(ys)
     parts = [
         drawn_text(escaped(panel.title, 44), axes.left, axes.top - 26, "head"),
         *axes.across(across.labelled()),

@@ -195,7 +195,7 @@ def ticks(low: float, high: float) -> list[float]:
     return [n * step for n in range(start, max(stop, start + 2) + 1)]
 
 
-class Scale:
+class Axis:
     """Round marks over some numbers (over 0 to 1 without any), and where a number stands there."""
 
     def __init__(self, numbers: Sequence[float]) -> None:

@@ -204,9 +204,7 @@ class Table:
     def json(self) -> list[dict[str, Any]]:
         """Return an object for each row, its values unrounded."""
         names = [column.key or column.name for column in self.columns]
-        return [
-            dict(zip(names, map(_plain, row), strict=True)) for row in self.rows if len(row) > 0
-        ]
+        return [dict(zip(names, map(_plain, row), strict=True)) for row in self.rows if len(row)]
 
     def _withheld(self) -> list[str]:
         """Return the line that says why values have no interval, with the rows that they are in."""
@@ -220,12 +218,8 @@ class Table:
 
     def _shown(self) -> list[list[str]]:
         """Return the heading and all rows as text; an empty row stays empty."""
-        rows = [
-            [column.shown(cell) for column, cell in zip(self.columns, row, strict=True)]
-            if len(row)
-            else []
-            for row in self.rows
-        ]
+        zipped = (zip(self.columns, row, strict=True) if len(row) else () for row in self.rows)
+        rows = [[column.shown(cell) for column, cell in cells] for cells in zipped]
         return [[escaped(column.name, _LONGEST) for column in self.columns], *rows]
 
 
@@ -235,20 +229,17 @@ Part: TypeAlias = Table | Sequence[str]
 
 def shown(parts: Sequence[Part]) -> str:
     """Return tables and paragraphs (lists of lines) as wide as the terminal; empty ones are not."""
-    texts = (
-        part.text() if isinstance(part, Table) else "\n".join(map(filled, part)) for part in parts
-    )
+    texts = (p.text() if isinstance(p, Table) else "\n".join(map(filled, p)) for p in parts)
     return "\n\n".join(filter(None, texts))
 
 
 def withheld_line(values: Iterable[Any]) -> str:
     """Return the line that says why values by `measure` have no interval; "" where each has one."""
-    given = [one for one in values if one is not None and one.value is not None]
-    return _withheld_line((one.no_interval, one.measure) for one in given if one.no_interval)
+    given = [v for v in values if v is not None and v.value is not None]
+    return _withheld_line((v.no_interval, v.measure) for v in given if v.no_interval)
 
 
 def _withheld_line(found: Iterable[tuple[str, str]]) -> str:
-    """Return the line of pairs of why and where."""
     named: dict[str, dict[str, None]] = {}
     for why, where in found:
         named.setdefault(why, {})[shorten(where, 40)] = None
@@ -304,9 +295,6 @@ def _plain(value: Any) -> Any:
     value = value.value if isinstance(value, Marked) else value
     value = value[:2] if isinstance(value, tuple) and len(value) == 3 else value
     return value.row() if isinstance(value, Measured) else value
-
-
-# Text --------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

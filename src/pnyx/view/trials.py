@@ -125,8 +125,8 @@ def _ways(row: Row) -> Table | None:
         return None
     name = next(key for key in rows[0] if key not in ("way", "level"))
     columns = (Column("way", "name"), Column(name, "figure"), Column("items", "counts"))
-    named = [one["way"] if "way" in one else level_name(one["level"], "share") for one in rows]
-    found = [figure(one[name]) for one in rows]
+    named = [row["way"] if "way" in row else level_name(row["level"], "share") for row in rows]
+    found = [figure(row[name]) for row in rows]
     return Table(columns, [(way, one, one) for way, one in zip(named, found, strict=True)])
 
 

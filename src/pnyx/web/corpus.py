@@ -208,22 +208,22 @@ def build_web_corpus(
                 wanted = (asked, search, archive, plan.results, searched, on_progress)
                 run_blocking(lambda: search_all(*wanted))
         finally:
-            found = [searched.results[q.id] for q in asked if q.id in searched.results]
-            if found:
+            results = [searched.results[q.id] for q in asked if q.id in searched.results]
+            if results:
                 with atomic_text(folder / "results.jsonl") as stream:
-                    write_search_results(stream, found)
-        fetched = run_blocking(lambda: _fetch(found, archive, plan, on_progress))
-        files = write_passages(folder, archive, found, plan.words, plan.sentences)
-        pages = write_pages(folder / "pages.jsonl", archive, found)
+                    write_search_results(stream, results)
+        fetched = run_blocking(lambda: _fetch(results, archive, plan, on_progress))
+        files = write_passages(folder, archive, results, plan.words, plan.sentences)
+        pages = write_pages(folder / "pages.jsonl", archive, results)
     manifest = {
         "format": "pnyx-web-corpus",
         "format_version": 1,
         "pnyx": __version__,
         "python": platform.python_version(),
         "settings": settings,
-        "counts": {"questions": len(asked), **_counts(found, files), "pages": pages},
+        "counts": {"questions": len(asked), **_counts(results, files), "pages": pages},
         "this_run": {"searches": searched.asked, "pages": fetched},
-        "not_searched": {one: shorten(why, 200) for one, why in searched.failed.items()},
+        "not_searched": {topic: shorten(why, 200) for topic, why in searched.failed.items()},
         "questions": files,
         "started": started,
         "finished": now(),

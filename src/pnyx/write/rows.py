@@ -10,11 +10,11 @@ from pydantic import Field
 from pnyx._version import __version__
 from pnyx.corpora import response_row
 from pnyx.judge.answers import verdict_fields
-from pnyx.search.rows import QuestionRow, Row, TopicRow, question_row
+from pnyx.search.rows import DescribedRow, QuestionRow, TopicRow, question_row
 from pnyx.write.case import Case, verdict_rows
 
 
-class CellRow(Row):
+class CellRow(DescribedRow):
     """What a verdict is on."""
 
     id: str
@@ -27,7 +27,7 @@ class CellRow(Row):
     """Of a rating, which has a line for each dimension."""
 
 
-class VerdictFieldsRow(Row):
+class VerdictFieldsRow(DescribedRow):
     """A judge's answer."""
 
     value: bool | int | float | str | list[Any] | None
@@ -67,7 +67,7 @@ class VerdictRow(VerdictFieldsRow, CellRow):
     """Place of the sentence in the answer, from 0; of `support` alone."""
 
 
-class MeasureRow(Row):
+class MeasureRow(DescribedRow):
     """A measured value with its base."""
 
     value: float | None
@@ -84,7 +84,7 @@ class MeasureRow(Row):
     """Why there is no interval, where something was scored and there is none."""
 
 
-class SideRow(Row):
+class SideRow(DescribedRow):
     """One side's argument."""
 
     stance: Literal["pro", "con"]
@@ -101,7 +101,7 @@ class SideRow(Row):
     """What was removed or went wrong while writing."""
 
 
-class UndecidedRow(Row):
+class UndecidedRow(DescribedRow):
     """A document about the question that was put on no side."""
 
     doc_id: str
@@ -114,7 +114,7 @@ class UndecidedRow(Row):
     """Does it serve this side?"""
 
 
-class WeighedRow(Row):
+class WeighedRow(DescribedRow):
     """How much a language model counted in telling sides."""
 
     model: str
@@ -140,7 +140,7 @@ class CountedTopicRow(TopicRow):
     """How many documents have a label on it."""
 
 
-class CaseRow(Row):
+class CaseRow(DescribedRow):
     """Both sides of a question, cited and judged: what `pnyx argue --json` prints."""
 
     question: QuestionRow

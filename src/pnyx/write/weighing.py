@@ -43,7 +43,7 @@ _ASIDE: Final = "The library opens at nine in the morning and closes at five in 
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SideOdds:
     """What a model said of one text, asked with the claims in either order.
 
     Attributes:
@@ -69,9 +69,9 @@ class Choice:
 class Control:
     """What a model said of texts whose answer is known; None where it did not answer."""
 
-    pro: Choice | None
-    con: Choice | None
-    aside: Choice | None = None
+    pro: SideOdds | None
+    con: SideOdds | None
+    aside: SideOdds | None = None
 
     @property
     def apart(self) -> float | None:
@@ -126,7 +126,7 @@ class Weighing:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def choice_of(answer: Answer) -> Choice | None:
+def choice_of(answer: Answer) -> SideOdds | None:
     """Return what an answer to `ask_claims` says; None where there is none."""
     if not isinstance(answer, Judged):
         return None
@@ -135,7 +135,7 @@ def choice_of(answer: Answer) -> Choice | None:
         return None
     sides = [_held(c["a"] + c["tie"] / 2, c["b"] + c["tie"] / 2) for c in chances]
     neither = [_held(c["tie"], c["a"] + c["b"]) for c in chances]
-    return Choice((sides[0], sides[1]), (neither[0], neither[1]))
+    return SideOdds((sides[0], sides[1]), (neither[0], neither[1]))
 
 
 def _held(one: float, other: float) -> float:
@@ -148,7 +148,7 @@ def _worded(value: str) -> Mapping[str, float]:
     return {one: _SAID if one == value else rest for one in ("a", "b", "tie")}
 
 
-def weigh(model: str, control: Control, choices: Sequence[Choice | None]) -> Weighing:
+def weigh(model: str, control: Control, choices: Sequence[SideOdds | None]) -> Weighing:
     """Return how much a model's answers on texts of one question count.
 
     A model that does not tell the claims themselves apart has no weight. Else it is the reliability
@@ -267,7 +267,9 @@ class WeighedSides:
             ],
         )
 
-    def _verdict(self, choice: Choice, control: Control, packaged: Answer, is_pro: bool) -> Judged:
+    def _verdict(
+        self, choice: SideOdds, control: Control, packaged: Answer, is_pro: bool
+    ) -> Judged:
         assert self.weighed is not None  # noqa: S101 - it was weighed before
         weight, sign = self.weighed.weight, 1.0 if is_pro else -1.0
         chance = packaged.probability if isinstance(packaged, Judged) else None

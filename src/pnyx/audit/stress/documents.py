@@ -21,7 +21,7 @@ def documents_by_level(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[flo
     Where documents have labels, over the labelled ones: true precision (one that was put in is
     irrelevant), predicted precision (the mean score) and their difference.
     """
-    if not any(said.documents for said in sheet.answers):
+    if not any(answer.documents for answer in sheet.answers):
         return {}
     labelled = any(label is not None for item in sheet.posed.items for label in labels_of(item))
     rows = []

@@ -60,7 +60,7 @@ class DefineSpec(Spec, heading="Definitions"):
 
 @verb("define", group=command, short_help="Draft definitions of what is relevant to each question.")
 @click.argument("questions")
-def define(questions: str, own: DefineSpec, model: WriterSpec, as_json: bool) -> Outcome:
+def define(questions: str, spec: DefineSpec, model: WriterSpec, as_json: bool) -> Outcome:
     """Draft what is relevant to each of QUESTIONS (any questions file) that has no definition.
 
     From the question alone, or (--examples) with passages that were found relevant. Edit the
@@ -75,10 +75,10 @@ def define(questions: str, own: DefineSpec, model: WriterSpec, as_json: bool) ->
     from pnyx.corpora import read_questions
     from pnyx.files import atomic_text
 
-    refuse_two_outputs("--out", own.out, as_json=as_json)
+    refuse_two_outputs("--out", spec.out, as_json=as_json)
     asked = list(read_questions(questions))
-    _writer(own.out)(io.StringIO(), asked)  # what it cannot hold is refused before it is paid for
-    shown = _examples(own.examples, asked) if own.examples is not None else {}
+    _writer(spec.out)(io.StringIO(), asked)  # what it cannot hold is refused before it is paid for
+    shown = _examples(spec.examples, asked) if spec.examples is not None else {}
     with open_model(model, say) as llm:
         if llm is None:
             raise OptionError("a language model drafts definitions: it needs --llm")
@@ -86,8 +86,8 @@ def define(questions: str, own: DefineSpec, model: WriterSpec, as_json: bool) ->
     for draft in drafted:
         for problem in draft.problems:
             warn(f"{shorten(draft.question.id, 40)}: {problem}")
-    with atomic_text(own.out) as stream:
-        _writer(own.out)(stream, (draft.question for draft in drafted))
+    with atomic_text(spec.out) as stream:
+        _writer(spec.out)(stream, (draft.question for draft in drafted))
     failed = sum(draft.failed for draft in drafted)
     had = sum(bool(question.definition.strip()) for question in asked)
     row = {"questions": len(asked), "drafted": len(asked) - had - failed, "failed": failed}
@@ -99,7 +99,7 @@ def _examples(path: str, asked: list[Question]) -> dict[str, list[str]]:
     from pnyx.files import read_jsonl
 
     known = {question.id for question in asked}
-    found: dict[str, list[str]] = {}
+    examples: dict[str, list[str]] = {}
     for number, row in read_jsonl(path):
         topic, text = row.get("question_id"), row.get("document")
         if not isinstance(text, str) or not text.strip():
@@ -107,8 +107,8 @@ def _examples(path: str, asked: list[Question]) -> dict[str, list[str]]:
         if topic not in known:
             shown = shorten(str(topic), 40)
             raise InputError(f"question_id {shown!r} is no question's", path=path, line=number)
-        found.setdefault(str(topic), []).append(text)
-    return found
+        examples.setdefault(str(topic), []).append(text)
+    return examples
 
 
 def _writer(out: str) -> Callable[[IO[str], Iterable[Question]], None]:
@@ -139,7 +139,12 @@ class SampleSpec(Spec, heading="Sample"):
 @click.argument("index")
 @click.argument("questions")
 def sample(
-    index: str, questions: str, own: SampleSpec, search: SearchSpec, model: ModelSpec, as_json: bool
+    index: str,
+    questions: str,
+    spec: SampleSpec,
+    search: SearchSpec,
+    model: ModelSpec,
+    as_json: bool,
 ) -> Outcome:
     """Sample pairs of QUESTIONS and documents of INDEX: some near the top, as many of the rest.
 
@@ -155,12 +160,12 @@ def sample(
     from pnyx.files import atomic_text, json_line
     from pnyx.search.index import Index
 
-    refuse_two_outputs("--out", own.out, as_json=as_json)
-    plan = PairSample(own.cutoff, own.top, own.rest, own.seed)
+    refuse_two_outputs("--out", spec.out, as_json=as_json)
+    plan = PairSample(spec.cutoff, spec.top, spec.rest, spec.seed)
     asked = list(read_questions(questions))
     opened = Index.open(index)
     counts: Counter[str] = Counter()
-    with open_model(model if search.asks_model else None, say) as llm, atomic_text(own.out) as out:
+    with open_model(model if search.asks_model else None, say) as llm, atomic_text(spec.out) as out:
         judge = default_judge(llm) if llm is not None else None
         searcher = open_searcher(opened, search, llm, judge, say)
         for pair in sample_pairs(searcher, asked, plan):

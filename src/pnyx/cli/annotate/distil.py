@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pnyx.app.judge_specs import JudgeSpec
-from pnyx.app.open_judge import Opened, deciding_settings, open_judge
+from pnyx.app.open_judge import OpenedJudge, deciding_settings, open_judge
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli.common.answering import counts_line, needs_out, plan_items, say_judge
 from pnyx.cli.common.options import (
@@ -94,7 +94,7 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
 
 @verb("distil", short_help="Train a small judge of relevance on labelled pairs.")
 @click.argument("labelled", nargs=-1, required=True)
-def distil(labelled: tuple[str, ...], own: DistilSpec) -> Outcome:
+def distil(labelled: tuple[str, ...], spec: DistilSpec) -> Outcome:
     """Train a small judge of relevance on LABELLED pairs (files or results folders of label).
 
     Whole questions are held out: the probabilities are calibrated on them, and the figures say
@@ -108,7 +108,7 @@ def distil(labelled: tuple[str, ...], own: DistilSpec) -> Outcome:
       pnyx annotate distil labels --kind late-interaction --out student
       pnyx judge relevance items.jsonl --student student --out results
     """
-    own.check_needs()
+    spec.check_needs()
     from pnyx.annotate.distillation import Distillation
     from pnyx.annotate.distillation import distil as train
 
@@ -117,12 +117,12 @@ def distil(labelled: tuple[str, ...], own: DistilSpec) -> Outcome:
     if unscored:
         warn(f"{unscored} of {len(pairs)} pairs have no verdict; training on the rest")
     warn_undefined([(pair.group, pair.definition.strip()) for pair in pairs])
-    plan = Distillation(own.name or Path(own.out).name, own.held_out, own.curve, own.seed)
+    plan = Distillation(spec.name or Path(spec.out).name, spec.held_out, spec.curve, spec.seed)
     with reporting() as report:
-        found = train(pairs, own.trainer(), plan, own.out, report=report, replace=own.force)
-    rows = {measure: measured.row() for measure, measured in found.figures.items()}
-    row = {"student": found.student.name, **found.counts, "figures": rows}
-    return Outcome(row, [distilled_table(found, own.out)], ascii=True)
+        result = train(pairs, spec.trainer(), plan, spec.out, report=report, replace=spec.force)
+    rows = {measure: measured.row() for measure, measured in result.figures.items()}
+    row = {"student": result.student.name, **result.counts, "figures": rows}
+    return Outcome(row, [distilled_table(result, spec.out)], ascii=True)
 
 
 def _read(paths: Sequence[str]) -> list[LabelledPair]:
@@ -168,17 +168,17 @@ class PairSpec(Spec, heading="Pairs"):
             return pairs_of_run(self.run, str(self.index), str(self.topics), self.depth)
         if self.every:
             return pairs_of_corpus(str(self.index), str(self.topics))
-        found = pairs_of_items(str(pairs))
-        for pair in found if graded and found.count is not None else ():
+        rows = pairs_of_items(str(pairs))
+        for pair in rows if graded and rows.count is not None else ():
             for name in ("question_id", "doc_id"):
                 if pair.extra.get(name) is None:
                     problem = f"{shorten(pair.id, 40)!r} lacks {name}, which --qrels needs"
                     raise InputError(problem, path=pairs)
                 a_token(str(pair.extra[name]), f"--qrels: {name}")
-        return found
+        return rows
 
 
-class OutputSpec(Spec, heading="Output", rare="with_text unscored"):
+class AnnotationOutputSpec(Spec, heading="Output", rare="with_text unscored"):
     """What is written."""
 
     out: str | None = out_opt(None, "Annotations to write; required without --plan.")
@@ -220,7 +220,7 @@ class OutputSpec(Spec, heading="Output", rare="with_text unscored"):
 )
 @click.argument("pairs", required=False)
 def apply(
-    pairs: str | None, output: OutputSpec, pool: PairSpec, judge: JudgeSpec, as_json: bool
+    pairs: str | None, output: AnnotationOutputSpec, pool: PairSpec, judge: JudgeSpec, as_json: bool
 ) -> int | Outcome:
     """Label every pair of question and document, and write the labels to --out as they come.
 
@@ -281,7 +281,9 @@ def apply(
     return Outcome(row, line, counts["unscored"], err=output.qrels == "-", ascii=True)
 
 
-def _apply(source: PairSource, opened: Opened, output: OutputSpec, spec: JudgeSpec) -> Applied:
+def _apply(
+    source: PairSource, opened: OpenedJudge, output: AnnotationOutputSpec, spec: JudgeSpec
+) -> Applied:
     from pnyx.runs.results import apply_judge
 
     left = source.count

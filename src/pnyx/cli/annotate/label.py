@@ -97,7 +97,9 @@ _POINTWISE_ONLY = (
     rare={"judge": "samples student"},
 )
 @click.argument("items")
-def label(items: str, results: ResultsSpec, own: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
+def label(
+    items: str, results: ResultsSpec, spec: LabelSpec, judge: JudgeSpec, as_json: bool
+) -> int:
     """Let a teacher judge each pair of ITEMS (relevance items, as sample writes them).
 
     RESULTS gets labelled.jsonl, each line of ITEMS with the verdict, beside the answers.jsonl and
@@ -112,34 +114,34 @@ def label(items: str, results: ResultsSpec, own: LabelSpec, judge: JudgeSpec, as
       pnyx annotate label pairs.jsonl --llm local --form listwise --out ranked
     """
     needs_out(results.out, judge)
-    own.check(judge)
-    ask = _rank if own.form == "listwise" else _label
-    return ask(items, results.out, own, judge, as_json)
+    spec.check(judge)
+    ask = _rank if spec.form == "listwise" else _label
+    return ask(items, results.out, spec, judge, as_json)
 
 
-def _read(items: str, own: LabelSpec) -> list[tuple[int, dict[str, Any]]]:
+def _read(items: str, spec: LabelSpec) -> list[tuple[int, dict[str, Any]]]:
     """Return the items with their lines, and say which questions have no definition."""
     from pnyx.annotate.labelled import group_of
     from pnyx.corpora import read_items
     from pnyx.judge.tasks import TASKS
 
     rows = list(read_items(items, TASKS["relevance"].items))
-    if own.definition:
+    if spec.definition:
         warn_undefined([(group_of(r), (r.get("definition") or "").strip()) for _, r in rows])
     return rows
 
 
-def _label(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
+def _label(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Judge each pair by itself."""
     from pnyx.annotate.labelled import LABELLED, labelled_row
     from pnyx.files import atomic_text, json_line
 
     if judge.asks_models and judge.prompt is None:
-        judge = replace(judge, prompt=own.prompt)
-    if own.form == "probability" and judge.probability == "auto":
+        judge = replace(judge, prompt=spec.prompt)
+    if spec.form == "probability" and judge.probability == "auto":
         judge = replace(judge, probability="ask")  # the prompt asks for it in words
-    rows = _labellable(items, own)
-    questions = _questions(rows, own)
+    rows = _labellable(items, spec)
+    questions = _questions(rows, spec)
 
     def write(answers: Sequence[Answer]) -> None:
         with atomic_text(Path(str(out)) / LABELLED) as stream:
@@ -147,20 +149,20 @@ def _label(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_jso
                 stream.write(json_line(labelled_row(row, answer)) + "\n")
 
     names = ["form", "reason", "definition"] if judge.asks_models else []
-    names += ["examples", "shots", "seed"] if own.examples is not None else []
-    settings = {name: getattr(own, name) for name in names}
+    names += ["examples", "shots", "seed"] if spec.examples is not None else []
+    settings = {name: getattr(spec, name) for name in names}
     return answer_into(
         out, "relevance", items, questions, judge, as_json=as_json, settings=settings, also=write
     )
 
 
-def _labellable(items: str, own: LabelSpec) -> list[dict[str, Any]]:
+def _labellable(items: str, spec: LabelSpec) -> list[dict[str, Any]]:
     """Return the items, whose labels are sure to be readable again: a bad weight costs nothing."""
     from pnyx.annotate.labelled import FORMAT, labelled_row
     from pnyx.corpora.benchmarks.items import ITEM_FORMATS
     from pnyx.judge.answers import Provenance, Unscored
 
-    rows = _read(items, own)
+    rows = _read(items, spec)
     for line, row in rows:
         try:
             ITEM_FORMATS[FORMAT].parse(labelled_row(row, Unscored("not asked", Provenance(""))))
@@ -169,34 +171,34 @@ def _labellable(items: str, own: LabelSpec) -> list[dict[str, Any]]:
     return [row for _, row in rows]
 
 
-def _questions(rows: Sequence[Mapping[str, Any]], own: LabelSpec) -> list[Support]:
+def _questions(rows: Sequence[Mapping[str, Any]], spec: LabelSpec) -> list[Support]:
     from pnyx.judge.tasks import question_of
 
     questions = [question_of(row) for row in rows]
-    if not own.definition:
+    if not spec.definition:
         questions = [replace(question, guideline="") for question in questions]
-    if own.examples is None:
+    if spec.examples is None:
         return questions
     from pnyx.annotate.labelled import ShotPool, read_labelled
 
-    pairs = list(read_labelled(own.examples))
+    pairs = list(read_labelled(spec.examples))
     try:
-        pool = ShotPool(pairs, own.shots, own.seed)
+        pool = ShotPool(pairs, spec.shots, spec.seed)
         shots = [pool.shots(row) for row in rows]
     except InputError as error:
-        raise InputError(error.problem, path=own.examples) from error
+        raise InputError(error.problem, path=spec.examples) from error
     return [replace(q, shots=shown) for q, shown in zip(questions, shots, strict=True)]
 
 
-def _rank(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
+def _rank(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Put the documents of each question in order."""
     from pnyx.annotate.listwise import SlidingJudge, listed_by_question, write_ranking
     from pnyx.files import atomic_text
     from pnyx.judge.answers import Provenance, Unscored
     from pnyx.search.plan import Listwise
 
-    how = Listwise(own.window, own.step)
-    listed = listed_by_question(_read(items, own), items, definition=own.definition)
+    how = Listwise(spec.window, spec.step)
+    listed = listed_by_question(_read(items, spec), items, definition=spec.definition)
     nothing = [Unscored("not asked", Provenance(""))] * len(listed)
     try:
         write_ranking(io.StringIO(), listed, nothing)  # ids that do not fit cost nothing yet
@@ -213,8 +215,8 @@ def _rank(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_json
             write_ranking(stream, listed, answers, answers[0].provenance.judge)
         _say(sliding[0].counts)
 
-    settings = {name: getattr(own, name) for name in ("form", "definition", "window", "step")}
-    rankings = [one.ranking for one in listed]
+    settings = {name: getattr(spec, name) for name in ("form", "definition", "window", "step")}
+    rankings = [row.ranking for row in listed]
     status = answer_into(
         out,
         "ranking",
@@ -232,13 +234,13 @@ def _rank(items: str, out: str | None, own: LabelSpec, judge: JudgeSpec, as_json
 
 def _say(counts: Mapping[str, int]) -> None:
     """Say in one line what went wrong in the windows, if anything did."""
-    said = {
+    problems = {
         "kept": "got no answer and kept their order",
         "missing": "times a document was left out; it stays behind the rest",
         "repeated": "times one was named twice; the first counts",
         "invented": "times one was named that was not there",
         "trimmed": "documents were trimmed to 300 words",
     }
-    parts = [f"{counts[name]} {what}" for name, what in said.items() if counts[name]]
+    parts = [f"{counts[name]} {what}" for name, what in problems.items() if counts[name]]
     if parts:
         warn(f"of {counts['windows']} windows {'; '.join(parts)}")

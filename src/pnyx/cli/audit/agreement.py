@@ -51,18 +51,18 @@ def agreement(answers: str, spec: RatersSpec) -> Outcome:
         raise OptionError("--labels names a file twice")
     from pnyx.measure.answers.raters import measure_raters
 
-    found = measure_raters(answers, spec.labels, judge=spec.judge, bootstrap=spec.bootstrap)
-    notes = few_warning(found.bootstrap, found.clusters, found.clustered_by)
-    if found.unscored:
-        notes.insert(0, f"{found.unscored} of the labelled questions are unscored and left out")
-    row = found.row()
+    result = measure_raters(answers, spec.labels, judge=spec.judge, bootstrap=spec.bootstrap)
+    notes = few_warning(result.bootstrap, result.clusters, result.clustered_by)
+    if result.unscored:
+        notes.insert(0, f"{result.unscored} of the labelled questions are unscored and left out")
+    row = result.row()
     for pair, labels in zip(
         row["compared"], spec.labels, strict=False
     ):  # the judge with each first
         if "-" not in (answers, labels) and (measured := _as_measured(answers, labels, spec)):
             pair["answers"] = measured
-    legend = draws_legend(f"{found.clusters} {found.clustered_by}s", found.bootstrap)
-    return Outcome(row, [*rater_parts(row), legend], found.unscored, notes)
+    legend = draws_legend(f"{result.clusters} {result.clustered_by}s", result.bootstrap)
+    return Outcome(row, [*rater_parts(row), legend], result.unscored, notes)
 
 
 def _as_measured(answers: str, labels: str, spec: RatersSpec) -> dict[str, Any]:
@@ -77,5 +77,5 @@ def _as_measured(answers: str, labels: str, spec: RatersSpec) -> dict[str, Any]:
     if first.task != "perspectives" and (task is None or task.kind is not Support):
         return {}
     measured = measure_agreement(answers, labels, judge=spec.judge, bootstrap=spec.bootstrap)
-    found = {name: measured.measures.get(name) for name in _OF_YES_AND_NO}
-    return {n: m.row() for n, m in found.items() if m is not None and m.value is not None}
+    measures = {name: measured.measures.get(name) for name in _OF_YES_AND_NO}
+    return {n: m.row() for n, m in measures.items() if m is not None and m.value is not None}

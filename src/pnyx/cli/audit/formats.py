@@ -25,7 +25,7 @@ from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
     from pnyx.audit.stress.posing import Posed
-    from pnyx.judge.formats import Format
+    from pnyx.judge.formats import JudgingFormat
     from pnyx.judge.llm.plan import PlannedModel
     from pnyx.view.tables import Part
 
@@ -47,10 +47,10 @@ class ComparedSpec(Spec, heading="Formats"):
     def names(self, spec: JudgeSpec, asked: FormatSpec) -> list[str]:
         """Return the formats; OptionError: one is unknown, or --nuggets would do nothing."""
         usual = [f.name for f in _TASK.formats if spec.asks_models or f.packaged]
-        found = list(dict.fromkeys(self.format)) or usual
-        if asked.nuggets is not None and not any(_TASK.format(n).makes_points for n in found):
+        chosen = list(dict.fromkeys(self.format)) or usual
+        if asked.nuggets is not None and not any(_TASK.format(n).makes_points for n in chosen):
             raise OptionError("--nuggets goes with --format query-rubric or rag-rubric")
-        return found
+        return chosen
 
 
 @verb(
@@ -58,7 +58,7 @@ class ComparedSpec(Spec, heading="Formats"):
     resumes=True,
     short_help="Which way to ask about arguments notices noise and contradictions?",
     without={
-        "own": "task padding orders",
+        "options": "task padding orders",
         "asked": "format scale shots examples",
         "spec": "prompt",
     },
@@ -67,7 +67,7 @@ class ComparedSpec(Spec, heading="Formats"):
 def formats(
     items: str,
     compared: ComparedSpec,
-    own: StressSpec,
+    options: StressSpec,
     asked: FormatSpec,
     spec: JudgeSpec,
     as_json: bool,
@@ -86,16 +86,16 @@ def formats(
       pnyx audit formats items.jsonl --format direct --format listwise-rag-fine \\
         --llm http://127.0.0.1:8000/v1#my-model --out formats
     """
-    needs_out(own.out, spec)
+    needs_out(options.out, spec)
     read = list(_TASK.read(items))
     trials = _trials(read)
     from pnyx.runs.results import check_folder
 
     for name in () if spec.plan else compared.names(spec, asked):
         for trial in trials:
-            check_folder(Path(str(own.out)) / f"{trial}-{name}", {"task": "rag"})
+            check_folder(Path(str(options.out)) / f"{trial}-{name}", {"task": "rag"})
     # All are prepared before anything is asked: what cannot be asked is refused first.
-    every = [_prepared(n, trials, read, asked, own, spec) for n in compared.names(spec, asked)]
+    every = [_prepared(n, trials, read, asked, options, spec) for n in compared.names(spec, asked)]
     if spec.plan:
         return _plan(every, spec, as_json)
     rows: dict[str, dict[str, Any]] = {}
@@ -105,17 +105,17 @@ def formats(
             for trial, posed in prepared.posed.items():
                 name = prepared.form.name
                 say(f"{name}, {trial}:")
-                part = replace(own, out=str(Path(str(own.out)) / f"{trial}-{name}"))
+                part = replace(options, out=str(Path(str(options.out)) / f"{trial}-{name}"))
                 row = ask_trial(trial, "rag", items, posed, part, spec, sized)
                 rows.setdefault(name, {})[trial] = row
-    return _outcome(rows, own)
+    return _outcome(rows, options)
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     """A format, how many nuggets it makes up where that is chosen, its questions by trial."""
 
-    form: Format
+    form: JudgingFormat
     nuggets: int | None
     posed: Mapping[str, Posed]
 
@@ -149,14 +149,14 @@ def _prepared(
     trials: Sequence[str],
     items: Sequence[Any],
     asked: FormatSpec,
-    own: StressSpec,
+    options: StressSpec,
     spec: JudgeSpec,
 ) -> _Prepared:
     form = _TASK.format(name)
     nuggets = asked.nuggets if form.makes_points else None
     chosen, shaped = replace(asked, format=name, nuggets=nuggets).prepared(_TASK, spec, items)
     given = list(shaped)
-    posed = {t: posed_trial(t, "rag", _taking(t, given), own, spec) for t in trials}
+    posed = {t: posed_trial(t, "rag", _taking(t, given), options, spec) for t in trials}
     return _Prepared(chosen or form, nuggets, posed)
 
 
@@ -178,7 +178,7 @@ def _trials(items: Sequence[Any]) -> list[str]:
     return trials
 
 
-def _outcome(rows: Mapping[str, Mapping[str, Any]], own: StressSpec) -> Outcome:
+def _outcome(rows: Mapping[str, Mapping[str, Any]], spec: StressSpec) -> Outcome:
     """Write what came of all formats, and return it."""
     from pnyx.files import atomic_text
     from pnyx.view.trials import format_tables, sensitivity_plot
@@ -191,9 +191,9 @@ def _outcome(rows: Mapping[str, Mapping[str, Any]], own: StressSpec) -> Outcome:
         "source": first["source"],
         "formats": {name: _summed(trials) for name, trials in rows.items()},
         "interval": first["interval"],
-        "choices": own.row(),
+        "choices": spec.row(),
     }
-    tables, out = format_tables(row), Path(str(own.out))
+    tables, out = format_tables(row), Path(str(spec.out))
     for name, text in (
         ("formats.json", json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n"),
         ("formats.md", "\n".join(table.markdown() for table in tables)),
@@ -202,7 +202,7 @@ def _outcome(rows: Mapping[str, Mapping[str, Any]], own: StressSpec) -> Outcome:
         with atomic_text(out / name) as stream:
             stream.write(text)
     drawn = f"{first['interval']['clusters']} {first['interval']['clustered_by']}s"
-    parts: list[Part] = [*tables, draws_legend(drawn, own.bootstrap), [f"see {escaped(str(out))}"]]
+    parts: list[Part] = [*tables, draws_legend(drawn, spec.bootstrap), [f"see {escaped(str(out))}"]]
     unscored = (r["counts"]["unscored"] for trials in rows.values() for r in trials.values())
     return Outcome(row, parts, any(unscored))
 

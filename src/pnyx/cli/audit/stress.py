@@ -25,7 +25,7 @@ from pnyx.judge.tasks import TASKS
 from pnyx.view.trials import trial_lines, trial_tables
 
 if TYPE_CHECKING:
-    from pnyx.app.open_judge import Opened
+    from pnyx.app.open_judge import OpenedJudge
     from pnyx.audit.stress.posing import Posed, Stress
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.view.tables import Part
@@ -126,7 +126,7 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance 
 @click.argument("trial", type=click.Choice(_NAMES), metavar="TRIAL")
 @click.argument("items")
 def stress(
-    trial: str, items: str, own: StressSpec, asked: FormatSpec, spec: JudgeSpec, as_json: bool
+    trial: str, items: str, options: StressSpec, asked: FormatSpec, spec: JudgeSpec, as_json: bool
 ) -> int | Outcome:
     """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
 
@@ -152,34 +152,34 @@ def stress(
       pnyx audit stress injection items.jsonl --limit 50 \\
         --llm http://127.0.0.1:8000/v1#my-model --plan
     """
-    if own.out is None and not spec.plan:
+    if options.out is None and not spec.plan:
         raise OptionError("Missing option '--out'.")
     spec.check()
-    own.check_trial(trial)
-    task = own.task or _task_of(items)
+    options.check_trial(trial)
+    task = options.task or _task_of(items)
     if task not in TASKS:
         raise OptionError(
             f"--task: found {shorten(task, 40)!r}, expected one of {', '.join(TASKS)}"
         )
     from pnyx.runs.results import check_folder
 
-    if own.out is not None and not spec.plan:
-        check_folder(Path(own.out), {"task": task})
+    if options.out is not None and not spec.plan:
+        check_folder(Path(options.out), {"task": task})
     form, given = asked.prepared(TASKS[task], spec, TASKS[task].read(items))
-    posed = posed_trial(trial, task, list(given), own, spec)
+    posed = posed_trial(trial, task, list(given), options, spec)
     with open_judge(TASKS[task], spec, say, form=form) as opened:
         if spec.plan:
             return plan_items(opened, posed.questions, spec, as_json)
         sized = sized_by(opened, asked.nuggets)
-        row = ask_trial(trial, task, items, posed, own, spec, sized)
+        row = ask_trial(trial, task, items, posed, options, spec, sized)
     say_judge(row["judge"], row["card"])
     drawn = f"{row['interval']['clusters']} {row['interval']['clustered_by']}s"
-    head = [*trial_lines(row), f"see {escaped(str(own.out))}"]
-    parts: list[Part] = [head, *trial_tables(row), draws_legend(drawn, own.bootstrap)]
+    head = [*trial_lines(row), f"see {escaped(str(options.out))}"]
+    parts: list[Part] = [head, *trial_tables(row), draws_legend(drawn, options.bootstrap)]
     return Outcome(row, parts, row["counts"]["unscored"])
 
 
-def sized_by(opened: Opened, nuggets: int | None) -> Opened:
+def sized_by(opened: OpenedJudge, nuggets: int | None) -> OpenedJudge:
     """Return a judge whose settings say how many points it makes up, where that is chosen."""
     if nuggets is None:
         return opened
@@ -212,13 +212,13 @@ def _task_of(path: str) -> str:
             fits[name] = len(needed), len(given & known), -len(known)
     best = [name for name, count in fits.items() if count == max(fits.values())]
     if len(best) != 1:
-        found = ", ".join(best) or "no task's"
-        raise InputError(f"the fields are {found}: name the task with --task", path=path, line=1)
+        tasks = ", ".join(best) or "no task's"
+        raise InputError(f"the fields are {tasks}: name the task with --task", path=path, line=1)
     return best[0]
 
 
 def posed_trial(
-    trial: str, task: str, items: Sequence[JudgeQuestion], own: StressSpec, spec: JudgeSpec
+    trial: str, task: str, items: Sequence[JudgeQuestion], options: StressSpec, spec: JudgeSpec
 ) -> Posed:
     """Return the questions of a trial on items; warn where it cannot be passed."""
     from pnyx.audit.stress.posing import labelled_by, sampled
@@ -226,13 +226,13 @@ def posed_trial(
     from pnyx.judge.verdicts import Verdict
     from pnyx.measure.core.ground_truth import truth_of_qrels
 
-    plan = own.plan_of(trial)
-    made = _edited(trial, sampled(items, plan), own, spec)
+    plan = options.plan_of(trial)
+    made = _edited(trial, sampled(items, plan), options, spec)
     posed = pose(trial, items, plan, made)
-    if trial == "noise" and own.qrels is not None:
+    if trial == "noise" and options.qrels is not None:
         if task != "rag":
             raise OptionError(f"--qrels goes with --task rag, not {task}")
-        truth = truth_of_qrels(own.qrels)
+        truth = truth_of_qrels(options.qrels)
         labelled = labelled_by(
             posed.items, lambda topic, doc: truth(Verdict(question_id=topic, doc_id=doc))
         )
@@ -243,17 +243,17 @@ def posed_trial(
 
 
 def _edited(
-    trial: str, items: Sequence[JudgeQuestion], own: StressSpec, spec: JudgeSpec
+    trial: str, items: Sequence[JudgeQuestion], options: StressSpec, spec: JudgeSpec
 ) -> Mapping[str, str] | None:
     """Return what a language model makes of the items' sentences; None where rules do."""
     from pnyx.audit.stress.trials import TRIALS
 
-    if own.editor is None or not TRIALS[trial].edits:
+    if options.editor is None or not TRIALS[trial].edits:
         return None
     from pnyx.audit.stress.editing import edit_by_model
 
     models = ModelSpec(
-        llm=(own.editor,), store=spec.store, concurrency=spec.concurrency, timeout=spec.timeout
+        llm=(options.editor,), store=spec.store, concurrency=spec.concurrency, timeout=spec.timeout
     )
     with open_model(models, say, spec) as model:
         if model is None:
@@ -275,9 +275,9 @@ def ask_trial(
     task: str,
     source: str,
     posed: Posed,
-    own: StressSpec,
+    options: StressSpec,
     spec: JudgeSpec,
-    opened: Opened,
+    opened: OpenedJudge,
 ) -> dict[str, Any]:
     """Ask the judge, write the folder `own.out`, return the summary."""
     from pnyx.audit.card import cost_of
@@ -294,11 +294,11 @@ def ask_trial(
         say_kept(kept)
 
     def take(rows: Any) -> None:
-        summary.update(sum_up(trial, posed, rows, own.plan_of(trial)))
+        summary.update(sum_up(trial, posed, rows, options.plan_of(trial)))
 
     with watched(opened.judge, opened.models, lambda: left) as judge:
         manifest = judge_into(
-            str(own.out),
+            str(options.out),
             task,
             judge,
             posed.questions,
@@ -317,10 +317,10 @@ def ask_trial(
         "source": manifest["items"],
         **summary,
         "counts": manifest["counts"],
-        "choices": own.row(),
+        "choices": options.row(),
         "cost": cost_of(manifest),
     }
-    folder = Path(str(own.out))
+    folder = Path(str(options.out))
     with atomic_text(folder / _ITEMS) as stream:
         for question in posed.questions:
             asked = {

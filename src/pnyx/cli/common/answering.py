@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.open_judge import Opened, deciding_settings, manifest_facts, open_judge
+from pnyx.app.open_judge import OpenedJudge, deciding_settings, manifest_facts, open_judge
 from pnyx.app.open_models import prices_of
 from pnyx.app.spec import Spec, out_opt
 from pnyx.cli.common.options import Outcome, say
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec, SpendingSpec
     from pnyx.judge.answers import Answer
     from pnyx.judge.base import Judge
-    from pnyx.judge.formats import Format
+    from pnyx.judge.formats import JudgingFormat
     from pnyx.judge.llm.plan import PlannedModel
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.judge.store.completions import StoredModel
@@ -52,7 +52,7 @@ def answer_into(
     *,
     as_json: bool,
     as_perspectives: bool = False,
-    form: Format | None = None,
+    form: JudgingFormat | None = None,
     settings: Mapping[str, Any] | None = None,
     adapt: Callable[[Judge], Judge] | None = None,
     also: Callable[[Sequence[Answer]], None] | None = None,
@@ -135,7 +135,7 @@ def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
 
 
 def plan_items(
-    opened: Opened, items: Iterable[JudgeQuestion], spec: SpendingSpec, as_json: bool
+    opened: OpenedJudge, items: Iterable[JudgeQuestion], spec: SpendingSpec, as_json: bool
 ) -> int:
     """Print what asking would cost, and return the exit status."""
     from pnyx.judge.llm.plan import plan_run

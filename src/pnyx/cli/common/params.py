@@ -217,7 +217,7 @@ def _takes(
     name: str, spec: type[Spec], without: Collection[str], rare: Collection[str]
 ) -> Callable[[F], F]:
     """Add the options of a spec to a function, which gets the spec under this name."""
-    offered = [(field, told) for field, told in opts_of(spec) if field.name not in without]
+    offered = [(field, option) for field, option in opts_of(spec) if field.name not in without]
     hints = typing.get_type_hints(spec)
 
     def add(function: F) -> F:
@@ -227,50 +227,52 @@ def _takes(
             return function(*args, **{name: spec(**chosen)}, **values)
 
         wrapped: Any = with_spec
-        for field, told in reversed(offered):
-            heading = _MORE if field.name in rare else _heading(spec, field.name, told)
-            option = _option(f"{name}__{field.name}", field, told, hints[field.name], heading)
-            wrapped = option(wrapped)
+        for field, option in reversed(offered):
+            heading = _MORE if field.name in rare else _heading(spec, field.name, option)
+            parameter = f"{name}__{field.name}"
+            wrapped = _option(parameter, field, option, hints[field.name], heading)(wrapped)
         return typing.cast("F", wrapped)
 
     return add
 
 
-def _heading(spec: type[Spec], name: str, told: Opt) -> str:
+def _heading(spec: type[Spec], name: str, option: Opt) -> str:
     """Return the heading of the class that declares a field first, or of one that mixes it in."""
     declares: list[Any] = [b for b in spec.__mro__ if name in inspect.get_annotations(b)]
     if name in declares[0].rare.split():
         return _MORE
     below = [b for b in spec.__mro__ if issubclass(b, declares[-1]) and issubclass(b, Spec)]
-    return told.heading or next((b.heading for b in reversed(below) if b.heading), "")
+    return option.heading or next((b.heading for b in reversed(below) if b.heading), "")
 
 
 def _option(
-    parameter: str, field: dataclasses.Field[Any], told: Opt, hint: Any, heading: str
+    parameter: str, field: dataclasses.Field[Any], option: Opt, hint: Any, heading: str
 ) -> Callable[[Any], Any]:
     """Return the decorator that adds one field's option."""
     hint, optional = _without_none(hint)
     many = get_origin(hint) is tuple
     kind = _without_none(get_args(hint)[0])[0] if many else hint
-    settings: dict[str, Any] = {"metavar": told.metavar, "envvar": told.env, "heading": heading}
-    settings["writes"] = told.writes
+    settings: dict[str, Any] = {"metavar": option.metavar, "envvar": option.env, "heading": heading}
+    settings["writes"] = option.writes
     if kind is bool:
         settings["is_flag"] = True
-    elif told.each:
-        settings |= {"type": Text(), "callback": functools.partial(_split, _type(kind, told))}
+    elif option.each:
+        settings |= {"type": Text(), "callback": functools.partial(_split, _type(kind, option))}
     else:
-        settings |= {"type": _type(kind, told), "multiple": many}
-        settings["metavar"] = told.metavar or {int: "N", float: "X"}.get(kind)
-    flags, shown, default = flags_of(field, told), told.shown, field.default
+        settings |= {"type": _type(kind, option), "multiple": many}
+        settings["metavar"] = option.metavar or {int: "N", float: "X"}.get(kind)
+    flags, shown, default = flags_of(field, option), option.shown, field.default
     if default is dataclasses.MISSING:
         settings["required"] = True
     else:
-        settings["default"] = _joined(default) if told.each and default is not None else default
+        settings["default"] = _joined(default) if option.each and default is not None else default
         if default is True:
             shown = shown or flags[0].partition("/")[0]
         if not (shown or optional or kind is bool or default in ((), "")):
             shown = _joined(default, ", ") if many else _shown(default)
-    settings["help"] = f"{told.help.removesuffix('.')}  [default: {shown}]." if shown else told.help
+    settings["help"] = (
+        f"{option.help.removesuffix('.')}  [default: {shown}]." if shown else option.help
+    )
     return click.option(*flags, parameter, cls=SpecOption, **settings)
 
 
@@ -285,7 +287,7 @@ def _joined(values: Any, between: str = ",") -> str:
 def _without_none(hint: Any) -> tuple[Any, bool]:
     """Return a type without `| None`, and whether that was there."""
     if get_origin(hint) in (Union, types.UnionType):
-        (kept,) = (one for one in get_args(hint) if one is not type(None))
+        (kept,) = (arg for arg in get_args(hint) if arg is not type(None))
         return kept, True
     return hint, False
 
@@ -300,17 +302,17 @@ def _split(
     return tuple(kind.convert(part, parameter, ctx) for part in parts if part)
 
 
-def _type(kind: Any, told: Opt) -> Any:
+def _type(kind: Any, option: Opt) -> Any:
     if get_origin(kind) is Literal:
         return click.Choice(list(get_args(kind)))
-    low, high, above, below = told.bounds
+    low, high, above, below = option.bounds
     bounded = low is not None or high is not None
     if kind is int:
         least, most = (None if n is None else int(n) for n in (low, high))
         return click.IntRange(least, most) if bounded else click.INT
     if kind is float:
         return NumberRange(low, high, min_open=above, max_open=below) if bounded else Number()
-    return Raw() if told.raw else Text()
+    return Raw() if option.raw else Text()
 
 
 class Number(click.types.FloatParamType):

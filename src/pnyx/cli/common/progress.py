@@ -74,16 +74,16 @@ class _Pace:
 
 def _logged(doing: str) -> _Show:
     """Return what writes a line to a log now and then, with the expected end."""
-    said = time.monotonic()
+    last = time.monotonic()
     pace = _Pace()
 
     def show(done: int, of: int | None, word: str, *, free: bool = False) -> None:
-        nonlocal said
+        nonlocal last
         now = time.monotonic()
         pace.take(now, done, of, free=free)
-        if now - said < LOG_SECONDS:
+        if now - last < LOG_SECONDS:
             return
-        said = now
+        last = now
         line = f"pnyx: {' '.join(filter(None, (doing, word)))}: {pace.counted}"
         click.echo(", ".join(filter(None, (line, pace.left))), err=True)
 
@@ -134,8 +134,8 @@ def reporting(doing: str = "") -> Iterator[_Show]:
 
         def show(done: int, of: int | None, word: str, *, free: bool = False) -> None:
             pace.take(time.monotonic(), done, of, free=free)
-            said = "  ".join(filter(None, (pace.counted, _rate(pace.rate), word)))
-            bar.update(task, completed=done, total=abs(of) if of else None, word=said,
+            line = "  ".join(filter(None, (pace.counted, _rate(pace.rate), word)))
+            bar.update(task, completed=done, total=abs(of) if of else None, word=line,
                        left=pace.left)  # fmt: skip
 
         yield show

@@ -17,7 +17,7 @@ from pnyx.errors import OptionError
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
-    from pnyx.judge.formats import Format
+    from pnyx.judge.formats import JudgingFormat
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.runs.pairs import PairSource
 
@@ -60,8 +60,8 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
             raise OptionError(f"--as-perspectives goes with support, not {task}")
         if task == "rag" and items is not None and not self.runs and self.perspectives is None:
             return items, self._arguments(items)
-        place = (self.index, self.topics, self.perspectives)
-        if items is not None and not self.runs and place == (None, None, None):
+        sources = (self.index, self.topics, self.perspectives)
+        if items is not None and not self.runs and sources == (None, None, None):
             return items, TASKS[task].read(items)
         views = self.perspectives
         relevance = task == "relevance" and self.topics and len(self.runs) == 1 and views is None
@@ -178,7 +178,7 @@ def _say_overall(
         say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
 
 
-def _say_left_out(task: str, form: Format) -> None:
+def _say_left_out(task: str, form: JudgingFormat) -> None:
     """Say what a format does not rate that others of its task do."""
     if task == "rag" and form.name == "support":
         say(

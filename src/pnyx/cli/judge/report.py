@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pnyx.app.open_judge import Opened, deciding_settings, manifest_facts
+from pnyx.app.open_judge import OpenedJudge, deciding_settings, manifest_facts
 from pnyx.app.open_models import prices_of
 from pnyx.app.open_reports import ReportInputs, open_report_judge, read_report_inputs
-from pnyx.app.report_specs import ReportJudgeSpec, ReportSpec, WeightSpec, plan_of
+from pnyx.app.report_specs import JudgeReportSpec, ReportJudgeSpec, WeightSpec, plan_of
 from pnyx.cli.common.answering import ResultsSpec, needs_out, print_planned, say_judge, say_kept
 from pnyx.cli.common.options import Outcome, say, warn_first
 from pnyx.cli.common.params import Raw, verb
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def command(
     runs: tuple[str, ...],
     results: ResultsSpec,
-    report: ReportSpec,
+    report: JudgeReportSpec,
     weights: WeightSpec,
     spec: ReportJudgeSpec,
     as_json: bool,
@@ -99,7 +99,11 @@ def command(
 
 
 def _plan(
-    opened: Opened, inputs: ReportInputs, plan: ReportPlan, spec: ReportJudgeSpec, as_json: bool
+    opened: OpenedJudge,
+    inputs: ReportInputs,
+    plan: ReportPlan,
+    spec: ReportJudgeSpec,
+    as_json: bool,
 ) -> int:
     """Print what judging would cost at least, at most and by what is expected."""
     from pnyx.judge.llm.plan import planned_models

@@ -160,20 +160,20 @@ def _measure_joined(
     from pnyx.view.plots import reliability_plot
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
-    found = measure_agreement(joined, bootstrap=spec.bootstrap)
-    row = found.row()
-    note = f"Dots: mean probability and share of yes, {_counts(found)}; lines: Wilson's 95 %."
-    spec.draw(lambda: reliability_plot(found.reliability, found.joined.judge, [note]))
+    result = measure_agreement(joined, bootstrap=spec.bootstrap)
+    row = result.row()
+    note = f"Dots: mean probability and share of yes, {_counts(result)}; lines: Wilson's 95 %."
+    spec.draw(lambda: reliability_plot(result.reliability, result.joined.judge, [note]))
     if folder is not None:
         with atomic_text(folder / _MEASURES) as stream:
             stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    unscored = found.counts["unscored"]
-    return finish(row, _notes(found), lambda: _report(found), as_json, unscored=unscored)
+    unscored = result.counts["unscored"]
+    return finish(row, _notes(result), lambda: _report(result), as_json, unscored=unscored)
 
 
-def _notes(found: Agreement) -> list[str]:
+def _notes(result: Agreement) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
-    counts = found.counts
+    counts = result.counts
     notes = []
     if counts["unscored"]:
         reasons = ", ".join(f"{n} {escaped(reason, 40)}" for reason, n in counts["reasons"].items())
@@ -186,19 +186,19 @@ def _notes(found: Agreement) -> list[str]:
     ):
         if count:
             notes.append(f"{count} {what}")
-    ranked, groups = found.macro_groups.get("map"), len(found.per_group)
+    ranked, groups = result.macro_groups.get("map"), len(result.per_group)
     if ranked is not None and ranked < groups:
         notes.append(f"{groups - ranked} of {groups} groups have no relevant pair, so no nDCG, MAP")
-    return notes + few_warning(found.bootstrap, found.clusters, found.clustered_by)
+    return notes + few_warning(result.bootstrap, result.clusters, result.clustered_by)
 
 
-def _report(found: Agreement) -> list[Part]:
+def _report(result: Agreement) -> list[Part]:
     """Return the tables for people."""
     parts: list[Part] = [
-        [f"{found.joined.task}: {escaped(found.joined.judge)}, {_counts(found)}"],
-        _measures(found),
+        [f"{result.joined.task}: {escaped(result.joined.judge)}, {_counts(result)}"],
+        _measures(result),
     ]
-    if "avg" in found.summary:
+    if "avg" in result.summary:
         from pnyx.measure.answers.registry import SUMMARY
 
         columns = (
@@ -207,33 +207,34 @@ def _report(found: Agreement) -> list[Part]:
             Column("value, 95 % interval", "figure"),
         )
         rows = [
-            (name, SUMMARY.get(name, "mean of the four"), m) for name, m in found.summary.items()
+            (name, SUMMARY.get(name, "mean of the four"), m) for name, m in result.summary.items()
         ]
         parts.append(Table(columns, rows))
     for title, part in (
-        ("dimension", found.per_dimension),
-        ("aspect", found.per_aspect),
-        ("group", found.per_group),
+        ("dimension", result.per_dimension),
+        ("aspect", result.per_aspect),
+        ("group", result.per_group),
     ):
         if part:
-            names = [name for name in found.measures if "@" not in name]
+            names = [name for name in result.measures if "@" not in name]
             parts.append(_grid(title, part, names))
-    return [*parts, draws_legend(f"{found.clusters} {found.clustered_by}s", found.bootstrap)]
+    return [*parts, draws_legend(f"{result.clusters} {result.clustered_by}s", result.bootstrap)]
 
 
-def _counts(found: Agreement) -> str:
-    counts = found.counts
+def _counts(result: Agreement) -> str:
+    counts = result.counts
     return f"{counts['scored']} of {counts['asked']} labelled questions scored"
 
 
-def _measures(found: Agreement) -> Table:
-    means = {"mean over groups": found.macro, "mean over dimensions": found.dimension_mean}
+def _measures(result: Agreement) -> Table:
+    means = {"mean over groups": result.macro, "mean over dimensions": result.dimension_mean}
     shown = {title: part for title, part in means.items() if part}
     columns = [Column("measure"), Column("value, 95 % interval", "figure")]
     columns += [Column("answers", "counts")]
     columns += [Column(title, "figure") for title in shown]
     rows = [
-        (name, m, m, *(part[name] for part in shown.values())) for name, m in found.measures.items()
+        (name, m, m, *(part[name] for part in shown.values()))
+        for name, m in result.measures.items()
     ]
     return Table(columns, rows)
 

@@ -60,7 +60,7 @@ def thresholds(annotations: str, spec: ThresholdsSpec, as_json: bool) -> int:
 
     spec.check_plot()
     try:
-        found = measure_thresholds(
+        result = measure_thresholds(
             read_annotations(annotations, judge=spec.judge),
             spec.truth(),
             grid=sorted({*GRID, *spec.at}),
@@ -71,40 +71,40 @@ def thresholds(annotations: str, spec: ThresholdsSpec, as_json: bool) -> int:
             raise
         raise InputError(error.problem, path=annotations) from error
     line = "dashed line: F1 at the best threshold; shaded: its 95 % interval"
-    spec.draw(lambda: thresholds_plot(found, [*_notes(found), line]))
+    spec.draw(lambda: thresholds_plot(result, [*_notes(result), line]))
     return finish(
-        found.row(),
-        few_warning(found.bootstrap, found.counts["questions"], "question"),
-        lambda: _report(found, spec.at),
+        result.row(),
+        few_warning(result.bootstrap, result.counts["questions"], "question"),
+        lambda: _report(result, spec.at),
         as_json,
-        unscored=found.counts["unscored"],
+        unscored=result.counts["unscored"],
     )
 
 
-def _notes(found: Thresholds) -> list[str]:
-    c = found.counts
+def _notes(result: Thresholds) -> list[str]:
+    c = result.counts
     notes = [
         f"{c['relevant']} of {c['scored']} pairs of {c['questions']} questions are relevant; "
         f"{c['unscored']} unscored and {c['unlabelled']} unlabelled pairs are left out"
     ]
-    for what, choice in (("threshold", found.best_threshold), ("k", found.best_cutoff)):
+    for what, choice in (("threshold", result.best_threshold), ("k", result.best_cutoff)):
         held_out = choice.held_out
         notes.append(
             f"best {what} {choice.at:g}: F1 {number(choice.f1.value)}; chosen on the other "
             f"questions: {number(held_out.value)} {interval(held_out)}"
         )
-    gain = f"{number(found.gain.value)} {interval(found.gain)}"
+    gain = f"{number(result.gain.value)} {interval(result.gain)}"
     notes.append(f"by threshold higher than by k, both so chosen: {gain}")
     return notes
 
 
-def _report(found: Thresholds, at: Sequence[float]) -> list[Part]:
-    ks = [k for k in found.cutoffs.at if k in _SHOWN_K]
+def _report(result: Thresholds, at: Sequence[float]) -> list[Part]:
+    ks = [k for k in result.cutoffs.at if k in _SHOWN_K]
     return [
-        [f"{escaped(found.judge) or 'annotations'}: which documents to take"],
-        _curve("from", found.thresholds, at, found.best_threshold.at),
-        _curve("first", found.cutoffs, ks, found.best_cutoff.at),
-        [*_notes(found), *draws_legend("the questions", found.bootstrap)],
+        [f"{escaped(result.judge) or 'annotations'}: which documents to take"],
+        _curve("from", result.thresholds, at, result.best_threshold.at),
+        _curve("first", result.cutoffs, ks, result.best_cutoff.at),
+        [*_notes(result), *draws_legend("the questions", result.bootstrap)],
     ]
 
 
@@ -161,27 +161,27 @@ def amount(annotations: str, spec: AmountSpec, as_json: bool) -> int:
 
     def watched() -> Iterator[Verdict]:
         nonlocal drawn
-        for one in read_annotations(annotations, judge=spec.judge):
-            drawn = drawn or one.extra.get("weight") not in (None, 1, 1.0)
-            yield one
+        for annotation in read_annotations(annotations, judge=spec.judge):
+            drawn = drawn or annotation.extra.get("weight") not in (None, 1, 1.0)
+            yield annotation
 
     at = sorted(set(spec.at))
-    found = measure_amount(watched(), at)
+    amounts = measure_amount(watched(), at)
     names = {} if spec.topics is None else {q.id: q.text for q in read_questions(spec.topics)}
     if drawn:
         warn("the pairs were drawn (weight): the amounts are those of the pairs, not of the corpus")
-    spec.draw(lambda: amount_plot(found, names))
-    row = {question: one.row() for question, one in found.items()}
-    unscored = any(one.unscored for one in found.values())
-    return finish(row, (), lambda: [_amounts(found, names, at)], as_json, unscored=unscored)
+    spec.draw(lambda: amount_plot(amounts, names))
+    row = {question: count.row() for question, count in amounts.items()}
+    unscored = any(count.unscored for count in amounts.values())
+    return finish(row, (), lambda: [_amounts(amounts, names, at)], as_json, unscored=unscored)
 
 
-def _amounts(found: Mapping[str, Amount], names: dict[str, str], at: Sequence[float]) -> Table:
+def _amounts(counts: Mapping[str, Amount], names: dict[str, str], at: Sequence[float]) -> Table:
     columns = [Column("question"), Column("documents", "count"), Column("unscored", "count")]
     columns += [Column(name, "number") for name in ("expected", "mean")]
     columns += [Column(f"from {t:g}", "number") for t in at]
     rows = []
-    for question, one in found.items():
+    for question, one in counts.items():
         counted = [
             f"{count} ({count / one.documents:.1%})" if one.documents else str(count)
             for count in one.reaching.values()

@@ -134,7 +134,7 @@ def perspectives(
     )
     verdicts = read_verdicts(spec.verdicts, judge=spec.judge, unjudged=spec.unjudged)
     entries = {name: list(read_run(path)) for name, path in names.items()}
-    found = measure_perspectives(
+    result = measure_perspectives(
         entries,
         known,
         verdicts,
@@ -152,11 +152,11 @@ def perspectives(
         _write_qrels(spec.qrels_out, spec, entries, known, verdicts)
     shows = spec.qrels_out != "-"
     return finish(
-        {**found.row(), "leaning": [one.row() for one in leans]},
-        notes(found, leans),
-        (lambda: report(found, leans, spec.views, spec.per_topic)) if shows else None,
+        {**result.row(), "leaning": [lean.row() for lean in leans]},
+        notes(result, leans),
+        (lambda: report(result, leans, spec.views, spec.per_topic)) if shows else None,
         as_json,
-        unscored=found.unscored or any(one.unscored for one in leans),
+        unscored=result.unscored or any(lean.unscored for lean in leans),
     )
 
 
@@ -226,10 +226,10 @@ def _warn_lost(qrels: Sequence[Qrel], known: Mapping[str, Sequence[Perspective]]
     written = {(q.topic_id, q.subtopic) for q in qrels}
     topics = {q.topic_id for q in qrels}
     lost = [
-        f"{topic}/{one.id}"
+        f"{topic}/{view.id}"
         for topic, views in known.items()
-        for one in views
-        if topic in topics and (topic, one.id) not in written
+        for view in views
+        if topic in topics and (topic, view.id) not in written
     ]
     if lost:
         shown = ", ".join(escaped(name, 40) for name in lost[:3])

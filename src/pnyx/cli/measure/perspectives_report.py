@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 _ASKED = {"question": "question", "pro": "supporting perspective", "con": "opposing perspective"}
 
 
-def notes(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
+def notes(result: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
     lines = []
-    for run in found.runs:
+    for run in result.runs:
         pairs = run.pairs
         reasons = ", ".join(f"{n} {escaped(why, 40)}" for why, n in pairs["reasons"].items())
         unscored = f"{pairs['unscored']} of {pairs['asked']} pairs are unscored: {reasons}"
@@ -45,23 +45,24 @@ def notes(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
             (run.without_perspectives, without),
         )
         lines += run_notes(run.name, known, len(run.rearranged))
-    for one in leaning:
-        if one.unscored:
-            lines.append(f"{escaped(one.name, 40)}: {one.unscored} pairs of --leaning are unscored")
-    lines += untested_note(found.comparisons, "questions")
-    lines += _correction_notes(found)
-    fewest = min(len(run.per_topic) for run in found.runs)
-    return lines + few_warning(found.bootstrap, fewest, "question")
+    for lean in leaning:
+        if lean.unscored:
+            name = escaped(lean.name, 40)
+            lines.append(f"{name}: {lean.unscored} pairs of --leaning are unscored")
+    lines += untested_note(result.comparisons, "questions")
+    lines += _correction_notes(result)
+    fewest = min(len(run.per_topic) for run in result.runs)
+    return lines + few_warning(result.bootstrap, fewest, "question")
 
 
-def _correction_notes(found: PerspectiveCoverage) -> list[str]:
-    correction = found.correction
+def _correction_notes(result: PerspectiveCoverage) -> list[str]:
+    correction = result.correction
     if correction is None:
         return []
     lines = []
     if correction["unscored"]:
         lines.append(f"{correction['unscored']} labelled pairs are unscored and left out")
-    counts = [one.labelled for run in found.runs for one in run.corrected.values()]
+    counts = [measured.labelled for run in result.runs for measured in run.corrected.values()]
     fewest, few = correction["fewest_questions"], correction["few_questions"]
     count = min(counts, default=0)
     labels = f"labels of {count} measured question{'' if count == 1 else 's'}"
@@ -75,13 +76,13 @@ def _correction_notes(found: PerspectiveCoverage) -> list[str]:
     return lines
 
 
-def _correction_legend(found: PerspectiveCoverage) -> list[str]:
+def _correction_legend(result: PerspectiveCoverage) -> list[str]:
     """Say what corrected values rest on; nothing where there are none."""
     counts = [
-        one.labelled
-        for run in found.runs
-        for one in run.corrected.values()
-        if one.value is not None
+        measured.labelled
+        for run in result.runs
+        for measured in run.corrected.values()
+        if measured.value is not None
     ]
     if not counts:
         return []
@@ -92,37 +93,37 @@ def _correction_legend(found: PerspectiveCoverage) -> list[str]:
 
 
 def report(
-    found: PerspectiveCoverage, leaning: Sequence[Leaning], source: str, per_topic: bool
+    result: PerspectiveCoverage, leaning: Sequence[Leaning], source: str, per_topic: bool
 ) -> list[Part]:
     """Return the tables; `source` is the file of perspectives."""
-    runs = f"{len(found.runs)} run{'s' if len(found.runs) > 1 else ''}"
+    runs = f"{len(result.runs)} run{'s' if len(result.runs) > 1 else ''}"
     of = (
-        f"perspectives: {runs} on {found.perspectives} perspectives on {found.questions} "
+        f"perspectives: {runs} on {result.perspectives} perspectives on {result.questions} "
         f"questions of {escaped(source, 200)}"
     )
-    parts: list[Part] = [[of, f"verdicts: {escaped(found.judge, 100)}"], _means(found)]
-    parts += [] if found.union is None else [_union(found.union)]
+    parts: list[Part] = [[of, f"verdicts: {escaped(result.judge, 100)}"], _means(result)]
+    parts += [] if result.union is None else [_union(result.union)]
     parts += [leaning_table(leaning)] if leaning else []
-    parts += map(_topics, found.runs if per_topic else ())
+    parts += map(_topics, result.runs if per_topic else ())
     effect = ["d: mean difference in standard deviations of the questions' differences"]
-    legend = coverage_legend(found, leaning) + effect * (found.baseline is not None)
-    legend += compared_legend(found) + draws_legend("the questions", found.bootstrap)
+    legend = coverage_legend(result, leaning) + effect * (result.baseline is not None)
+    legend += compared_legend(result) + draws_legend("the questions", result.bootstrap)
     return [*parts, legend]
 
 
-def _means(found: PerspectiveCoverage) -> Table:
+def _means(result: PerspectiveCoverage) -> Table:
     def bounds(run: MeasuredCoverage, name: str) -> list[Any]:
         mean = run.measures[name]
         return [(mean.least, mean.most), (mean.bounds_low, mean.bounds_high)]
 
     further: list[Any] = []
-    if any(mean.open for run in found.runs for mean in run.measures.values()):
+    if any(mean.open for run in result.runs for mean in run.measures.values()):
         names = ("bounds", "their interval")
         further.append(([Column(name, "interval") for name in names], bounds))
-    if any(run.corrected for run in found.runs):
+    if any(run.corrected for run in result.runs):
         column = Column("corrected, 95 % interval", "figure")
         further.append(([column], lambda run, name: [run.corrected.get(name, "")]))
-    return runs_table(found, "questions", lambda run, n: run.measures[n], *further)
+    return runs_table(result, "questions", lambda run, n: run.measures[n], *further)
 
 
 def _union(union: UnionCoverage) -> Table:
@@ -148,10 +149,10 @@ def leaning_table(leaning: Sequence[Leaning]) -> Table:
         Column("shift, 95 % interval", "figure"),
     )
     rows: list[Sequence[Any]] = []
-    for one in leaning:
-        for place, (asked, of) in enumerate(one.by.items()):
-            name = "" if place else escaped(one.name, 40)
-            shift = one.shifts.get((asked, "question"), "")
+    for lean in leaning:
+        for place, (asked, of) in enumerate(lean.by.items()):
+            name = "" if place else escaped(lean.name, 40)
+            shift = lean.shifts.get((asked, "question"), "")
             rows.append((name, _ASKED[asked], of.delta, of.p, of.n, of.delta, shift))
     return Table(columns, rows)
 
@@ -174,12 +175,12 @@ def _topic_cell(value: Bounded | None) -> str:
     return interval((value.least, value.most))
 
 
-def coverage_legend(found: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
+def coverage_legend(result: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
     """Say what bounds, corrected values and shares are."""
     lines = []
-    if any(mean.open for run in found.runs for mean in run.measures.values()):
+    if any(mean.open for run in result.runs for mean in run.measures.values()):
         lines.append("bounds: over all questions, with unscored pairs read as no, and as yes")
-    lines += _correction_legend(found)
+    lines += _correction_legend(result)
     if leaning:
         lines.append("p, n: share of documents for the supporting and for the opposing perspective")
     return lines

@@ -94,7 +94,7 @@ class _ExportSpec(Spec, heading="Files for other tools"):
     )
 
 
-class ReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
+class MeasureReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
     """All that is chosen."""
 
     def files(self) -> dict[str, str]:
@@ -104,24 +104,24 @@ class ReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
 
     def weighted(self) -> dict[str, float]:
         """Importance -> weight; OptionError: one is not IMPORTANCE=X."""
-        found = {}
-        for one in self.weights:
-            name, _, text = one.rpartition("=")
+        weights = {}
+        for option in self.weights:
+            name, _, text = option.rpartition("=")
             try:
                 weight = float(text)
             except ValueError:
                 weight = math.nan
             if not name.strip() or not 0 <= weight < math.inf:
                 raise OptionError(
-                    f"--weight {shorten(one, 40)}: expected IMPORTANCE=X, with X a number from 0"
+                    f"--weight {shorten(option, 40)}: expected IMPORTANCE=X, with X a number from 0"
                 )
-            found[name.strip().lower()] = weight
-        return found
+            weights[name.strip().lower()] = weight
+        return weights
 
 
 @verb("report", restricts=True, short_help="Judged reports: precision, nugget recall, F1 (ARGUE).")
 @click.argument("folders", nargs=-1, required=True, metavar="R...")
-def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
+def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> int:
     """Measure the judged reports of R (results of pnyx judge report, or its reports.jsonl).
 
     \b
@@ -150,29 +150,29 @@ def report(folders: tuple[str, ...], spec: ReportSpec, as_json: bool) -> int:
     from pnyx.measure.reports.measuring import measure_reports
 
     weights = spec.weighted()
-    runs, held = _read(folders)
-    found = measure_reports(
+    runs, runs_of = _read(folders)
+    result = measure_reports(
         runs,
         topics=_topics(spec.topics),
         missing=spec.missing,
         weights=weights,
-        baseline=_baseline(spec.baseline, held),
+        baseline=_baseline(spec.baseline, runs_of),
         test=spec.test,
         bootstrap=spec.bootstrap,
         **({"compared": spec.measures} if spec.measures else {}),
     )
-    _write(found, runs, spec)
+    _write(result, runs, spec)
     printed = "-" not in spec.files().values()
     return finish(
-        found.row(),
-        _notes(found, runs, spec),
-        (lambda: _report(found, spec)) if printed else None,
+        result.row(),
+        _notes(result, runs, spec),
+        (lambda: _report(result, spec)) if printed else None,
         as_json,
-        unscored=any(run.unscored for run in found.runs),
+        unscored=any(run.unscored for run in result.runs),
     )
 
 
-def _check(folders: Sequence[str], spec: ReportSpec, as_json: bool) -> None:
+def _check(folders: Sequence[str], spec: MeasureReportSpec, as_json: bool) -> None:
     """Refuse choices that do not go together."""
     from pnyx.measure.reports.registry import report_measures
 
@@ -189,7 +189,7 @@ def _check(folders: Sequence[str], spec: ReportSpec, as_json: bool) -> None:
     for flag, path in files.items():
         refuse_two_outputs(flag, path, as_json=as_json)
         sources: dict[str, str | Path | None] = {
-            **{f"R {n}": _file(one) for n, one in enumerate(folders, 1)},
+            **{f"R {n}": _file(folder) for n, folder in enumerate(folders, 1)},
             **{other: name for other, name in files.items() if other != flag},
             "--topics": spec.topics,
             "--nuggets": spec.nuggets,
@@ -203,32 +203,30 @@ def _file(folder: str) -> Path:
     return Path(folder) / REPORTS if folder != "-" and Path(folder).is_dir() else Path(folder)
 
 
-def _read(
-    folders: Sequence[str],
-) -> tuple[dict[str, list[JudgedReport]], dict[str, list[str]]]:
+def _read(folders: Sequence[str]) -> tuple[dict[str, list[JudgedReport]], dict[str, list[str]]]:
     """Return run -> reports, and R -> runs.
 
     A run of the same name in several folders is named after its folder, too.
     """
     from pnyx.judge.reports.reading import read_judged_reports
 
-    twice = next((one for one in folders if folders.count(one) > 1), None)
+    twice = next((folder for folder in folders if folders.count(folder) > 1), None)
     if twice is not None:
         raise InputError("is given twice", path=twice)
-    found: dict[str, dict[str, list[JudgedReport]]] = {}
+    by_folder: dict[str, dict[str, list[JudgedReport]]] = {}
     for folder in folders:
-        own = found.setdefault(folder, {})
-        for one in read_judged_reports(folder):
-            own.setdefault(one.run_id, []).append(one)
-    every = [run for own in found.values() for run in own]
+        by_run = by_folder.setdefault(folder, {})
+        for judged_report in read_judged_reports(folder):
+            by_run.setdefault(judged_report.run_id, []).append(judged_report)
+    every = [run for by_run in by_folder.values() for run in by_run]
     runs: dict[str, list[JudgedReport]] = {}
-    held: dict[str, list[str]] = {}
-    for short, (folder, own) in zip(run_names(folders), found.items(), strict=True):
-        for run, reports in own.items():
+    runs_of: dict[str, list[str]] = {}
+    for short, (folder, by_run) in zip(run_names(folders), by_folder.items(), strict=True):
+        for run, reports in by_run.items():
             name = run if every.count(run) == 1 else f"{short}/{run}"
             runs[name] = reports
-            held.setdefault(folder, []).append(name)
-    return runs, held
+            runs_of.setdefault(folder, []).append(name)
+    return runs, runs_of
 
 
 def _topics(path: str | None) -> list[str] | None:
@@ -239,29 +237,28 @@ def _topics(path: str | None) -> list[str] | None:
     return [question.id for question in read_questions(path)]
 
 
-def _baseline(name: str | None, held: Mapping[str, Sequence[str]]) -> str | None:
+def _baseline(name: str | None, runs_of: Mapping[str, Sequence[str]]) -> str | None:
     """Return the run that --baseline names, by itself or by an R that holds no other."""
-    runs = [run for own in held.values() for run in own]
+    runs = [run for names in runs_of.values() for run in names]
     if name is None or name in runs:
         return name
-    if len(held.get(name, ())) == 1:
-        return held[name][0]
+    if len(runs_of.get(name, ())) == 1:
+        return runs_of[name][0]
     known = shorten(", ".join(runs), 200)
     raise OptionError(f"--baseline {shorten(name, 60)}: expected one of the runs {known}")
 
 
-# Files for other tools ----------------------------------------------------------------------------
-
-
-def _write(found: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: ReportSpec) -> None:
+def _write(
+    result: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec
+) -> None:
     """Write the files that are asked for; InputError, before any is written: one is refused."""
     from pnyx.corpora import averaged, write_leaderboard, write_qrels
     from pnyx.files import atomic_text, json_line
     from pnyx.measure.reports.exports import NUGGETIZER, nuggetizer_rows
     from pnyx.measure.reports.registry import MAIN
 
-    cells = _cells(found, spec.measures or MAIN, spec, "--leaderboard")
-    scores = _cells(found, NUGGETIZER, spec, "--nuggetizer")
+    cells = _cells(result, spec.measures or MAIN, spec, "--leaderboard")
+    scores = _cells(result, NUGGETIZER, spec, "--nuggetizer")
     qrels = _qrels(runs, spec)
     if spec.leaderboard is not None:
         with atomic_text(spec.leaderboard) as stream:
@@ -275,7 +272,7 @@ def _write(found: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: Rep
 
 
 def _cells(
-    found: Reports, measures: Sequence[str], spec: ReportSpec, flag: str
+    result: Reports, measures: Sequence[str], spec: MeasureReportSpec, flag: str
 ) -> list[LeaderboardCell]:
     """Return the cells of a file, without those that have no value; InputError: refused."""
     from pnyx.corpora import settled
@@ -283,7 +280,7 @@ def _cells(
 
     if flag not in spec.files():
         return []
-    cells = list(leaderboard_cells(found, measures, spec.min_scored))
+    cells = list(leaderboard_cells(result, measures, spec.min_scored))
     with _refused(flag):
         kept = list(settled(cells, spec.unscored))
     if len(kept) < len(cells):
@@ -291,18 +288,15 @@ def _cells(
     return kept
 
 
-def _qrels(runs: Mapping[str, Sequence[JudgedReport]], spec: ReportSpec) -> list[Qrel]:
+def _qrels(runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec) -> list[Qrel]:
     """Return the diversity qrels, if they are asked for; InputError: refused."""
+    from pnyx.corpora import read_nugget_banks
     from pnyx.measure.reports.exports import nugget_qrels
 
     if spec.diversity_qrels is None:
         return []
-    banks = None
-    if spec.nuggets is not None:
-        from pnyx.corpora import read_nugget_banks
-
-        banks = list(read_nugget_banks(spec.nuggets))
-    judged = (one for reports in runs.values() for one in reports)
+    banks = None if spec.nuggets is None else list(read_nugget_banks(spec.nuggets))
+    judged = (judged_report for reports in runs.values() for judged_report in reports)
     with _refused("--diversity-qrels"):
         return nugget_qrels(judged, banks, spec.unscored)
 
@@ -317,51 +311,49 @@ def _refused(flag: str) -> Iterator[None]:
         raise InputError(f"{flag}: {error.problem} ({how})") from error
 
 
-# What is printed ----------------------------------------------------------------------------------
-
-
 def _notes(
-    found: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: ReportSpec
+    result: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec
 ) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
     notes: list[str] = []
-    for run in found.runs:
+    for run in result.runs:
         name = shorten(run.name, 40)
         if run.missing:
             count, of = len(run.missing), len(run.per_topic)
             how = f"counted as 0 in the means over {of}"
-            if found.missing == "skip":
+            if result.missing == "skip":
                 how = f"left out: means are over at most {of - count} of {of} topics"
                 how += "; --missing zero counts them as 0, as an empty report is in any case"
             notes.append(f"warning: {name}: no report on {listed(run.missing)}, {how}")
         if run.unscored:
             parts = (f"{n} of {of} {kind}" for kind, (n, of) in run.unscored.items())
             notes.append(f"{name}: unscored and left out: {', '.join(parts)}")
-        empty = [one.topic_id for one in runs[run.name] if one.empty]
+        empty = [judged.topic_id for judged in runs[run.name] if judged.empty]
         if empty := [topic for topic in empty if topic in run.per_topic]:
             rule = "as 0; --missing says what a report counts as that is not there"
             notes.append(f"warning: {name}: the report on {listed(empty)} is empty, counted {rule}")
-        notes += _too_few(found, run, name, spec.min_scored)
-    others = sorted(_other_importances(found, runs))
-    if others:
-        shown = ", ".join(shorten(one, 30) for one in others)
-        notes.append(f"nuggets of importance {shown} weigh {found.weights['other']:g} (--weight)")
-    notes += untested_note(found.comparisons, "topics")
-    return notes + few_warning(found.bootstrap, len(found.topics), "topic")
+        notes += _too_few(result, run, name, spec.min_scored)
+    nuggets = (n for reports in runs.values() for judged in reports for n in judged.nuggets)
+    importances = {nugget.importance.strip().lower() for nugget in nuggets}
+    if others := sorted(importances - {"", *result.weights}):
+        shown = ", ".join(shorten(other, 30) for other in others)
+        notes.append(f"nuggets of importance {shown} weigh {result.weights['other']:g} (--weight)")
+    notes += untested_note(result.comparisons, "topics")
+    return notes + few_warning(result.bootstrap, len(result.topics), "topic")
 
 
-def _too_few(found: Reports, run: MeasuredReports, name: str, least: float) -> Iterator[str]:
+def _too_few(result: Reports, run: MeasuredReports, name: str, least: float) -> Iterator[str]:
     """Yield warnings of values that rest on less than a share of their topics or items."""
     from pnyx.measure.reports.exports import rests_on
 
-    topics = len(found.topics)
-    few = [n for n in found.compared if 0 < run.measures[n].scored < least * topics]
+    topics = len(result.topics)
+    few = [n for n in result.compared if 0 < run.measures[n].scored < least * topics]
     if few:
         values = f"a value on less than {least:.0%} of the topics, which may be other ones"
         yield f"warning: {name}: {', '.join(few)} have {values}"
     thin = {
         n: f"{n} on {sum(low)} of {topics} topics"
-        for n in found.compared
+        for n in result.compared
         if any(low := [rests_on(values, n) < least for values in run.per_topic.values()])
     }
     if thin:
@@ -369,30 +361,23 @@ def _too_few(found: Reports, run: MeasuredReports, name: str, least: float) -> I
         yield f"warning: {name}: these {rest}: {', '.join(thin.values())}"
 
 
-def _other_importances(found: Reports, runs: Mapping[str, Sequence[JudgedReport]]) -> Iterator[str]:
-    """Yield what banks say of importance that has no weight."""
-    said = {n.importance.strip().lower() for own in runs.values() for r in own for n in r.nuggets}
-    return (one for one in said if one and one not in found.weights)
-
-
-def _report(found: Reports, spec: ReportSpec) -> list[Part]:
+def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     """Return the tables for people."""
     from pnyx.measure.reports.registry import report_measures
 
     names = spec.measures or tuple(report_measures())
-    shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in found.runs]
+    shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in result.runs]
     several = len(shown) > 1
     runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name, 40)}"
-    topics = f"{len(found.topics)} topic{'s' if len(found.topics) > 1 else ''}"
+    topics = f"{len(result.topics)} topic{'s' if len(result.topics) > 1 else ''}"
 
     def items(run: MeasuredReports, name: str) -> list[str]:
         kind = report_measures()[name].items
-        return [f"{counts.shown(run.items[name])} {'items' if ', ' in kind else kind}"]
-
-    counts = Column("", "counts")
+        count = Column("", "counts").shown(run.items[name])
+        return [f"{count} {'items' if ', ' in kind else kind}"]
 
     means = runs_table(
-        replace(found, runs=tuple(shown)),
+        replace(result, runs=tuple(shown)),
         "topics",
         lambda run, name: run.measures[name],
         ([Column("scored")], items),
@@ -400,9 +385,9 @@ def _report(found: Reports, spec: ReportSpec) -> list[Part]:
         name_runs=several,
     )
     effect = ["d: mean difference in standard deviations of the topics' differences"]
-    legend = [*compared_legend(found), *draws_legend("the topics", found.bootstrap)]
+    legend = [*compared_legend(result), *draws_legend("the topics", result.bootstrap)]
     per_topic = map(_by_topic, shown) if spec.per_topic else ()
-    return [means, *per_topic, [*effect * bool(found.comparisons), *legend]]
+    return [means, *per_topic, [*effect * bool(result.comparisons), *legend]]
 
 
 def _by_topic(run: MeasuredReports) -> Table:

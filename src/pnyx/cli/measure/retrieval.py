@@ -31,7 +31,7 @@ from pnyx.view.tables import Column, Table
 if TYPE_CHECKING:
     from pnyx.measure.runs.correlation import RetrieverCorrelation
     from pnyx.measure.runs.retrieval import MeasuredRun, Retrieval
-    from pnyx.view.plots import Panel
+    from pnyx.view.plots import PlotPanel
     from pnyx.view.tables import Part
 
 
@@ -96,7 +96,7 @@ def retrieval(runs: tuple[str, ...], spec: RetrievalSpec, as_json: bool) -> int:
     from pnyx.measure.runs.retrieval import measure_retrieval
     from pnyx.view.plots import interval_plot
 
-    found = measure_retrieval(
+    result = measure_retrieval(
         names,
         spec.qrels,
         spec.measures,
@@ -106,16 +106,20 @@ def retrieval(runs: tuple[str, ...], spec: RetrievalSpec, as_json: bool) -> int:
         margin=spec.margin,
         bootstrap=spec.bootstrap,
     )
-    spec.draw(lambda: interval_plot(_panels(found), _legend(found)))
+    spec.draw(lambda: interval_plot(_panels(result), _legend(result)))
     return finish(
-        found.row(), _notes(found), lambda: _report(found, spec), as_json, unscored=found.undefined
+        result.row(),
+        _notes(result),
+        lambda: _report(result, spec),
+        as_json,
+        unscored=result.undefined,
     )
 
 
-def _notes(found: Retrieval) -> list[str]:
+def _notes(result: Retrieval) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
     notes = []
-    for run in found.runs:
+    for run in result.runs:
         absent = f"{listed(run.absent)} absent, counted as empty rankings (trec_eval -c)"
         known = (
             (run.absent, absent),
@@ -125,27 +129,27 @@ def _notes(found: Retrieval) -> list[str]:
         if not run.judged_documents:
             foreign = "warning: none of its documents is in the qrels; are the ids the same?"
             notes.append(f"{escaped(run.name, 40)}: {foreign}")
-    if found.without_relevant:
-        shown = listed(found.without_relevant)
-        have = "have" if len(found.without_relevant) > 1 else "has"
+    if result.without_relevant:
+        shown = listed(result.without_relevant)
+        have = "have" if len(result.without_relevant) > 1 else "has"
         notes.append(f"{shown} of the qrels {have} no relevant document; measured all the same")
-    if found.undefined:
-        notes.append(f"{found.undefined} values of single topics are not defined and left out")
-    fewest = min(len(run.per_topic) for run in found.runs)
-    notes += untested_note(found.comparisons, "topics")
-    return notes + few_warning(found.bootstrap, fewest, "topic")
+    if result.undefined:
+        notes.append(f"{result.undefined} values of single topics are not defined and left out")
+    fewest = min(len(run.per_topic) for run in result.runs)
+    notes += untested_note(result.comparisons, "topics")
+    return notes + few_warning(result.bootstrap, fewest, "topic")
 
 
-def _report(found: Retrieval, spec: RetrievalSpec) -> list[Part]:
+def _report(result: Retrieval, spec: RetrievalSpec) -> list[Part]:
     """Return the tables for people."""
-    sizes = sorted({len(run.per_topic) for run in found.runs})
+    sizes = sorted({len(run.per_topic) for run in result.runs})
     topics = " to ".join(map(str, sizes if len(sizes) < 3 else (sizes[0], sizes[-1])))
-    runs = f"{len(found.runs)} run{'s' if len(found.runs) > 1 else ''}"
+    runs = f"{len(result.runs)} run{'s' if len(result.runs) > 1 else ''}"
     title = f"retrieval: {runs} on {topics} topics of {escaped(spec.qrels)}"
-    means = runs_table(found, "topics", lambda run, name: run.measures[name], title=title)
+    means = runs_table(result, "topics", lambda run, name: run.measures[name], title=title)
     effect = ["d: mean difference in standard deviations of the topics' differences"]
-    legend = [*effect * bool(found.comparisons), *_legend(found)]
-    return [means, *map(_topics, found.runs if spec.per_topic else ()), legend]
+    legend = [*effect * bool(result.comparisons), *_legend(result)]
+    return [means, *map(_topics, result.runs if spec.per_topic else ()), legend]
 
 
 def _topics(run: MeasuredRun) -> Table:
@@ -157,25 +161,25 @@ def _topics(run: MeasuredRun) -> Table:
     return Table(columns, rows, title=escaped(run.name))
 
 
-def _legend(found: Retrieval) -> list[str]:
-    return [*compared_legend(found), *draws_legend("the topics", found.bootstrap)]
+def _legend(result: Retrieval) -> list[str]:
+    return [*compared_legend(result), *draws_legend("the topics", result.bootstrap)]
 
 
-def _panels(found: Retrieval) -> list[Panel]:
-    from pnyx.view.plots import Panel, Point
+def _panels(result: Retrieval) -> list[PlotPanel]:
+    from pnyx.view.plots import PlotPanel, Point
 
-    compared = {(c.run, c.measure): c for c in found.comparisons}
+    compared = {(c.run, c.measure): c for c in result.comparisons}
     panels = []
-    for name in found.runs[0].measures:
+    for name in result.runs[0].measures:
         points = []
         reference = None
-        for run in found.runs:
+        for run in result.runs:
             m = run.measures[name]
             marked = mark(compared.get((run.name, name)))
             points.append(Point(run.name, m.value, m.low, m.high, marked))
-            if run.name == found.baseline:
+            if run.name == result.baseline:
                 reference = m.value
-        panels.append(Panel(name, points, reference))
+        panels.append(PlotPanel(name, points, reference))
     return panels
 
 
@@ -227,7 +231,7 @@ def correlation(runs: tuple[str, ...], spec: CorrelationSpec, as_json: bool) -> 
     from pnyx.judge.verdicts import read_annotations
     from pnyx.measure.runs.correlation import measure_correlation
 
-    found = measure_correlation(
+    result = measure_correlation(
         names,
         read_annotations(spec.annotations, judge=spec.judge),
         documents_of=spec.documents_of,
@@ -236,21 +240,21 @@ def correlation(runs: tuple[str, ...], spec: CorrelationSpec, as_json: bool) -> 
         bootstrap=spec.bootstrap,
     )
     return finish(
-        found.row(),
-        _correlation_notes(found),
-        lambda: _correlations(found, spec),
+        result.row(),
+        _correlation_notes(result),
+        lambda: _correlations(result, spec),
         as_json,
-        unscored=found.undefined or found.unscored,
+        unscored=result.undefined or result.unscored,
     )
 
 
-def _correlation_notes(found: RetrieverCorrelation) -> list[str]:
+def _correlation_notes(result: RetrieverCorrelation) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
     notes = []
-    if found.unscored:
-        total = found.unscored + found.annotated
-        notes.append(f"{found.unscored} of {total} annotations are unscored and left out")
-    for run in found.runs:
+    if result.unscored:
+        total = result.unscored + result.annotated
+        notes.append(f"{result.unscored} of {total} annotations are unscored and left out")
+    for run in result.runs:
         name = escaped(run.name, 40)
         if run.absent:
             notes.append(f"{name}: {listed(run.absent, 'question')} absent, without a value")
@@ -259,18 +263,18 @@ def _correlation_notes(found: RetrieverCorrelation) -> list[str]:
         if run.not_annotated:
             notes.append(f"{name}: {run.not_annotated} documents not annotated, left out")
         if run.not_retrieved:
-            do = "in the last place" if found.documents_of == "annotations" else "left out"
+            do = "in the last place" if result.documents_of == "annotations" else "left out"
             notes.append(f"{name}: {run.not_retrieved} annotated documents not retrieved, {do}")
-    if found.documents_of == "run" and len({run.not_retrieved for run in found.runs}) > 1:
+    if result.documents_of == "run" and len({run.not_retrieved for run in result.runs}) > 1:
         notes.append("warning: runs compared on different documents; see --documents-of")
-    return notes + few_warning(found.bootstrap, found.questions, "question")
+    return notes + few_warning(result.bootstrap, result.questions, "question")
 
 
-def _correlations(found: RetrieverCorrelation, spec: CorrelationSpec) -> list[Part]:
+def _correlations(result: RetrieverCorrelation, spec: CorrelationSpec) -> list[Part]:
     """Return the tables for people."""
     title = (
-        f"correlation: {len(found.runs)} runs on {found.annotated} annotated pairs, "
-        f"{found.questions} questions of {escaped(spec.annotations, 200)}"
+        f"correlation: {len(result.runs)} runs on {result.annotated} annotated pairs, "
+        f"{result.questions} questions of {escaped(spec.annotations, 200)}"
     )
     columns = (
         Column("run"),
@@ -279,32 +283,32 @@ def _correlations(found: RetrieverCorrelation, spec: CorrelationSpec) -> list[Pa
         Column("documents", "counts"),
     )
     rows = [
-        (escaped(run.name, 40), run.tau, run.tau, (run.compared, found.annotated))
-        for run in found.runs
+        (escaped(run.name, 40), run.tau, run.tau, (run.compared, result.annotated))
+        for run in result.runs
     ]
     parts: list[Part] = [Table(columns, rows, title=title)]
-    parts += [_compared(found)] if found.comparisons else []
-    parts += [_questions(found)] if spec.per_topic else []
-    return [*parts, draws_legend("the questions", found.bootstrap)]
+    parts += [_compared(result)] if result.comparisons else []
+    parts += [_questions(result)] if spec.per_topic else []
+    return [*parts, draws_legend("the questions", result.bootstrap)]
 
 
-def _compared(found: RetrieverCorrelation) -> Table:
+def _compared(result: RetrieverCorrelation) -> Table:
     rows = []
-    for c in found.comparisons:
+    for c in result.comparisons:
         *cells, corrected, effect = difference_cells(c)
         mark = " *" if c.significant else ""
         rows.append([escaped(c.run, 40), escaped(c.other, 40), *cells, corrected + mark, effect])
-    tested = test_legend(found.test, found.comparisons)
+    tested = test_legend(result.test, result.comparisons)
     legend = f"*: {tested}; d: mean difference in standard deviations"
     return Table([Column("run"), Column("less"), *DIFFERENCE], rows, legend=[legend])
 
 
-def _questions(found: RetrieverCorrelation) -> Table:
+def _questions(result: RetrieverCorrelation) -> Table:
     from pnyx.measure.runs.correlation import TAU
 
-    columns = [Column(escaped(run.name, 40), "number") for run in found.runs]
+    columns = [Column(escaped(run.name, 40), "number") for run in result.runs]
     rows = [
-        (escaped(question, 40), *(run.per_topic[question][TAU].value for run in found.runs))
-        for question in found.runs[0].per_topic
+        (escaped(question, 40), *(run.per_topic[question][TAU].value for run in result.runs))
+        for question in result.runs[0].per_topic
     ]
     return Table([Column("question"), *columns], rows)

@@ -105,7 +105,7 @@ def listed(topics: Sequence[str], what: str = "topic") -> str:
 
 
 def runs_table(
-    found: Any,
+    result: Any,
     what: str,
     measured: Callable[[Any, str], Measured],
     *further: tuple[Sequence[Column], Callable[[Any, str], Sequence[Any]]],
@@ -113,14 +113,14 @@ def runs_table(
     name_runs: bool = True,
 ) -> Table:
     """Return a table of measures by run, with the differences to the baseline, if there is one."""
-    compared = {(c.run, c.measure): c for c in found.comparisons}
-    tested = {c.measure for c in found.comparisons}
+    compared = {(c.run, c.measure): c for c in result.comparisons}
+    tested = {c.measure for c in result.comparisons}
     parts = [*further]
 
     def difference(run: Any, name: str) -> Sequence[Any]:
         if (run.name, name) in compared:
             return difference_cells(compared[run.name, name])
-        return ["baseline" if run.name == found.baseline and name in tested else "", *[""] * 4]
+        return ["baseline" if run.name == result.baseline and name in tested else "", *[""] * 4]
 
     def margins(run: Any, name: str) -> Sequence[Any]:
         c = compared.get((run.name, name))
@@ -128,19 +128,19 @@ def runs_table(
             return [""] * 3
         return [chance(c.against.p_not_lower), chance(c.against.p_not_lower_holm), c.conclusion]
 
-    if found.baseline is not None:
+    if result.baseline is not None:
         parts.append((DIFFERENCE, difference))
-    if any(c.against for c in found.comparisons):
+    if any(c.against for c in result.comparisons):
         names = ("p not lower", "(Holm)", "shown")
         parts.append(([Column(name, "number") for name in names], margins))
     rows: list[Sequence[Any]] = []
-    for name in found.runs[0].measures:
-        rows += [()] if rows and len(found.runs) > 1 else []
-        for place, run in enumerate(found.runs):
+    for name in result.runs[0].measures:
+        rows += [()] if rows and len(result.runs) > 1 else []
+        for row, run in enumerate(result.runs):
             m = measured(run, name)
             marked = Marked(m, mark(compared.get((run.name, name)))) if compared else m
             of_run = [escaped(run.name, 40)] * name_runs
-            cells = ["" if place else name, *of_run, marked, m]
+            cells = ["" if row else name, *of_run, marked, m]
             rows.append([*cells, *(cell for _, of in parts for cell in of(run, name))])
     columns = [Column("measure"), *[Column("run")] * name_runs]
     columns += [Column("mean, 95 % interval", "figure")]
@@ -148,15 +148,15 @@ def runs_table(
     return Table(columns, rows, title=title)
 
 
-def compared_legend(found: Any) -> list[str]:
+def compared_legend(result: Any) -> list[str]:
     """Say what marks a difference to the baseline, and what the tests against a margin show."""
-    if found.baseline is None:
+    if result.baseline is None:
         return []
     from pnyx.measure.core.significance import ONE_SIDED
 
-    marks = f"{_BETTER} {_WORSE} higher, lower than {escaped(found.baseline, 40)}: "
-    lines = [marks + test_legend(found.test, found.comparisons)]
-    margin = next((c.against.margin for c in found.comparisons if c.against), None)
+    marks = f"{_BETTER} {_WORSE} higher, lower than {escaped(result.baseline, 40)}: "
+    lines = [marks + test_legend(result.test, result.comparisons)]
+    margin = next((c.against.margin for c in result.comparisons if c.against), None)
     if margin is not None:
         level = f"{ONE_SIDED:g}".removeprefix("0")
         lines.append(

@@ -42,7 +42,7 @@ class AssignSpec(Spec, heading="Nuggets"):
 def assign(
     runs: tuple[str, ...],
     results: ResultsSpec,
-    own: AssignSpec,
+    options: AssignSpec,
     spec: NuggetJudgeSpec,
     as_json: bool,
 ) -> int:
@@ -69,10 +69,10 @@ def assign(
 
     needs_out(results.out, spec)
     responses = [response for run in runs for response in read_responses(run)]
-    assigning = Assigning.of(responses, read_nugget_banks(own.nuggets))
+    assigning = Assigning.of(responses, read_nugget_banks(options.nuggets))
     questions = list(assigning.questions())
     if not questions:
-        raise InputError("holds no answer of a topic that the runs report on", path=own.nuggets)
+        raise InputError("holds no answer of a topic that the runs report on", path=options.nuggets)
     if assigning.without_bank:
         names = ", ".join(escaped(topic, 30) for topic in assigning.without_bank[:5])
         warn(f"{len(assigning.without_bank)} topics of the runs have no bank: {names}")

@@ -30,6 +30,7 @@ from pnyx.view.results import apart_lines
 
 if TYPE_CHECKING:
     from pnyx.drafts.creating import DraftedBank
+    from pnyx.drafts.merging import MergedBanks
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import NuggetBank, Question
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 @verb(
     "create", resumes=True, restricts=True, short_help="Draft nugget banks from relevant documents."
 )
-def create(own: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool) -> int | Outcome:
+def create(spec: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool) -> int | Outcome:
     """Draft a nugget bank for each topic from its relevant documents.
 
     With --llm as nuggetizer does: window after window of passages with the list so far in view,
@@ -59,13 +60,13 @@ def create(own: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool)
     """
     from pnyx.files import atomic_text
 
-    own.check()
+    spec.check()
     model.check()
     bank.check(plan=model.plan)
     refuse_two_outputs("--out", bank.out, as_json=as_json)
-    refuse_same_file("--out", bank.out, **{"--from": own.edited, "--run": own.run})
+    refuse_same_file("--out", bank.out, **{"--from": spec.edited, "--run": spec.run})
     with open_model(model, say, model) as llm, reporting("nuggets") as show:
-        drafted = _drafted(own, bank, llm, show)
+        drafted = _drafted(spec, bank, llm, show)
         if model.plan:
             line = f"{len(drafted)} topics for {escaped('' if llm is None else llm.name)}"
             return plan_asked(llm, model, line, {"topics": len(drafted)}, as_json=as_json)
@@ -96,43 +97,43 @@ def create(own: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool)
 
 
 def _drafted(
-    own: CreateSpec, bank: BankSpec, llm: StoredModel | None, show: Any
+    spec: CreateSpec, bank: BankSpec, llm: StoredModel | None, show: Any
 ) -> list[DraftedBank]:
     from pnyx.drafts.creating import DraftedBank, create_banks, rate_banks
     from pnyx.drafts.extracting import extract_banks, without_quotations
     from pnyx.drafts.sources import sources_of
 
-    hides = hides_text() and not own.allow_text_in_banks
-    if own.edited is not None:
-        pairs = _edited(own)
+    hides = hides_text() and not spec.allow_text_in_banks
+    if spec.edited is not None:
+        pairs = _edited(spec)
         _writer(bank)(io.StringIO(), (draft for draft, _ in pairs))  # or it is refused unpaid
-        if llm is None or not own.rate:
+        if llm is None or not spec.rate:
             return [DraftedBank(draft) for draft, _ in pairs]
         return rate_banks(pairs, llm, on_done=show)
     if llm is None:
-        if own.style == "questions":
+        if spec.style == "questions":
             raise OptionError("--style questions goes with --llm: without it claims are quoted")
         if hides:
             quoted = "without --llm nuggets are sentences of documents"
             raise OptionError(f"--no-text: {quoted}; --allow-text-in-banks writes them")
     sources = sources_of(
-        str(own.index),
-        str(own.topics),
-        run=own.run,
-        qrels=own.qrels,
-        level=own.level,
-        depth=own.depth,
+        str(spec.index),
+        str(spec.topics),
+        run=spec.run,
+        qrels=spec.qrels,
+        level=spec.level,
+        depth=spec.depth,
     )
     if llm is None:
-        return extract_banks(sources, most=own.most, on_done=show)
+        return extract_banks(sources, most=spec.most, on_done=show)
     drafted = create_banks(
         sources,
         llm,
-        style=own.style or "questions",
-        most=own.most,
-        window=own.window,
-        words=own.words,
-        rate=own.rate,
+        style=spec.style or "questions",
+        most=spec.most,
+        window=spec.window,
+        words=spec.words,
+        rate=spec.rate,
         on_done=show,
     )
     if not hides:
@@ -140,21 +141,21 @@ def _drafted(
     return [without_quotations(d, s.documents) for d, s in zip(drafted, sources, strict=True)]
 
 
-def _edited(own: CreateSpec) -> list[tuple[NuggetBank, Question]]:
+def _edited(spec: CreateSpec) -> list[tuple[NuggetBank, Question]]:
     """Return the banks of a draft, each with its topic: of --topics, or by its title."""
     from pnyx.corpora import read_nugget_banks
     from pnyx.records import Question
     from pnyx.runs.pairs import questions_by_id
 
-    topics = {} if own.topics is None else questions_by_id(own.topics)
-    found = []
-    for bank in read_nugget_banks(str(own.edited)):
+    topics = {} if spec.topics is None else questions_by_id(spec.topics)
+    pairs = []
+    for bank in read_nugget_banks(str(spec.edited)):
         topic = topics.get(bank.topic_id) or Question(bank.topic_id, bank.title)
         if not topic.text.strip():
             shown = escaped(bank.topic_id, 40)
             raise InputError(f"topic {shown!r} has no title; --topics names a file of them")
-        found.append((bank, topic))
-    return found
+        pairs.append((bank, topic))
+    return pairs
 
 
 def _writer(bank: BankSpec) -> Callable[[IO[str], Iterable[NuggetBank]], None]:
@@ -173,7 +174,7 @@ def _writer(bank: BankSpec) -> Callable[[IO[str], Iterable[NuggetBank]], None]:
 )
 @click.argument("banks", nargs=-1, required=True, metavar="BANK...", type=Raw())
 def merge(
-    banks: tuple[str, ...], own: MergeSpec, bank: BankSpec, spec: NuggetJudgeSpec, as_json: bool
+    banks: tuple[str, ...], options: MergeSpec, bank: BankSpec, spec: NuggetJudgeSpec, as_json: bool
 ) -> Outcome:
     """Make one bank of all banks of each topic: what says the same is there once.
 
@@ -202,32 +203,36 @@ def merge(
     refuse_two_outputs("--out", bank.out, as_json=as_json)
     for path in banks:
         refuse_same_file("--out", bank.out, BANK=path)
-    given = [(path, one) for path in banks for one in read_nugget_banks(path)]
-    if own.run_id is not None:  # the format may not hold it
-        _writer(bank)(io.StringIO(), (replace(one, run_id=own.run_id) for _, one in given))
+    given = [(path, read) for path in banks for read in read_nugget_banks(path)]
+    if options.run_id is not None:  # the format may not hold it
+        _writer(bank)(io.StringIO(), (replace(b, run_id=options.run_id) for _, b in given))
     with (
         open_judge(TASKS["nugget"], spec, say) as opened,
         watched(opened.judge, opened.models) as judge,
     ):
         usual = CANDIDATES_FROM if opened.models else CLOSE_FROM
-        near = usual if own.candidates_from is None else own.candidates_from
+        near = usual if options.candidates_from is None else options.candidates_from
         merged = merge_banks(
             given,
             judge,
             candidates_from=near,
             cautious=not opened.models,
-            run_id=own.run_id or "",
+            run_id=options.run_id or "",
         )
-    if own.report is not None:
-        with atomic_text(own.report) as stream:
+    if options.report is not None:
+        with atomic_text(options.report) as stream:
             stream.writelines(json_line(row) + "\n" for row in merged.report)
     with atomic_text(str(bank.out)) as stream:
         _writer(bank)(stream, merged.banks)
     say_judge(opened.judge.name, opened.judge.card)
     warn_first(apart_lines(merged), "questions stay apart")
+    return _merged_outcome(str(bank.out), merged)
+
+
+def _merged_outcome(out: str, merged: MergedBanks) -> Outcome:
     left = sum(len(topic.nuggets) for topic in merged.banks)
     row = {
-        "out": bank.out,
+        "out": out,
         "topics": len(merged.banks),
         "given": merged.given,
         "left": left,
@@ -236,7 +241,7 @@ def merge(
         "apart": len(merged.apart),
     }
     line = (
-        f"{escaped(str(bank.out), 200)}: {left} nuggets of {merged.given} on "
+        f"{escaped(out, 200)}: {left} nuggets of {merged.given} on "
         f"{len(merged.banks)} topics; {len(merged.report)} pairs compared"
     )
     return Outcome(row, line, merged.unscored, err=True, ascii=True)

@@ -185,8 +185,10 @@ def read_conqret(folder: str | Path, split: Split = "train") -> list[ConqretTopi
     base = Path(folder)
     queries, qrels = (str(base / f"{split}_{name}.csv") for name in ("queries", "qrels"))
     questions = {one.id: one for one in FORMATS[1].reader(queries)}
-    relevant: dict[str, dict[Side, list[str]]] = {one: {"pro": [], "con": []} for one in questions}
-    irrelevant: dict[str, list[str]] = {one: [] for one in questions}
+    relevant: dict[str, dict[Side, list[str]]] = {
+        question: {"pro": [], "con": []} for question in questions
+    }
+    irrelevant: dict[str, list[str]] = {question: [] for question in questions}
     for q in FORMATS[0].reader(qrels):
         if q.topic_id not in questions:
             problem = f"qid {shorten(q.topic_id)!r} is not in {split}_queries.csv"
@@ -220,11 +222,11 @@ def _pages(
     if path is None:
         return {}
     debates = list(read_debates(str(path)))
-    by_id = {one.id: one for one in debates}
+    by_id = {debate.id: debate for debate in debates}
     addresses = _addresses(base / "titles2.json")
-    known = (one for one in debates if one.url and one.url.rstrip("/") in addresses)
+    known = (debate for debate in debates if debate.url and debate.url.rstrip("/") in addresses)
     by_address = {addresses[one.url.rstrip("/")]: one for one in known}
-    citing = {s.doc_id: one for one in debates for s in one.sources if s.doc_id}
+    citing = {s.doc_id: debate for debate in debates for s in debate.sources if s.doc_id}
     found: dict[str, Debate] = {}
     for identifier in questions:
         sides = relevant[identifier].values()

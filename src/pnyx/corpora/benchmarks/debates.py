@@ -134,9 +134,9 @@ def _row(debate: Debate) -> dict[str, Any]:
         "title": debate.title,
         "question": debate.question,
         "introduction": list(debate.introduction),
-        "pros": [_point_row(one) for one in debate.pros],
-        "cons": [_point_row(one) for one in debate.cons],
-        "sources": [_source_row(one) for one in debate.sources],
+        "pros": [_point_row(pro) for pro in debate.pros],
+        "cons": [_point_row(con) for con in debate.cons],
+        "sources": [_source_row(source) for source in debate.sources],
         "url": debate.url,
     }
     return dict(merged(row, debate.extra, _DEBATE))
@@ -178,7 +178,7 @@ def read_debates(path: str) -> Iterator[Debate]:
 
 def debate_arguments(debate: Debate) -> Iterator[Argument]:
     """Yield the arguments of both sides; `documents` in `extra` are the ids of what they cite."""
-    known = {one.id: one.doc_id for one in debate.sources if one.id and one.doc_id}
+    known = {source.id: source.doc_id for source in debate.sources if source.id and source.doc_id}
     for side in SIDES:
         for number, point in enumerate(debate.side(side), start=1):
             cited = list(dict.fromkeys(known[one] for one in point.cited if one in known))

@@ -13,13 +13,13 @@ from typing import Any
 
 from pnyx.corpora.base import check_depth
 from pnyx.corpora.benchmarks.nugget_rows import (
-    AnswerRow,
-    AnswerRowV3,
     BankRowV3,
     ClaimRow,
+    NuggetAnswerRow,
+    NuggetAnswerRowV3,
+    NuggetQuestionRow,
     NuggetRow,
     NuggetRowV3,
-    QuestionRow,
     SubmittedBankRow,
     SubmittedRow,
     TextBankRow,
@@ -98,10 +98,10 @@ def _references(rows: Iterable[Any] | None) -> tuple[NuggetReference, ...]:
 
 
 def _reference_rows(references: Iterable[NuggetReference]) -> list[dict[str, Any]]:
-    return [_further({"doc_id": one.doc_id}, one.extra, ()) for one in references]
+    return [_further({"doc_id": reference.doc_id}, reference.extra, ()) for reference in references]
 
 
-def _answers(value: Any, model: type[AnswerRow]) -> Iterator[NuggetAnswer]:
+def _answers(value: Any, model: type[NuggetAnswerRow]) -> Iterator[NuggetAnswer]:
     for where, row in _entries(value, "answers"):
         with within(where):
             text = checked(model, row).answer
@@ -112,14 +112,14 @@ def _answers(value: Any, model: type[AnswerRow]) -> Iterator[NuggetAnswer]:
 def _answer_rows(answers: Iterable[NuggetAnswer], *, listed: bool) -> list[dict[str, Any]]:
     """Return answers; in lists always with references, of which one that is only an id is text."""
     rows = []
-    for one in answers:
-        row: dict[str, Any] = {"answer": one.text}
-        references: list[Any] = _reference_rows(one.references)
+    for answer in answers:
+        row: dict[str, Any] = {"answer": answer.text}
+        references: list[Any] = _reference_rows(answer.references)
         if listed:
             references = [each["doc_id"] if len(each) == 1 else each for each in references]
         if references or listed:
             row["references"] = references
-        rows.append(_further(row, one.extra, ("references",)))
+        rows.append(_further(row, answer.extra, ("references",)))
     return rows
 
 
@@ -142,7 +142,7 @@ def _read(
         extra["importance"] = given.importance
     if v3 and given.query_id is not None and str(given.query_id) != topic:
         extra["query_id"] = given.query_id
-    answers = tuple(_answers(given.answers, AnswerRowV3 if v3 else AnswerRow))
+    answers = tuple(_answers(given.answers, NuggetAnswerRowV3 if v3 else NuggetAnswerRow))
     references = _references(row.get("references"))
     if model is SubmittedRow and is_claim:  # a question that is its own answer
         if len(answers) != 1 or answers[0].text != text or answers[0].extra or references:
@@ -164,7 +164,7 @@ def _read(
 def _read_v3(row: Any, topic: str, ids: _Names, is_claim: bool) -> Nugget:
     if is_claim and isinstance(row, dict) and row.get("answers") is not None:
         raise InputError("a claim has answers, expected a question")
-    return _read(row, topic, ids, ClaimRow if is_claim else QuestionRow, is_claim)
+    return _read(row, topic, ids, ClaimRow if is_claim else NuggetQuestionRow, is_claim)
 
 
 def _listed(
@@ -220,7 +220,7 @@ def _with_parts(
         "importance": extra.pop("importance", nugget.importance or None),
         "answers": answers,
         "references": _reference_rows(nugget.references) or None,
-        "sub_nuggets": [_v3_row(one, topic) for one in nugget.sub_nuggets] or None,
+        "sub_nuggets": [_v3_row(sub_nugget, topic) for sub_nugget in nugget.sub_nuggets] or None,
     }
     with within(shown(nugget.text)):
         row |= {name: value for name, value in parts.items() if value is not None}
@@ -275,7 +275,9 @@ def _row_v3(bank: NuggetBank) -> dict[str, Any]:
     extra = dict(bank.extra)
     row["format_version"] = extra.pop("format_version", "v3")
     for name, is_claim in (("question", False), ("claim", True)):
-        rows = [_v3_row(one, bank.topic_id) for one in bank.nuggets if one.is_claim is is_claim]
+        rows = [
+            _v3_row(nugget, bank.topic_id) for nugget in bank.nuggets if nugget.is_claim is is_claim
+        ]
         if rows or not is_claim:
             row["claim_bank" if is_claim else "nugget_bank"] = _filed(rows, name)
     ran = bank.team_id or bank.run_id
@@ -302,7 +304,7 @@ def _row_ragtime26(bank: NuggetBank) -> dict[str, Any]:
     if bank.title:
         metadata["title_query"] = bank.title
     ids = _Names("-")
-    rows = [_listed_row(one, bank.topic_id, ids, "question") for one in bank.nuggets]
+    rows = [_listed_row(nugget, bank.topic_id, ids, "question") for nugget in bank.nuggets]
     # By these fields another dialect would be recognised.
     others = ("query_id", "title_query", "claim_bank", "nuggets", "banks")
     return _further({"metadata": metadata, "nugget_bank": rows}, bank.extra, others)
@@ -335,7 +337,7 @@ def _row_nuggetizer(bank: NuggetBank, *, query: bool = True) -> dict[str, Any]:
     row |= {name: value for name, value in own.items() if value}
     known = (*own, "query", "nuggets", "nugget_bank", "claim_bank", "banks")
     ids = _Names("-")
-    rows = [_listed_row(one, bank.topic_id, ids, "text") for one in bank.nuggets]
+    rows = [_listed_row(nugget, bank.topic_id, ids, "text") for nugget in bank.nuggets]
     return {**_further(row, bank.extra, known), "nuggets": rows}
 
 

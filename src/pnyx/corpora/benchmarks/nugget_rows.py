@@ -77,7 +77,7 @@ class ReferenceRow(CommonRow):
     offsets: OffsetsRow | None = None
 
 
-class AnswerRow(Row):
+class NuggetAnswerRow(Row):
     """An answer in a list."""
 
     answer: Filled
@@ -85,7 +85,7 @@ class AnswerRow(Row):
     metadata: _Object = None
 
 
-class AnswerRowV3(AnswerRow, CommonRow):
+class NuggetAnswerRowV3(NuggetAnswerRow, CommonRow):
     """An answer of version 3."""
 
 
@@ -106,7 +106,7 @@ class NuggetRowV3(NuggetRow, CommonRow):
     query_id: _Grade | None = None
 
 
-class QuestionRow(NuggetRowV3):
+class NuggetQuestionRow(NuggetRowV3):
     """A question of version 3."""
 
     question: Filled

@@ -36,7 +36,7 @@ _FLAT = ("run_id", "topic_id", "topic", "team_id", "response_length")
 
 def _count_words(sentences: tuple[Sentence, ...]) -> int:
     """Count the words of an answer as TREC RAG 2024 does: split at white space after NFKC."""
-    return count_length((one.text for one in sentences), "nfkc-words")
+    return count_length((sentence.text for sentence in sentences), "nfkc-words")
 
 
 def _key(response: Response) -> tuple[str, ...]:

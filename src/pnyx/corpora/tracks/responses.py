@@ -66,7 +66,7 @@ class Submitted:
         if self.tags[place] != "rag24":
             return list(citations)
         known = self.references or ()
-        return [known[one] for one in citations if 0 <= one < len(known)]
+        return [known[citation] for citation in citations if 0 <= citation < len(known)]
 
 
 def _is_id(value: Any) -> bool:
@@ -172,7 +172,7 @@ def _sentence(value: Any, where: str) -> tuple[str | None, Any, str]:
     for one in a_list(citations, f"{where}.citations", "a list or an object"):
         if isinstance(one, bool) or not isinstance(one, str | int):
             raise unlike(one, f"{where}.citations", "ids or indices")
-    kinds = {isinstance(one, str) for one in citations}
+    kinds = {isinstance(citation, str) for citation in citations}
     if len(kinds) > 1:
         raise InputError(f"{where}.citations: found ids and indices, expected only one of them")
     return text, citations, "neuclir" if kinds.pop() else "rag24"

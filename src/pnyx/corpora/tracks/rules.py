@@ -155,7 +155,7 @@ def _rules(track: str, row: Mapping[str, Any], source: str, path: str | Path) ->
 
 def _check(rules: TrackRules) -> None:
     """Raise ValueError for what no check here understands: rules that do nothing are no rules."""
-    unknown = [one for one in rules.smells if one not in CATEGORIES]
+    unknown = [smell for smell in rules.smells if smell not in CATEGORIES]
     unknown += [one for one in rules.sentence_type if one not in _TAGS]
     if rules.references_kind not in _KINDS:
         unknown.append(rules.references_kind)

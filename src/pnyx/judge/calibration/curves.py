@@ -213,9 +213,9 @@ def crossfit(
             continue
         curve = fit(name, p[rest].tolist(), y[rest].tolist())
         threshold = choose(curve(p[rest]).tolist(), y[rest].tolist())
-        for place in np.flatnonzero(~rest):
-            mapped = float(curve(p[place : place + 1])[0])
-            out[place] = (mapped, mapped >= threshold)
+        for n in np.flatnonzero(~rest):
+            mapped = float(curve(p[n : n + 1])[0])
+            out[n] = (mapped, mapped >= threshold)
     return out
 
 
@@ -225,9 +225,9 @@ def best_f1_threshold(probabilities: Sequence[float], labels: Sequence[bool]) ->
     if not y.any():
         raise ValueError("no label is yes: F1 has no best threshold")
     values, places = np.unique(np.asarray(probabilities, dtype=np.float64), return_inverse=True)
-    said = np.cumsum(np.bincount(places)[::-1])[::-1]  # answers that are yes from here upwards
+    yes = np.cumsum(np.bincount(places)[::-1])[::-1]  # answers that are yes from here upwards
     hits = np.cumsum(np.bincount(places, weights=y)[::-1])[::-1]
-    scores = 2 * hits / (said + y.sum())
+    scores = 2 * hits / (yes + y.sum())
     best = len(values) - 1 - int(np.argmax(scores[::-1]))
     return float(values[best] if best == 0 else (values[best - 1] + values[best]) / 2)
 

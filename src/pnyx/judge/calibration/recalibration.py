@@ -116,10 +116,10 @@ def read_calibration(path: str | Path) -> Recalibration:
             raise InputError(problem, path=path)
     try:
         curve = curve_from(row.get("method"), row.get("parameters"))
-        found = checked(Recalibration, {**row, "curve": row["parameters"]})
+        calibration = checked(Recalibration, {**row, "curve": row["parameters"]})
     except InputError as error:
         raise InputError(error.problem, path=path) from error
-    return dataclasses.replace(found, curve=curve)
+    return dataclasses.replace(calibration, curve=curve)
 
 
 def curve_from(method: Any, parameters: Any) -> Curve:
@@ -183,8 +183,8 @@ class Recalibrated:
     @property
     def card(self) -> str:
         """The judge's card, and what it was recalibrated on."""
-        found = self.calibration.about.get("counts")
-        fitted = found.get("fitted") if isinstance(found, dict) else None
+        counts = self.calibration.about.get("counts")
+        fitted = counts.get("fitted") if isinstance(counts, dict) else None
         count = f" on {fitted} labelled answers" if isinstance(fitted, int) else ""
         card = shorten(self.judge.card, 400)
         return f"{card}{'; ' if card else ''}recalibrated ({self.calibration.method}){count}"

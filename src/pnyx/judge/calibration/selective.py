@@ -104,8 +104,8 @@ class ConfidenceRegions:
             ("no", "<=", self.low, self.no),
             ("yes", ">=", self.high, self.yes),
         ):
-            found = f", {side.errors} of {side.kept} wrong, at most {side.bound or 0:.3f}"
-            kept = f"{verdict} where {sign} {limit or 0:.4g}{found}"
+            errors = f", {side.errors} of {side.kept} wrong, at most {side.bound or 0:.3f}"
+            kept = f"{verdict} where {sign} {limit or 0:.4g}{errors}"
             parts.append(f"never {verdict}" if limit is None else kept)
         return f"keeps {self.share:.0%} ({'; '.join(parts)})"
 
@@ -167,7 +167,7 @@ def _widest(
         effect = _design_effect(wrong[allowed], groups[allowed])
     part = (1 - CONFIDENCE) / _STARTS
     limits, starts = _regions(scores, part, error, effect)
-    found: tuple[float | None, Region] = None, Region(design_effect=effect)
+    widest: tuple[float | None, Region] = None, Region(design_effect=effect)
     level = 0.0
     for limit, start in zip(limits, starts, strict=True):
         inside = scores <= limit
@@ -177,10 +177,10 @@ def _widest(
         errors, kept = int((inside & wrong).sum()), int(inside.sum())
         some, of = _effective(errors, kept, effect)
         if level and _tail(some, of, error) <= level:
-            found = limit, Region(kept, errors, error_bound(some, of), effect)
+            widest = limit, Region(kept, errors, error_bound(some, of), effect)
         else:
             level = 0.0
-    return found
+    return widest
 
 
 def _regions(
@@ -222,24 +222,13 @@ def error_bound(errors: int, kept: int, confidence: float = CONFIDENCE) -> float
     """Return Clopper and Pearson's one-sided upper bound (1934) on a share of errors."""
     if errors >= kept:
         return 1.0
-    low, high = errors / kept, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if _tail(errors, kept, middle) > 1 - confidence:
-            low = middle
-        else:
-            high = middle
-    return high
+    from scipy.special import betaincinv
+
+    return float(betaincinv(errors + 1, kept - errors, confidence))
 
 
 def _tail(errors: int, kept: int, share: float) -> float:
     """Return P(at most `errors` of `kept`) where each is an error with probability `share`."""
-    if errors >= kept or share <= 0:
-        return 1.0
-    if share >= 1:
-        return 0.0
-    i = np.arange(1, errors + 1)
-    steps = np.log((kept - i + 1) / i) + math.log(share) - math.log1p(-share)
-    logs = np.concatenate([[0.0], np.cumsum(steps)]) + kept * math.log1p(-share)
-    top = float(logs.max())
-    return min(1.0, math.exp(top) * float(np.exp(logs - top).sum()))
+    from scipy.special import bdtr
+
+    return 1.0 if errors >= kept else float(bdtr(errors, kept, share))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Emit, Judge, refuse_other_kinds
-from pnyx.judge.formats import Format, Part
+from pnyx.judge.formats import JudgingFormat, Part
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.http.flow import run_all
 
@@ -25,7 +25,7 @@ class Formatted:
         kind: of the questions that the format is for.
     """
 
-    def __init__(self, make: Callable[[str], Judge], form: Format, kind: type) -> None:
+    def __init__(self, make: Callable[[str], Judge], form: JudgingFormat, kind: type) -> None:
         self.form = form
         self._judges = {name: make(name) for name in form.prompts}
         self._first = self._judges[form.prompts[0]]
@@ -52,24 +52,24 @@ class Formatted:
             counts.append(len(parts))
             if not parts:
                 emit(position, self.form.join(question, (), self.name))
-            for place, part in enumerate(parts):
-                asked = (position, place, part.question)
+            for n, part in enumerate(parts):
+                asked = (position, n, part.question)
                 by_prompt.setdefault(self.form.prompt_of(part), []).append(asked)
 
-        def receive(position: int, place: int, answer: Answer) -> None:
-            found = waiting[position]
-            found[place] = answer
-            if len(found) == counts[position]:
-                answers = [found[place] for place in sorted(found)]
-                found.clear()
+        def receive(position: int, n: int, answer: Answer) -> None:
+            parts = waiting[position]
+            parts[n] = answer
+            if len(parts) == counts[position]:
+                answers = [parts[n] for n in sorted(parts)]
+                parts.clear()
                 emit(position, self.form.join(questions[position], answers, self.name))
 
         async def ask(item: tuple[str, list[Asked]]) -> None:
             name, asked = item
 
             def part_emit(number: int, answer: Answer) -> None:
-                position, place, question = asked[number]
-                receive(position, place, replace(answer, question=question))
+                position, n, question = asked[number]
+                receive(position, n, replace(answer, question=question))
 
             await self._judges[name].answer([question for _, _, question in asked], part_emit)
 

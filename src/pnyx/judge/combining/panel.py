@@ -79,7 +79,7 @@ class Panel:
             votes[member] = dataclasses.replace(answer, raw="")
             if len(votes) == len(self.members):
                 counted.add(position)
-                answers = [votes[place] for place in sorted(waiting.pop(position))]
+                answers = [votes[n] for n in sorted(waiting.pop(position))]
                 emit(position, combine(questions[position], answers, self.how, judge=self.name))
 
         async def poll(item: tuple[int, Judge]) -> None:
@@ -171,8 +171,8 @@ class Cascade:
         """Return whether an answer of the cheap judge stands."""
         if not isinstance(answer, Judged) or answer.probability is None:
             return False
-        own = answer.notes.get("uncalibrated", answer.probability)
-        return self.sure.keeps(own, verdict=answer.value is True)
+        probability = answer.notes.get("uncalibrated", answer.probability)
+        return self.sure.keeps(probability, verdict=answer.value is True)
 
 
 class _Run:
@@ -210,8 +210,8 @@ class _Run:
         while self._waiting and self._failure is None:
             positions, self._waiting = self._waiting, []
 
-            def receive(place: int, answer: Answer, positions: list[int] = positions) -> None:
-                self._emit(positions[place], _staged(answer, "strong"))
+            def receive(n: int, answer: Answer, positions: list[int] = positions) -> None:
+                self._emit(positions[n], _staged(answer, "strong"))
 
             questions = [self._questions[position] for position in positions]
             await self._guarded(tasks, self._cascade.strong.answer(questions, receive))

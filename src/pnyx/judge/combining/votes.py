@@ -212,7 +212,7 @@ def count_orders(
         notes["missing"] = [position for position in range(texts) if position not in mean]
     places = ranks_of(mean, texts)
     apart = [  # Spearman's footrule
-        sum(abs(rank - place) for rank, place in zip(row, places, strict=True)) for row in table
+        sum(abs(rank - mean) for rank, mean in zip(row, places, strict=True)) for row in table
     ]
     return Judged(mean, provenance, notes=notes, **_words(scored, apart))
 
@@ -227,7 +227,7 @@ def ranks_of(order: Sequence[int], texts: int) -> list[float]:
 
 def _words(scored: Sequence[Judged], distances: Sequence[float | None]) -> dict[str, Any]:
     """Return explanation and evidence of the first vote nearest to the value; None: not for it."""
-    near = [(distance, place) for place, distance in enumerate(distances) if distance is not None]
+    near = [(distance, n) for n, distance in enumerate(distances) if distance is not None]
     if not near:
         return {}
     speaker = scored[min(near)[1]]

@@ -100,8 +100,8 @@ def scale_of(task: str, bounds: tuple[float, float]) -> Scale:
         if scale.bounds == bounds:
             return scale
     low, high = math.ceil(bounds[0]), math.floor(bounds[1])
-    told = f"a whole number from {low} to {high}"
-    return Scale("", *bounds, told, (f"{low}: the lowest.", f"{high}: the highest."))
+    meaning = f"a whole number from {low} to {high}"
+    return Scale("", *bounds, meaning, (f"{low}: the lowest.", f"{high}: the highest."))
 
 
 @cache
@@ -113,7 +113,7 @@ def dimensions_of(task: str) -> dict[str, Dimension]:
     table = _table(task)
     if not table:
         raise InputError(f"task {shorten(task, 40)!r} has no dimensions")
-    own = {
+    dimensions = {
         name: Dimension(
             name,
             entry["label"],
@@ -126,7 +126,7 @@ def dimensions_of(task: str) -> dict[str, Dimension]:
         )
         for name, entry in table["dimensions"].items()
     }
-    return own | (dimensions_of(table["includes"]) if "includes" in table else {})
+    return dimensions | (dimensions_of(table["includes"]) if "includes" in table else {})
 
 
 def definition(task: str, name: str) -> str:
@@ -142,11 +142,11 @@ def definition(task: str, name: str) -> str:
 @cache
 def aspects_of(task: str) -> dict[str, tuple[str, ...]]:
     """Return the branches of a task's taxonomy, each with its dimensions; none without one."""
-    found: dict[str, tuple[str, ...]] = {}
-    for name, one in dimensions_of(task).items() if _table(task) else ():
-        if one.aspect:
-            found[one.aspect] = (*found.get(one.aspect, ()), name)
-    return found
+    aspects: dict[str, tuple[str, ...]] = {}
+    for name, dimension in dimensions_of(task).items() if _table(task) else ():
+        if dimension.aspect:
+            aspects[dimension.aspect] = (*aspects.get(dimension.aspect, ()), name)
+    return aspects
 
 
 def aspect_of(task: str, name: str) -> str:

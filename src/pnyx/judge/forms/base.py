@@ -130,21 +130,21 @@ def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]
         seed = hashlib.sha256(f"{number}\n{salt}".encode("utf-8", "replace")).digest()
         drawn, shown = random.Random(seed), list(pairs)
         drawn.shuffle(shown)
-        while tuple(alike[place] for place, _ in shown) in seen:
+        while tuple(alike[n] for n, _ in shown) in seen:
             drawn.shuffle(shown)
-        seen.add(tuple(alike[place] for place, _ in shown))
+        seen.add(tuple(alike[n] for n, _ in shown))
     return shown
 
 
 def by_name(given: Mapping[str, T]) -> dict[str, T]:
     """Return the fields of a keyed reply by their stripped names, which must stay distinct."""
-    found: dict[str, T] = {}
+    entries: dict[str, T] = {}
     for name, entry in given.items():
         name = name.strip()
-        if name in found:
+        if name in entries:
             raise UnreadableReply(f"{escaped(name, 40)!r} comes twice")
-        found[name] = entry
-    return found
+        entries[name] = entry
+    return entries
 
 
 def plain_word(value: Any) -> Any:

@@ -138,8 +138,8 @@ class RankingForm(PromptForm):
         if not order:
             raise UnreadableReply("the order names none of the texts")
         missing = [i for i in range(len(question.texts)) if i not in order]
-        found = {"missing": missing, "repeated": repeated, "invented": invented}
-        notes = {name: what for name, what in found.items() if what}
+        faults = {"missing": missing, "repeated": repeated, "invented": invented}
+        notes = {name: what for name, what in faults.items() if what}
         return [ReplyReading(value=order, notes=notes)]
 
 
@@ -218,28 +218,18 @@ class RatingForm(PromptForm):
         asked = self.names(question, question.dimensions)
         unknown = [name for name in given if name not in asked]
         faults = [f"found a score on {name[:40]!r}, not asked for" for name in unknown]
-        scores: list[Any] = []
-        notes: dict[str, dict[str, Any]] = {"reasons": {}}
-        missing = {}
+        rated: dict[str, tuple[float, Mapping[str, Any]] | Missing] = {}
         for name in question.dimensions:
             try:
-                found = self.rated(question, name, given)
+                rating = self.rated(question, name, given)
             except UnreadableReply as error:
                 faults.append(str(error))
-                found = Missing(f"schema: {error}")
-            if isinstance(found, Missing):
-                scores.append(None)
-                missing[name] = str(found)
-                continue
-            score, told = found
-            scores.append(score)
-            for note, said in told.items():
-                notes.setdefault(note, {})[name] = said
-        if len(missing) == len(scores):
+                rating = Missing(f"schema: {error}")
+            rated[name] = rating
+        value, notes = value_and_notes(rated)
+        if len(notes.get("dimensions", ())) == len(rated):
             raise UnreadableReply(faults[0] if faults else "it scores none of the dimensions")
-        if missing:
-            notes["dimensions"] = missing
-        read = ReplyReading(value=scores if len(scores) > 1 else scores[0], notes=notes)
+        read = ReplyReading(value=value, notes=notes)
         if faults:
             kept = replace(read, notes={**notes, "lenient": ["dimensions"]})
             raise UnreadableReply(faults[0], [kept])
@@ -253,6 +243,20 @@ class RatingForm(PromptForm):
             return Missing("missing: not in the reply")
         entry = validated_value(self.entry(question, name), given[name], name)
         return self.score(question, entry), {"reasons": entry.reason, **self.told(question, entry)}
+
+
+def value_and_notes(
+    rated: Mapping[str, tuple[float, Mapping[str, Any]] | Missing],
+) -> tuple[Any, dict[str, dict[str, Any]]]:
+    """Return the value (of several dimensions a list), and note -> dimension -> what it says."""
+    scores: list[float | None] = []
+    notes: dict[str, dict[str, Any]] = {}
+    for name, found in rated.items():
+        score, told = (None, {"dimensions": str(found)}) if isinstance(found, Missing) else found
+        scores.append(score)
+        for note, said in told.items():
+            notes.setdefault(note, {})[name] = said
+    return scores if len(scores) > 1 else scores[0], notes
 
 
 class _Shown(NamedTuple):
@@ -285,5 +289,5 @@ def whole_number(low: float, high: float) -> Any:
     from pydantic import Field, WithJsonSchema
 
     values = list(range(math.ceil(low), math.floor(high) + 1))
-    told = WithJsonSchema({"type": "integer", "enum": values})
-    return Annotated[int, Field(ge=low, le=high), told]
+    schema = WithJsonSchema({"type": "integer", "enum": values})
+    return Annotated[int, Field(ge=low, le=high), schema]

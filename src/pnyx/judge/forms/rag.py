@@ -17,6 +17,7 @@ from pnyx.judge.forms.kinds import (
     RatingForm,
     choice_type,
     score_type,
+    value_and_notes,
     whole_number,
     winner_word,
 )
@@ -46,13 +47,13 @@ class EvidenceForm(RatingForm):
     }
 
     def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:  # noqa: D102
-        found = super().material(question, dimensions)
+        inputs = super().material(question, dimensions)
         first, second = question.text, question.other
         if question.turned:
             first, second = second, first
         known = dimensions_of(question.task)
-        return found | {
-            "dimension": "\n".join(found["dimensions"]),
+        return inputs | {
+            "dimension": "\n".join(inputs["dimensions"]),
             "first": first,
             "second": second,
             "count": str(question.nuggets),
@@ -77,12 +78,12 @@ class PointsForm(EvidenceForm):
 
     def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
         """See `RatingForm.material`; `dimension` is what is asked of a nugget."""
-        found = super().material(question, dimensions)
+        inputs = super().material(question, dimensions)
         if not self.holds:
             known = dimensions_of(question.task)
             asked = [f"{name}: {known[name].nugget}" for name in dimensions]
-            found["dimension"] = "\n".join(asked)
-        return found
+            inputs["dimension"] = "\n".join(asked)
+        return inputs
 
     def rated(
         self, question: Rating, name: str, given: Mapping[str, Any]
@@ -118,10 +119,10 @@ class PreferredPointsForm(PreferenceForm):
 
     def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
         question = call.question
-        said: Any = validated(self.reply(question), text)
-        values = {p: NAMES[w] for p, w in _values(said, _compared_by(question)).items()}
+        reply: Any = validated(self.reply(question), text)
+        values = {p: NAMES[w] for p, w in _values(reply, _compared_by(question)).items()}
         better = _preferred(values.values())
-        return [ReplyReading(better, explanation=said.reason, notes={"rubric": values})]
+        return [ReplyReading(better, explanation=reply.reason, notes={"rubric": values})]
 
 
 class TriadForm(EvidenceForm):
@@ -168,26 +169,16 @@ class TriadPointsForm(EvidenceForm):
 
     def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
         question = call.question
-        said: Any = validated(self.reply(question), text)
+        reply: Any = validated(self.reply(question), text)
         numbers = [str(number) for number in range(1, max(1, question.nuggets) + 1)]
         tables = {
-            name: [getattr(getattr(said, name), number) for number in numbers]
+            name: [getattr(getattr(reply, name), number) for number in numbers]
             for name in ("nuggets", "findings")
-            if hasattr(said, name)
+            if hasattr(reply, name)
         }
-        scores: list[Any] = []
-        notes: dict[str, dict[str, Any]] = {}
-        for name in question.dimensions:
-            found = _read_table(question, name, tables)
-            if isinstance(found, Missing):
-                scores.append(None)
-                notes.setdefault("dimensions", {})[name] = str(found)
-                continue
-            score, told = found
-            scores.append(score)
-            for note, what in told.items():
-                notes.setdefault(note, {})[name] = what
-        return [ReplyReading(value=scores if len(scores) > 1 else scores[0], notes=notes)]
+        rated = {name: _read_table(question, name, tables) for name in question.dimensions}
+        value, notes = value_and_notes(rated)
+        return [ReplyReading(value=value, notes=notes)]
 
 
 _READ = {
@@ -203,17 +194,17 @@ def _read_table(
     question: Rating, name: str, tables: Mapping[str, Sequence[Any]]
 ) -> tuple[float, dict[str, Any]] | Missing:
     """Return the score on a dimension by a list of nuggets, and what was said of each."""
-    own, others = ("second", "first") if question.turned else ("first", "second")
+    first, others = ("second", "first") if question.turned else ("first", "second")
     table, column = _READ.get(name, ("", ""))
-    found = _graded(tables.get(table, ()), own if column == "own" else column)
-    if not found:
+    grades = _graded(tables.get(table, ()), first if column == "own" else column)
+    if not grades:
         return Missing(f"format: it rates no {name} here")
     if column == "better":
-        return _preference_score(question, _preferred(found.values())), {"rubric": found}
-    told: dict[str, Any] = {"rubric": found}
+        return _preference_score(question, _preferred(grades.values())), {"rubric": grades}
+    notes: dict[str, Any] = {"rubric": grades}
     if column == "own" and question.other:
-        told["other"] = fmean(_graded(tables[table], others).values())
-    return fmean(found.values()), told
+        notes["other"] = fmean(_graded(tables[table], others).values())
+    return fmean(grades.values()), notes
 
 
 class ByDocumentForm(TriadForm):
@@ -237,10 +228,10 @@ class ByDocumentForm(TriadForm):
         if name != "context_relevance":
             return super().rated(question, name, given)
         names = _documents(question)
-        left_out = [one for one in names if one not in given]
+        left_out = [name for name in names if name not in given]
         if left_out:
             return Missing(f"missing: {left_out[0]} is not in the reply")
-        parts = [validated_value(self.entry(question, one), given[one], one) for one in names]
+        parts = [validated_value(self.entry(question, name), given[name], name) for name in names]
         scores = [self.score(question, part) for part in parts]
         reasons = " ".join(
             f"[{number}] {part.reason}" for number, part in enumerate(parts, 1) if part.reason
@@ -265,14 +256,14 @@ def _values(entry: Any, rubric: Sequence[str]) -> dict[str, Any]:
 
 def _graded(table: Sequence[Any], column: str) -> dict[str, Any]:
     """Return nugget -> what is said of it; nuggets of the same words are told apart."""
-    found: dict[str, Any] = {}
+    grades: dict[str, Any] = {}
     for number, row in enumerate(table, 1):
         if not hasattr(row, column):
             return {}
         value = getattr(row, column)
-        name = row.nugget if row.nugget not in found else f"{row.nugget} ({number})"
-        found[name] = NAMES[value] if column == "better" else value
-    return found
+        name = row.nugget if row.nugget not in grades else f"{row.nugget} ({number})"
+        grades[name] = NAMES[value] if column == "better" else value
+    return grades
 
 
 def _preferred(words: Any) -> str:
@@ -282,10 +273,9 @@ def _preferred(words: Any) -> str:
 
 
 def _preference_score(question: Rating, shown: str) -> float:
-    """Return a preference as a number on the scale: the highest for the question's own text."""
-    low, high = question.scale
-    own = {"a": "b", "b": "a"}.get(shown, "tie") if question.turned else shown
-    return low + (high - low) * {"a": 1.0, "b": 0.0}.get(own, 0.5)
+    """Return a preference, of the two as they were shown, as a number on the scale."""
+    side = {"a": "b", "b": "a"}.get(shown, "tie") if question.turned else shown
+    return question.preference(side)
 
 
 @cache

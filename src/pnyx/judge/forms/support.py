@@ -104,18 +104,19 @@ class SupportForm(PromptForm):
         given = by_name(one_object(text))
         spans = word_spans(text, "answer")
         exact = len(spans) == len(given)  # not where a key is spelt with escapes
-        found: dict[str, ReplyReading] = {}
-        for place, (name, entry) in enumerate(given.items()):
+        result: dict[str, ReplyReading] = {}
+        for n, (name, entry) in enumerate(given.items()):
             verdict = validated_value(verdicts, entry, name)
-            found[name] = self.reading(verdict, spans[place : place + 1] if exact else [])
+            result[name] = self.reading(verdict, spans[n : n + 1] if exact else [])
         readings: Readings = [None] * len(call.questions)
         shown = reordered(call.questions, call.sample, call.question.text)
         for number, (position, _) in enumerate(shown, 1):
-            readings[position] = found.pop(str(number), None)
+            readings[position] = result.pop(str(number), None)
         if not given:
             raise UnreadableReply("it holds no verdict")
-        if found:
-            raise UnreadableReply(f"found a verdict on {next(iter(found))[:40]!r}, not a statement")
+        if result:
+            name = next(iter(result))[:40]
+            raise UnreadableReply(f"found a verdict on {name!r}, not a statement")
         return readings
 
 

@@ -228,23 +228,16 @@ class LlmJudge:
         provenance: Provenance,
         notes: Mapping[str, Any],
     ) -> Answer:
-        notes = {**notes, **reading.notes}
+        notes, wanted = {**notes, **reading.notes}, self.asking.probability
         probability, method = None, provenance.method
-        if (
-            reading.words
-            and not question.yes_no
-            and reading.span is not None
-            and self.asking.probability != "ask"
-        ):
+        if reading.words and not question.yes_no and reading.span is not None and wanted != "ask":
             chances = chances_of_words(reply, reading.span, reading.words)
             notes |= {"chances": [chances]} if chances else {}
         if question.yes_no:
             token = self._token(reply, reading)
-            if self.asking.probability == "tok" and token is None:
+            if wanted == "tok" and token is None:
                 return Unscored("logprobs: none for the answer", provenance, reply.text, notes)
-            probability, method, by_method = _probability(
-                self.asking.probability, token, reading.stated
-            )
+            probability, method, by_method = _probability(wanted, token, reading.stated)
             notes |= {"probabilities": by_method} if len(by_method) > 1 else {}
         return Judged(
             value=reading.value,
@@ -292,12 +285,11 @@ def _marked(readings: Sequence[ReplyReading | None], departures: set[str]) -> Re
     if not departures:
         return list(readings)
     return [
-        one
+        r
         and replace(
-            one,
-            notes={**one.notes, "lenient": sorted({*one.notes.get("lenient", ()), *departures})},
+            r, notes={**r.notes, "lenient": sorted({*r.notes.get("lenient", ()), *departures})}
         )
-        for one in readings
+        for r in readings
     ]
 
 
@@ -322,11 +314,12 @@ def _probability(
 ) -> tuple[float | None, str, dict[str, float]]:
     """Return P(yes), the method it was had by, and what each method gave."""
     given = {"token": token, "stated": stated}
-    found = {name: round(p, 6) for name, p in given.items() if p is not None}
-    if wanted == "both" and len(found) > 1:
-        return round(sum(found.values()) / len(found), 6), "token+stated", found
+    probabilities = {name: round(p, 6) for name, p in given.items() if p is not None}
+    if wanted == "both" and len(probabilities) > 1:
+        mean = round(sum(probabilities.values()) / len(probabilities), 6)
+        return mean, "token+stated", probabilities
     method = "token" if token is not None else "stated"
-    return found.get(method), method, found
+    return probabilities.get(method), method, probabilities
 
 
 _ALTERNATIVES = 10
@@ -365,9 +358,8 @@ class Asking:
 
     def __post_init__(self) -> None:
         if self.probability not in PROBABILITIES:
-            raise ValueError(
-                f"probability is {self.probability!r}, expected one of {', '.join(PROBABILITIES)}"
-            )
+            known = ", ".join(PROBABILITIES)
+            raise ValueError(f"probability is {self.probability!r}, expected one of {known}")
         if self.batch < 1:
             raise ValueError(f"batch is {self.batch}, expected at least 1")
         for name, prompt in self.prompts.items():
@@ -376,10 +368,10 @@ class Asking:
     def prompt(self, questions: Sequence[Any]) -> Prompt:
         """Return the prompt that questions of one call get."""
         task = TASKS[questions[0].task]
-        own = self.prompts.get(task.name)
-        if len(questions) > 1 and not (own and own.takes_several):
+        chosen = self.prompts.get(task.name)
+        if len(questions) > 1 and not (chosen and chosen.takes_several):
             return load_prompt(task.many)
-        return own or load_prompt(task.prompts[0])
+        return chosen or load_prompt(task.prompts[0])
 
     def request(self, questions: Sequence[Any]) -> ChatRequest:
         """Return exactly what is sent first for the questions of one call."""

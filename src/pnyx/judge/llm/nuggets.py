@@ -57,60 +57,57 @@ class NuggetJudge:
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; unscored where its points could not be had."""
         refuse_other_kinds(self, questions)
-        asked = [_asked(question) for question in questions]
+        rated: Sequence[Any] = questions
+        asked = [_Asked(one.question, one.stance, one.nuggets) for one in rated]
         points: dict[_Asked, Sequence[str] | str] = {}
         calls: dict[_Asked, list[str]] = {}
 
-        async def make(one: _Asked) -> None:
-            calls[one] = []
-            points[one] = await self._points(one, calls[one])
+        async def make(topic: _Asked) -> None:
+            calls[topic] = []
+            points[topic] = await self._points(topic, calls[topic])
 
         async with self._model.running():
             await run_all(dict.fromkeys(asked), make, workers=self._model.concurrency)
             ready: list[tuple[int, Any]] = []
             planned: list[Any] = []
-            for position, one in enumerate(asked):
+            for position, topic in enumerate(asked):
                 question: Any = questions[position]
-                found = points[one]
-                if not isinstance(found, str):
-                    ready.append((position, replace(question, rubric=tuple(found))))
+                reply = points[topic]
+                if not isinstance(reply, str):
+                    ready.append((position, replace(question, rubric=tuple(reply))))
                     continue
-                emit(position, after(calls[one], Unscored(found, Provenance(self.name))))
-                if self._model.offline and found.startswith(_NOT_ASKED):
-                    rubric = tuple(f"{_PLACEHOLDER} ({n})." for n in range(1, one.size + 1))
+                emit(position, after(calls[topic], Unscored(reply, Provenance(self.name))))
+                if self._model.offline and reply.startswith(_NOT_ASKED):
+                    rubric = tuple(f"{_PLACEHOLDER} ({n})." for n in range(1, topic.size + 1))
                     planned.append(replace(question, rubric=rubric))
 
-            def put(place: int, answer: Answer) -> None:
-                position = ready[place][0]
+            def put(n: int, answer: Answer) -> None:
+                position = ready[n][0]
                 emit(position, after(calls[asked[position]], answer))
 
             if planned:  # so that a plan counts what is asked once the points are known
                 await self._judge.answer(planned, lambda *_: None)
             await self._judge.answer([question for _, question in ready], put)
 
-    async def _points(self, one: _Asked, sent: list[str]) -> Sequence[str] | str:
+    async def _points(self, topic: _Asked, sent: list[str]) -> Sequence[str] | str:
         """Return the points, no two of the same words, or why there are none.
 
         `sent` receives the store's key of each call.
         """
-        if not any(character.isalnum() for character in one.question):
+        if not any(character.isalnum() for character in topic.question):
             return "blank: the question has no words"
-        inputs = {"topic": one.question, "stance": one.stance, "count": str(one.size)}
-        request = self._prompt.request(inputs, items=one.size)
-        reply, problems = await ask_structured(self._model, request, _reply_model(one.size), sent)
+        inputs = {"topic": topic.question, "stance": topic.stance, "count": str(topic.size)}
+        request = self._prompt.request(inputs, items=topic.size)
+        reply, problems = await ask_structured(self._model, request, _reply_model(topic.size), sent)
         if reply is None:
             return problems[-1]
-        found: dict[tuple[str, ...], str] = {}
-        for number in range(1, one.size + 1):
+        results: dict[tuple[str, ...], str] = {}
+        for number in range(1, topic.size + 1):
             text = " ".join(getattr(reply, str(number)).split())
             words = tuple(re.findall(r"\w+", text.casefold()))
             if words:
-                found.setdefault(words, text)
-        return list(found.values()) or "schema: the reply names no point"
-
-
-def _asked(question: Any) -> _Asked:
-    return _Asked(question.question, question.stance, question.nuggets)
+                results.setdefault(words, text)
+        return list(results.values()) or "schema: the reply names no point"
 
 
 @cache

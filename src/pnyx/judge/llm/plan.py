@@ -76,10 +76,10 @@ def planned_models(
         again = _second_tries(model, rows) if learnt else []
         estimated = estimate([*model.missing.values(), *again], prices.get(model.name), past)
         stored = model.counts.from_store
-        one = PlannedModel(model.name, stored, estimated, learnt, len(again))
+        plan = PlannedModel(model.name, stored, estimated, learnt, len(again))
         if chances is not None:
-            one = _uncertain(one, model, chances[model.name], prices.get(model.name), past)
-        planned.append(one)
+            plan = _uncertain(plan, model, chances[model.name], prices.get(model.name), past)
+        planned.append(plan)
     return planned
 
 

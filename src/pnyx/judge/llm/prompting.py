@@ -150,8 +150,8 @@ def parse_prompt(content: bytes, *, path: str) -> Prompt:
             check_template(table[role], inputs)
             listed_inputs(table[role])
         except TemplateFault as error:
-            line, place = _line_of(content, table[role], error.line)
-            raise InputError(f"{role}{place}: {error}", path=path, line=line) from error
+            line, column = _line_of(content, table[role], error.line)
+            raise InputError(f"{role}{column}: {error}", path=path, line=line) from error
     table["task"] = table["task"] or table["name"]
     fields = {**table, "inputs": tuple(inputs)}
     return Prompt(**fields, hash=hashlib.sha256(content).hexdigest(), path=path)
@@ -244,4 +244,4 @@ def _files_of(folder: Traversable) -> dict[str, Traversable]:
 def _plugin_files() -> dict[str, Traversable]:
     """Return the prompts of plugins: an entry point `NAME = "PACKAGE"` for the NAME.toml in it."""
     modules = loaded("prompts", _packaged_files(), ModuleType)
-    return {name: resources.files(one).joinpath(f"{name}.toml") for name, one in modules}
+    return {name: resources.files(package).joinpath(f"{name}.toml") for name, package in modules}

@@ -55,17 +55,17 @@ def watching_departures() -> Iterator[set[str]]:
 
     `prose`: the one JSON object stands in other words; `number`: 2.0 for 2.
     """
-    found = set[str]()
-    token = _departures.set(found)
+    departures = set[str]()
+    token = _departures.set(departures)
     try:
-        yield found
+        yield departures
     finally:
         _departures.reset(token)
 
 
 def _departs(how: str) -> None:
-    if (found := _departures.get()) is not None:
-        found.add(how)
+    if (departures := _departures.get()) is not None:
+        departures.add(how)
 
 
 def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
@@ -122,8 +122,8 @@ def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
                 return read
         first = error.errors(include_url=False, include_input=False)[0]
         parts = [name, *map(str, first["loc"])] if name else list(map(str, first["loc"]))
-        place = ".".join(parts) or "the reply"
-        raise UnreadableReply(escaped(f"{place}: {first['msg']}", 120)) from error
+        path = ".".join(parts) or "the reply"
+        raise UnreadableReply(escaped(f"{path}: {first['msg']}", 120)) from error
 
 
 def _with_whole_numbers(value: Any, error: ValidationError) -> Any:
@@ -210,15 +210,15 @@ def _object_span(text: str) -> tuple[int, int]:
     # A fence inside of a string is quoted text: a document about Markdown may well hold one.
     if "```" not in text[start:] or text[start:].lstrip().startswith("{"):
         return start, len(text)
-    outside, fences, place = "", [], start
-    while opening := _OPENING.search(text, place):
+    outside, fences, end = "", [], start
+    while opening := _OPENING.search(text, end):
         closing = _CLOSING.search(text, opening.end())
         if closing is None:  # nor is any later fence closed: looking again would take for ever
             break
         fences.append((opening.end(), closing.start()))
-        outside += text[place : opening.start()]
-        place = closing.end()
-    outside += text[place:]
+        outside += text[end : opening.start()]
+        end = closing.end()
+    outside += text[end:]
     if len(fences) != 1 or "{" in outside or "```" in outside:
         raise UnreadableReply("found several or broken blocks, expected one JSON object")
     return fences[0]
@@ -259,8 +259,8 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_cons
 def repair_turn(request: ChatRequest, reply: Reply, error: UnreadableReply) -> ChatRequest:
     """Return the request that shows the model what it wrote and why that cannot be read."""
     (turn,) = load_prompt("repair").render(problem=str(error))
-    said = Message("assistant", reply.text)
-    return replace(request, messages=(*request.messages, said, turn))
+    answer = Message("assistant", reply.text)
+    return replace(request, messages=(*request.messages, answer, turn))
 
 
 async def ask_structured(
@@ -295,9 +295,9 @@ async def ask_structured(
             request = repair_turn(request, reply, error)
         else:
             model.heed(reply.text, None)
-            said = ["the reply was read after a repair turn"] if problems else []
+            notes = ["the reply was read after a repair turn"] if problems else []
             lenient = ", ".join(sorted(departures))
-            return read, [*said, *([f"the reply was read leniently ({lenient})"] * bool(lenient))]
+            return read, [*notes, *([f"the reply was read leniently ({lenient})"] * bool(lenient))]
     return None, problems
 
 
@@ -334,10 +334,10 @@ def chances_of_words(
     By what the words stand for, at least 1e-6 and summing to about one; None as in
     `probability_of_yes`, which says how it is had.
     """
-    found = _token_at(reply, span[0])
-    if found is None:
+    position = _token_at(reply, span[0])
+    if position is None:
         return None
-    token, before = found
+    token, before = position
     masses = {word: _mass(token, before, word) for word in words}
     if all(mass is None for mass in masses.values()):
         return None
@@ -377,6 +377,6 @@ def _mass(token: Token, before: str, word: str) -> float | None:
 def _spells(text: str, before: str, word: str) -> bool:
     begun = bool(before) and text.startswith(before)
     text = text[len(before) :] if begun else text.lstrip().removeprefix('"')
-    said = text.strip().strip('"').lower()
-    first_word = "".join(takewhile(str.isalpha, said))
-    return bool(said) and (word.startswith(said) or first_word == word)
+    spelt = text.strip().strip('"').lower()
+    first_word = "".join(takewhile(str.isalpha, spelt))
+    return bool(spelt) and (word.startswith(spelt) or first_word == word)

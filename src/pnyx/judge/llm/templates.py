@@ -47,13 +47,13 @@ def check_template(source: str, inputs: Sequence[str]) -> None:
 @lru_cache(maxsize=256)
 def listed_inputs(source: str) -> Mapping[str, bool]:
     """Return which inputs a checked template uses beyond `if`: as a list (True) or as a text."""
-    found: dict[str, bool] = {}
+    inputs: dict[str, bool] = {}
     for node, name, as_list in _uses(_parsed(source)):
-        if found.setdefault(name, as_list) != as_list:
+        if inputs.setdefault(name, as_list) != as_list:
             raise TemplateFault(
                 f"{shorten(name, 40)!r} is used as a list and as a text", node.lineno
             )
-    return found
+    return inputs
 
 
 def rendered(source: str, inputs: Mapping[str, Any]) -> str:

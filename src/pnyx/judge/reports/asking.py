@@ -20,15 +20,15 @@ def ask_answers(
 ) -> Iterator[Support]:
     """Ask of a text which answers of the nuggets it gives: of a sentence, or of a document."""
     for nugget in nuggets:
-        for place, answer in enumerate(nugget.expected):
+        for n, answer in enumerate(nugget.expected):
             yield Support(
-                id=f"{prefix}/{nugget.id}/{place}",
+                id=f"{prefix}/{nugget.id}/{n}",
                 text=text,
                 statement=answer.text,
                 task=NUGGET,
                 question="" if nugget.is_claim else nugget.text,
                 group=where["topic_id"],
-                extra={**where, "node": node, "nugget_id": nugget.id, "answer": place},
+                extra={**where, "node": node, "nugget_id": nugget.id, "answer": n},
             )
 
 

@@ -24,7 +24,27 @@ Assignment: TypeAlias = Literal["support", "partial_support", "not_support", "fa
 
 def text_of(response: Response) -> str:
     """Return what a report says: its sentences."""
-    return " ".join(" ".join(one.text.split()) for one in response.sentences if one.text.strip())
+    return " ".join(" ".join(s.text.split()) for s in response.sentences if s.text.strip())
+
+
+def by_keys(
+    responses: Iterable[Response], banks: Iterable[NuggetBank]
+) -> tuple[dict[str, NuggetBank], dict[tuple[str, str], Response]]:
+    """Return banks by topic and reports by run and topic; InputError where there are two of one."""
+    by_topic: dict[str, NuggetBank] = {}
+    for bank in banks:
+        if bank.topic_id in by_topic:
+            topic = shorten(bank.topic_id, 40)
+            raise InputError(f"topic {topic!r} has two nugget banks (pnyx nuggets merge)")
+        by_topic[bank.topic_id] = bank
+    of_run: dict[tuple[str, str], Response] = {}
+    for response in responses:
+        key = response.run_id, response.topic_id
+        if key in of_run:
+            run, topic = (shorten(part, 40) for part in key)
+            raise InputError(f"run {run!r} has two reports on topic {topic!r}")
+        of_run[key] = response
+    return by_topic, of_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,23 +64,11 @@ class Assigning:
     @classmethod
     def of(cls, responses: Iterable[Response], banks: Iterable[NuggetBank]) -> Assigning:
         """Join reports with banks; InputError for two banks of a topic, or two reports of a run."""
-        by_topic: dict[str, NuggetBank] = {}
-        for bank in banks:
-            if bank.topic_id in by_topic:
-                topic = shorten(bank.topic_id, 40)
-                raise InputError(f"topic {topic!r} has two banks (pnyx nuggets merge)")
-            by_topic[bank.topic_id] = bank
-        found: dict[tuple[str, str], Response] = {}
-        for response in responses:
-            key = response.run_id, response.topic_id
-            if key in found:
-                run, topic = (shorten(one, 40) for one in key)
-                raise InputError(f"run {run!r} has two reports on topic {topic!r}")
-            found[key] = response
-        lacking = dict.fromkeys(topic for _, topic in found if topic not in by_topic)
-        runs = dict.fromkeys(run for run, _ in found)
-        missing = [(run, t) for run in runs for t in by_topic if (run, t) not in found]
-        pairs = [(one, by_topic[t]) for (_, t), one in found.items() if t in by_topic]
+        by_topic, of_run = by_keys(responses, banks)
+        lacking = dict.fromkeys(topic for _, topic in of_run if topic not in by_topic)
+        runs = dict.fromkeys(run for run, _ in of_run)
+        missing = [(run, t) for run in runs for t in by_topic if (run, t) not in of_run]
+        pairs = [(r, by_topic[t]) for (_, t), r in of_run.items() if t in by_topic]
         return cls(tuple(pairs), tuple(lacking), tuple(missing))
 
     def questions(self) -> Iterator[Support]:
@@ -87,25 +95,18 @@ class Assigning:
 
 def _judged(response: Response, bank: NuggetBank, answers: Mapping[str, Answer]) -> JudgedReport:
     prefix = f"{response.run_id}/{response.topic_id}"
-    nuggets = tuple(_nugget(prefix, one, answers) for one in bank.nuggets)
+    nuggets = tuple(_nugget(prefix, nugget, answers) for nugget in bank.nuggets)
     return JudgedReport(response.topic_id, response.run_id, nuggets=nuggets)
 
 
 def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer]) -> JudgedNugget:
     given = []
-    for place, expected in enumerate(nugget.expected):
-        answer = answers[f"{prefix}/{nugget.id}/{place}"]
+    for n, expected in enumerate(nugget.expected):
+        answer = answers[f"{prefix}/{nugget.id}/{n}"]
         value = answer.value is True if isinstance(answer, Judged) else None
         partial = isinstance(answer, Judged) and bool(answer.notes.get("partial"))
         given.append(JudgedAnswer(expected.text, value, partial=partial))
-    return JudgedNugget(
-        nugget.id,
-        nugget.text,
-        nugget.importance,
-        nugget.aggregator,
-        nugget.is_claim,
-        tuple(given),
-    )
+    return JudgedNugget.of(nugget, given)
 
 
 def assignment_of(nugget: JudgedNugget) -> Assignment | None:
@@ -118,9 +119,9 @@ def assignment_of(nugget: JudgedNugget) -> Assignment | None:
     answered = nugget.answered
     if answered:
         return "support"
-    if any(one.given or one.partial for one in nugget.answers):
+    if any(answer.given or answer.partial for answer in nugget.answers):
         return "failed" if answered is None else "partial_support"
-    return "failed" if any(one.given is None for one in nugget.answers) else "not_support"
+    return "failed" if any(answer.given is None for answer in nugget.answers) else "not_support"
 
 
 def assignment_row(
@@ -158,4 +159,4 @@ def _stated(nugget: JudgedNugget) -> str:
     """Return a claim, or a question with its answers: the format has one text."""
     if nugget.is_claim:
         return nugget.text
-    return f"{nugget.text} {'; '.join(one.text for one in nugget.answers)}"
+    return f"{nugget.text} {'; '.join(answer.text for answer in nugget.answers)}"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
-from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
+from pnyx.judge.reports.assigning import by_keys
 from pnyx.judge.reports.opened import STAGES, DocumentSources, OpenTopic
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import JudgedReport
@@ -66,8 +66,8 @@ def judge_reports(
                 take(question, answer)
 
     topics = opened_topics(responses, banks, plan or ReportPlan(), material)
-    judged = [one for topic in topics for one in judge_topics([topic], ask_all)]
-    return sorted(judged, key=lambda one: (one.run_id, one.topic_id))
+    judged = [report for topic in topics for report in judge_topics([topic], ask_all)]
+    return sorted(judged, key=lambda report: (report.run_id, report.topic_id))
 
 
 def opened_topics(
@@ -80,29 +80,11 @@ def opened_topics(
 
     InputError, before any, where a run has two reports on a topic, or a topic two banks.
     """
-    by_topic: dict[str, NuggetBank] = {}
-    for bank in banks:
-        if bank.topic_id in by_topic:
-            raise InputError(f"topic {shorten(bank.topic_id, 40)!r} has two nugget banks")
-        by_topic[bank.topic_id] = bank
-    found: dict[str, dict[str, Response]] = {topic: {} for topic in by_topic}
-    runs: dict[str, None] = {}
-    for response in responses:
-        runs[response.run_id] = None
-        of_topic = found.setdefault(response.topic_id, {})
-        if response.run_id in of_topic:
-            run, topic = shorten(response.run_id, 40), shorten(response.topic_id, 40)
-            raise InputError(f"run {run!r} has two reports on topic {topic!r}")
-        of_topic[response.run_id] = response
+    by_topic, of_run = by_keys(responses, banks)
+    runs = dict.fromkeys(run for run, _ in of_run)
     return (
-        OpenTopic(
-            topic,
-            by_topic.get(topic),
-            {run: found[topic].get(run) for run in runs},
-            plan,
-            material,
-        )
-        for topic in sorted(found)
+        OpenTopic(t, by_topic.get(t), {run: of_run.get((run, t)) for run in runs}, plan, material)
+        for t in sorted({*by_topic, *(topic for _, topic in of_run)})
     )
 
 
@@ -119,4 +101,4 @@ def judge_topics(topics: Sequence[OpenTopic], ask_all: Ask) -> list[JudgedReport
 
     for stage in range(STAGES):
         ask_all(questions(stage), take)
-    return [one for topic in topics for one in topic.judged()]
+    return [report for topic in topics for report in topic.judged()]

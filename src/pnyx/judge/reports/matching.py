@@ -26,7 +26,7 @@ def gives(words: Sequence[str], cited: Collection[str], answer: NuggetAnswer) ->
     """Tell by `ANSWER_RULE` whether a sentence (its `plain_words`) gives an answer."""
     wanted = plain_words(answer.text)
     attesting = answer.doc_ids
-    if not wanted or (attesting and not any(one in cited for one in attesting)):
+    if not wanted or (attesting and not any(doc_id in cited for doc_id in attesting)):
         return False
     return f" {' '.join(wanted)} " in f" {' '.join(words)} "
 

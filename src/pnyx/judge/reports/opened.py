@@ -15,10 +15,10 @@ from pnyx.judge.reports.opened_sentence import OpenSentence, RelevantDocument, T
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import (
     COLLECTION,
-    Finding,
     JudgedAnswer,
     JudgedNugget,
     JudgedReport,
+    NodeAnswer,
 )
 from pnyx.records import Evidence, Nugget, NuggetBank, Response, judged_text
 
@@ -42,8 +42,8 @@ class DocumentSources:
 _UNKNOWN = "unknown: the collection holds no document of this id"
 
 
-def _lacking(why: str) -> Finding:
-    return Finding(None, "lookup", f"no text: {why}")
+def _lacking(why: str) -> NodeAnswer:
+    return NodeAnswer(None, "lookup", f"no text: {why}")
 
 
 class OpenTopic(TopicBank):
@@ -67,9 +67,9 @@ class OpenTopic(TopicBank):
         self._documents: dict[tuple[str, str], RelevantDocument] = {}
         self._first: dict[str, str] = {}
         self.texts: dict[str, set[str]] = {}
-        self.missing = [run for run, one in responses.items() if one is None]
+        self.missing = [run for run, response in responses.items() if response is None]
         self.reports = {
-            run: OpenReport(self, one) for run, one in responses.items() if one is not None
+            run: OpenReport(self, read) for run, read in responses.items() if read is not None
         }
 
     def document(self, response: Response, doc_id: str) -> RelevantDocument:
@@ -78,15 +78,15 @@ class OpenTopic(TopicBank):
         key = doc_id, text
         self.texts.setdefault(doc_id, set()).add(text)
         if key not in self._documents:
-            own = self._first.setdefault(doc_id, text) == text
+            first = self._first.setdefault(doc_id, text) == text
             prefix = f"{self.id}/relevant/{doc_id}"
-            named = prefix if own else f"{response.run_id}/{prefix}"
+            named = prefix if first else f"{response.run_id}/{prefix}"
             document = RelevantDocument(doc_id, text, lacks, named)
             document.settled = self._looked_up(doc_id, document)
             self._documents[key] = document
         return self._documents[key]
 
-    def _text(self, response: Response, doc_id: str) -> tuple[str, Finding | None]:
+    def _text(self, response: Response, doc_id: str) -> tuple[str, NodeAnswer | None]:
         """Return the text of a cited document that is judged, and what is found where it has none.
 
         A collection that is given has the last word, also on which documents there are.
@@ -96,40 +96,41 @@ class OpenTopic(TopicBank):
             if embedded is not None and embedded.text.strip():
                 return judged_text(embedded), None
             return "", _lacking("the response embeds none, and no collection is given")
-        found = self.sources.documents(doc_id)
-        if found is not None:
-            text = judged_text(found)
+        documents = self.sources.documents(doc_id)
+        if documents is not None:
+            text = judged_text(documents)
             return (text, None) if text.strip() else ("", _lacking("that of the document is empty"))
         if doc_id in self.attesting or doc_id in self.sources.qrels.get(self.id, {}):
             named = "the collection does not hold the document, which the bank or the qrels name"
             return "", _lacking(named)
         value = False if self.plan.unknown_documents == "no" else None
-        return "", Finding(value, COLLECTION, _UNKNOWN)
+        return "", NodeAnswer(value, COLLECTION, _UNKNOWN)
 
-    def _looked_up(self, doc_id: str, document: RelevantDocument) -> Finding | None:
+    def _looked_up(self, doc_id: str, document: RelevantDocument) -> NodeAnswer | None:
         """Return whether a document is relevant, if that needs no judge."""
         if doc_id in self.attesting:
             nugget, _ = self.attesting[doc_id][0]
-            return Finding(True, "lookup", f"the bank names it for nugget {nugget}")
+            return NodeAnswer(True, "lookup", f"the bank names it for nugget {nugget}")
         grade = self.sources.qrels.get(self.id, {}).get(doc_id)
         if grade is not None:
-            return Finding(grade >= self.plan.min_grade, "lookup", f"grade {grade} in the qrels")
+            return NodeAnswer(grade >= self.plan.min_grade, "lookup", f"grade {grade} in the qrels")
         if document.made_up:
             return document.lacks
         if not self.has_bank:
-            return Finding(None, "lookup", "bank: there is none for the topic")
+            return NodeAnswer(None, "lookup", "bank: there is none for the topic")
         if not self.answerable:
-            return Finding(None, "lookup", "bank: no nugget has an answer")
+            return NodeAnswer(None, "lookup", "bank: no nugget has an answer")
         return document.lacks
 
     def questions(self, stage: int) -> Iterator[Support]:
         """Yield what is to be asked at a stage, given the answers to the former ones."""
         if stage == 0:
-            for one in self._documents.values():
-                if one.settled is None:
-                    where = {"topic_id": self.id, "doc_id": one.doc_id}
+            for document in self._documents.values():
+                if document.settled is None:
+                    where = {"topic_id": self.id, "doc_id": document.doc_id}
                     nuggets = self.answerable
-                    yield from ask_answers(one.prefix, one.text, nuggets, "relevant", **where)
+                    prefix, text = document.prefix, document.text
+                    yield from ask_answers(prefix, text, nuggets, "relevant", **where)
         for report in self.reports.values():
             yield from report.questions(stage)
 
@@ -154,12 +155,12 @@ class OpenReport:
 
     def __init__(self, topic: OpenTopic, response: Response) -> None:
         self.topic, self.response = topic, response
-        self.text = "\n".join(" ".join(one.text.split()) for one in response.sentences)
+        self.text = "\n".join(" ".join(sentence.text.split()) for sentence in response.sentences)
         self.sentences: list[OpenSentence] = []
         earlier: list[str] = []
         for number, sentence in enumerate(response.sentences, 1):
             where = {"run_id": response.run_id, "topic_id": topic.id, "sentence": number}
-            cited = dict.fromkeys(one.doc_id for one in sentence.citations)
+            cited = dict.fromkeys(citation.doc_id for citation in sentence.citations)
             documents = [topic.document(response, doc_id) for doc_id in cited]
             args = (where, sentence.text, documents, self.text, tuple(earlier))
             self.sentences.append(opened := OpenSentence(topic, *args))
@@ -181,7 +182,7 @@ class OpenReport:
         return JudgedReport(
             topic.id,
             self.response.run_id,
-            tuple(one.judged() for one in self.sentences),
+            tuple(sentence.judged() for sentence in self.sentences),
             tuple(map(self._nugget, topic.bank.nuggets)),
             tuple(topic.attesting),
             notes=tuple(self._notes()),
@@ -192,7 +193,7 @@ class OpenReport:
         """Yield the documents to which the report gives another text than the collection."""
         if self.topic.sources.documents is None:
             return
-        cited = {d.doc_id: d.text for one in self.sentences for d in one.documents if d.text}
+        cited = {d.doc_id: d.text for s in self.sentences for d in s.documents if d.text}
         for doc_id, text in cited.items():
             embedded = self.response.documents.get(doc_id)
             share = None if embedded is None else share_held(embedded.text, text)
@@ -201,19 +202,12 @@ class OpenReport:
 
     def _nugget(self, nugget: Nugget) -> JudgedNugget:
         answers = (self._answer((nugget.id, n), a.text) for n, a in enumerate(nugget.expected))
-        return JudgedNugget(
-            nugget.id,
-            nugget.text,
-            nugget.importance,
-            nugget.aggregator,
-            nugget.is_claim,
-            tuple(answers),
-        )
+        return JudgedNugget.of(nugget, answers)
 
     def _answer(self, pair: tuple[str, int], text: str) -> JudgedAnswer:
-        giving = tuple(n for n, one in enumerate(self.sentences) if pair in one.given)
-        open_ = not giving and any(pair in one.open for one in self.sentences)
-        partial = not giving and any(pair in one.partial for one in self.sentences)
+        giving = tuple(n for n, sentence in enumerate(self.sentences) if pair in sentence.given)
+        open_ = not giving and any(pair in sentence.open for sentence in self.sentences)
+        partial = not giving and any(pair in sentence.partial for sentence in self.sentences)
         return JudgedAnswer(text, True if giving else None if open_ else False, giving, partial)
 
     def _notes(self) -> Iterator[str]:
@@ -222,12 +216,12 @@ class OpenReport:
             yield "the report is empty"
         if not self.topic.has_bank:
             yield "no nugget bank for the topic"
-        if blank := sum(one.blank for one in self.sentences):
+        if blank := sum(sentence.blank for sentence in self.sentences):
             yield f"{blank} of {len(self.sentences)} sentences have no words"
-        said = [plain_words(one.text) for one in self.sentences if not one.blank]
-        if repeated := len(said) - len(set(said)):
+        texts = [plain_words(sentence.text) for sentence in self.sentences if not sentence.blank]
+        if repeated := len(texts) - len(set(texts)):
             yield f"{repeated} sentences have the same words as an earlier one"
-        lacks = {d.doc_id: d.lacks.why for one in self.sentences for d in one.documents if d.lacks}
+        lacks = {d.doc_id: d.lacks.why for s in self.sentences for d in s.documents if d.lacks}
         for reason in dict.fromkeys(lacks.values()):
             named = [doc_id for doc_id, why in lacks.items() if why == reason]
             yield f"{len(named)} cited documents: {reason} ({_first_of(named)})"
@@ -236,16 +230,16 @@ class OpenReport:
                 f"{len(differing)} cited documents: the report embeds another text than the "
                 f"collection's, which is judged (words in common: {_first_of(differing)})"
             )
-        cited = dict.fromkeys(d.doc_id for one in self.sentences for d in one.documents if d.text)
-        if several := [one for one in cited if len(self.topic.texts[one]) > 1]:
+        cited = dict.fromkeys(d.doc_id for s in self.sentences for d in s.documents if d.text)
+        if several := [doc_id for doc_id in cited if len(self.topic.texts[doc_id]) > 1]:
             yield (
                 f"{len(several)} cited documents: runs embed different texts of the document, and "
                 f"no collection says which is right ({_first_of(several)})"
             )
-        if quoted := sum(one.quoted for one in self.sentences):
+        if quoted := sum(sentence.quoted for sentence in self.sentences):
             yield f"{quoted} sentences quote what they cite: not in sentence_precision_own"
 
 
 def _first_of(names: Sequence[str]) -> str:
     """Return the first few of some names."""
-    return ", ".join(shorten(one, 40) for one in names[:3]) + (", ..." if len(names) > 3 else "")
+    return ", ".join(shorten(name, 40) for name in names[:3]) + (", ..." if len(names) > 3 else "")

@@ -19,10 +19,11 @@ from pnyx.judge.reports.matching import ANSWER_RULE, contains, gives, plain_word
 from pnyx.judge.reports.plan import ReportPlan, Weights
 from pnyx.judge.reports.records import (
     COLLECTION,
-    Finding,
     JudgedCitation,
     JudgedSentence,
-    Step,
+    NodeAnswer,
+    TreePath,
+    all_of,
     any_of,
 )
 from pnyx.records import Node, NuggetBank
@@ -55,31 +56,31 @@ class NodeAnswers:
 
     def take(self, answer: Answer, named: str) -> bool | None:
         """Receive an answer on something with a name, and return what it says."""
-        found = _finding_of(answer)
-        self._by = self._by or found.by
-        self._values.append(found.value)
-        if found.value is None:
-            self._open = self._open or found.why
-        elif found.probability is not None:
-            self._probability = max(found.probability, self._probability or 0.0)
-        if found.value and not self._yes:
-            self._yes = f"{named}: {found.why}" if found.why else named
-        return found.value
+        answered = _finding_of(answer)
+        self._by = self._by or answered.by
+        self._values.append(answered.value)
+        if answered.value is None:
+            self._open = self._open or answered.why
+        elif answered.probability is not None:
+            self._probability = max(answered.probability, self._probability or 0.0)
+        if answered.value and not self._yes:
+            self._yes = f"{named}: {answered.why}" if answered.why else named
+        return answered.value
 
-    def finding(self) -> Finding:
+    def finding(self) -> NodeAnswer:
         """Return what the answers say together."""
         value = any_of(self._values)
         why = self._yes if value else self._open if value is None else ""
         chance = None if value is None else self._probability
-        return Finding(value, self._by, why, chance, self._prefix)
+        return NodeAnswer(value, self._by, why, chance, self._prefix)
 
 
-def _finding_of(answer: Answer, id_: str = "") -> Finding:
+def _finding_of(answer: Answer, id_: str = "") -> NodeAnswer:
     """Return what one answer says."""
     by = answer.provenance.judge
     if isinstance(answer, Unscored):
-        return Finding(None, by, answer.reason, None, id_)
-    return Finding(answer.value is True, by, answer.explanation, answer.probability, id_)
+        return NodeAnswer(None, by, answer.reason, None, id_)
+    return NodeAnswer(answer.value is True, by, answer.explanation, answer.probability, id_)
 
 
 class RelevantDocument:
@@ -88,9 +89,9 @@ class RelevantDocument:
     `settled` is what needs no judge; None until `take` has received a judge's answers.
     """
 
-    def __init__(self, doc_id: str, text: str, lacks: Finding | None, prefix: str) -> None:
+    def __init__(self, doc_id: str, text: str, lacks: NodeAnswer | None, prefix: str) -> None:
         self.doc_id, self.text, self.lacks, self.prefix = doc_id, text, lacks, prefix
-        self.settled: Finding | None = None
+        self.settled: NodeAnswer | None = None
         self._gathered = NodeAnswers(prefix)
 
     @property
@@ -108,7 +109,7 @@ class RelevantDocument:
         self._gathered.take(answer, f"nugget {question.extra['nugget_id']}")
 
     @property
-    def relevant(self) -> Finding:
+    def relevant(self) -> NodeAnswer:
         """Whether it attests some answer of the bank."""
         return self._gathered.finding() if self.settled is None else self.settled
 
@@ -144,8 +145,8 @@ class OpenSentence:
         self.given: dict[Pair, None] = {}
         self.open: dict[Pair, None] = {}
         self.partial: dict[Pair, None] = {}
-        self._findings: dict[str, Finding] = {}
-        self._attests: dict[str, Finding] = {}
+        self._findings: dict[str, NodeAnswer] = {}
+        self._attests: dict[str, NodeAnswer] = {}
         self._prefix = f"{where['run_id']}/{topic.id}/{where['sentence']}"
         self._unanswerable = NodeAnswers(f"{self._prefix}/unanswerable")
         self._answers = NodeAnswers(f"{self._prefix}/answers")
@@ -155,40 +156,42 @@ class OpenSentence:
         if self.documents:
             yield from (self._attested, self._answered)[stage - 1]() if stage else ()
         elif self.blank:
-            self._findings["negative"] = Finding(False, "rule", _BLANK)
-            self._findings["needs_citation"] = Finding(False, "rule", _BLANK)
+            self._findings["negative"] = NodeAnswer(False, "rule", _BLANK)
+            self._findings["needs_citation"] = NodeAnswer(False, "rule", _BLANK)
         else:
             yield from (self._negative, self._follows, self._last)[stage]()
 
     @property
     def quoted(self) -> bool:
         """Whether it stands word for word in each document that it cites."""
-        texts = [one.text for one in self.documents]
+        texts = [document.text for document in self.documents]
         return bool(texts) and not self.blank and all(contains(text, self.text) for text in texts)
 
     # With citations ------------------------------------------------------------------------------
 
     def _attested(self) -> Iterator[Support]:
-        for one in self.documents:
-            if one.lacks is not None and one.lacks.by == COLLECTION:
-                self._attests[one.doc_id] = one.lacks
-            elif one.unknown and self._plan.least and self._plan.attest == "relevant":
-                self._attests[one.doc_id] = one.relevant
-            elif one.relevant.value is False and self._plan.attest == "relevant":
+        for document in self.documents:
+            if document.lacks is not None and document.lacks.by == COLLECTION:
+                self._attests[document.doc_id] = document.lacks
+            elif document.unknown and self._plan.least and self._plan.attest == "relevant":
+                self._attests[document.doc_id] = document.relevant
+            elif document.relevant.value is False and self._plan.attest == "relevant":
                 why = "not asked, for the document is not relevant"
-                self._attests[one.doc_id] = Finding(False, "rule", why)
+                self._attests[document.doc_id] = NodeAnswer(False, "rule", why)
             elif self.blank:
-                self._attests[one.doc_id] = Finding(False, "rule", _BLANK)
-            elif one.lacks is not None:
-                self._attests[one.doc_id] = one.lacks
+                self._attests[document.doc_id] = NodeAnswer(False, "rule", _BLANK)
+            elif document.lacks is not None:
+                self._attests[document.doc_id] = document.lacks
             else:
-                yield ask_attests(self._prefix, one.text, self.text, one.doc_id, **self._where)
+                yield ask_attests(
+                    self._prefix, document.text, self.text, document.doc_id, **self._where
+                )
 
     @property
     def _citations(self) -> tuple[JudgedCitation, ...]:
         return tuple(
-            JudgedCitation(one.doc_id, one.relevant, self._attests[one.doc_id])
-            for one in self.documents
+            JudgedCitation(document.doc_id, document.relevant, self._attests[document.doc_id])
+            for document in self.documents
         )
 
     @property
@@ -203,14 +206,14 @@ class OpenSentence:
     @property
     def cites(self) -> bool:
         """Whether it cites a document that is not made up."""
-        return any(not one.made_up for one in self.documents)
+        return any(not document.made_up for document in self.documents)
 
     def _answered(self) -> Iterator[Support]:
         if self._credit is False or not self._topic.answerable:
             return
         if self._plan.least and self._plan.credit == "attested" and self._credit is None:
-            found = (f for one in self._citations for f in (one.relevant, one.attests))
-            if any(f.value is None and f.by not in ("lookup", COLLECTION) for f in found):
+            answers = (answer for c in self._citations for answer in (c.relevant, c.attests))
+            if any(a.value is None and a.by not in ("lookup", COLLECTION) for a in answers):
                 return  # a judge may yet say no
         if self._plan.answers == "lookup":
             self._look_up()
@@ -219,13 +222,13 @@ class OpenSentence:
         yield from ask_answers(prefix, self.text, nuggets, "answers", **self._where)
 
     def _look_up(self) -> None:
-        words, cited = plain_words(self.text), {one.doc_id for one in self.documents}
+        words, cited = plain_words(self.text), {document.doc_id for document in self.documents}
         for nugget in self._topic.answerable:
-            for place, answer in enumerate(nugget.expected):
+            for n, answer in enumerate(nugget.expected):
                 if gives(words, cited, answer):
-                    self._give((nugget.id, place))
+                    self._give((nugget.id, n))
         value = True if self.given else None if self.open else False
-        self._findings["answers"] = Finding(value, "rule", ANSWER_RULE)
+        self._findings["answers"] = NodeAnswer(value, "rule", ANSWER_RULE)
 
     def _give(self, pair: Pair) -> None:
         """Count an answer that the sentence gives, if it is certain that it may give any.
@@ -253,7 +256,7 @@ class OpenSentence:
                 value = False if self._topic.has_bank else None
                 why = "bank: it has no nugget without an answer"
                 none = "bank: there is none for the topic"
-                said_so = Finding(value, "lookup", none if value is None else why)
+                said_so = NodeAnswer(value, "lookup", none if value is None else why)
                 self._findings["unanswerable"] = said_so
             for nugget in self._topic.unanswerable:
                 yield ask_unanswerable(self._prefix, self.text, nugget, **self._where)
@@ -264,10 +267,10 @@ class OpenSentence:
         if needs is not None and (needs.value or (needs.value is None and self._plan.every)):
             if not self._earlier:
                 why = "nothing is cited before it"
-                self._findings["said_before"] = Finding(False, "rule", why)
+                self._findings["said_before"] = NodeAnswer(False, "rule", why)
             elif repeats(self.text, self._earlier):
                 why = "an earlier sentence with a citation has the same words"
-                self._findings["said_before"] = Finding(True, "rule", why)
+                self._findings["said_before"] = NodeAnswer(True, "rule", why)
             else:
                 yield ask_said_before(self._prefix, self._earlier, self.text, **self._where)
         yield from self._answered()
@@ -302,7 +305,9 @@ class OpenSentence:
         asked = self._answers.finding()
         if asked.by:
             value = True if self.given else None if self.open else False
-            findings["answers"] = Finding(value, asked.by, asked.why, asked.probability, asked.id)
+            findings["answers"] = NodeAnswer(
+                value, asked.by, asked.why, asked.probability, asked.id
+            )
         return JudgedSentence(
             self.text,
             self._citations,
@@ -313,7 +318,7 @@ class OpenSentence:
             self.quoted,
         )
 
-    def _steps(self, findings: dict[str, Finding]) -> Iterator[Step]:
+    def _steps(self, findings: dict[str, NodeAnswer]) -> Iterator[TreePath]:
         weights = self._plan.weights
         if self.documents:
             yield from citation_steps(self._citations, weights)
@@ -323,11 +328,11 @@ class OpenSentence:
         if self.documents and self._plan.credit == "attested":
             path = (said("attests", credited(self._citations)),)
         for nugget, _ in self.given:
-            yield Step((*path, said("answers", True)), "reward", weights.answered, nugget)
+            yield TreePath((*path, said("answers", True)), "reward", weights.answered, nugget)
         if "answers" in findings and not self.given:
             value = findings["answers"].value
             outcome: Any = "neutral" if value is False else "unscored"
-            yield Step((*path, said("answers", value)), outcome, None if value is None else 0.0)
+            yield TreePath((*path, said("answers", value)), outcome, None if value is None else 0.0)
 
 
 # The tree ---------------------------------------------------------------------------------------
@@ -340,34 +345,31 @@ def said(node: Node, value: bool | None) -> str:
 
 def credited(citations: Sequence[JudgedCitation]) -> bool | None:
     """Return whether a relevant citation attests the sentence; False without citations."""
-    return any_of(_both(one.relevant.value, one.attests.value) for one in citations)
+    return any_of(all_of((c.relevant.value, c.attests.value)) for c in citations)
 
 
-def _both(one: bool | None, other: bool | None) -> bool | None:
-    return False if False in (one, other) else None if None in (one, other) else True
-
-
-def citation_steps(citations: Sequence[JudgedCitation], weights: Weights) -> Iterator[Step]:
+def citation_steps(citations: Sequence[JudgedCitation], weights: Weights) -> Iterator[TreePath]:
     """Yield the way of each citation: is the document relevant, does it attest the sentence?"""
-    for one in citations:
-        relevant, attests = one.relevant.value, one.attests.value
+    for citation in citations:
+        relevant, attests = citation.relevant.value, citation.attests.value
         path: tuple[str, ...] = (said("relevant", relevant),)
         if relevant is False:
-            yield Step(path, "penalty", weights.irrelevant, one.doc_id)
+            yield TreePath(path, "penalty", weights.irrelevant, citation.doc_id)
             continue
         path = (*path, said("attests", attests))
         if relevant and attests is not None:
             if attests:
-                yield Step(path, "reward", weights.attested, one.doc_id)
+                yield TreePath(path, "reward", weights.attested, citation.doc_id)
             else:
-                yield Step(path, "penalty", weights.unattested, one.doc_id)
+                yield TreePath(path, "penalty", weights.unattested, citation.doc_id)
         elif attests is False and weights.irrelevant == weights.unattested:
-            yield Step(path, "penalty", weights.unattested, one.doc_id)  # the same either way
+            # The same either way.
+            yield TreePath(path, "penalty", weights.unattested, citation.doc_id)
         else:
-            yield Step(path, "unscored", None, one.doc_id)
+            yield TreePath(path, "unscored", None, citation.doc_id)
 
 
-def uncited_steps(findings: Mapping[str, Finding], weights: Weights) -> Iterator[Step]:
+def uncited_steps(findings: Mapping[str, NodeAnswer], weights: Weights) -> Iterator[TreePath]:
     """Yield the way of a sentence without citations; the nodes that were passed are there."""
     path: tuple[str, ...] = ()
     order: tuple[Node, ...] = ("negative", "unanswerable", "needs_citation", "said_before")
@@ -378,12 +380,12 @@ def uncited_steps(findings: Mapping[str, Finding], weights: Weights) -> Iterator
             last, value = node, findings[node].value
             path = (*path, said(node, value))
     if value is None:
-        yield Step(path, "unscored", None)
+        yield TreePath(path, "unscored", None)
     elif last == "unanswerable" and value:
-        yield Step(path, "reward", weights.confirmed)
+        yield TreePath(path, "reward", weights.confirmed)
     elif last == "unanswerable":
-        yield Step(path, "penalty", weights.unconfirmed)
+        yield TreePath(path, "penalty", weights.unconfirmed)
     elif last == "said_before" and not value:
-        yield Step(path, "penalty", weights.uncited)
+        yield TreePath(path, "penalty", weights.uncited)
     else:
-        yield Step(path, "neutral", 0.0)
+        yield TreePath(path, "neutral", 0.0)

@@ -59,11 +59,11 @@ class Weights:
     uncited: float = -1.0
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value, reward = getattr(self, one.name), one.default > 0  # type: ignore[operator]
+        for option in fields(self):
+            value, reward = getattr(self, option.name), option.default > 0  # type: ignore[operator]
             if not math.isfinite(value) or (value < 0 if reward else value > 0):
                 expected = "a number from 0" if reward else "a number up to 0"
-                raise ValueError(f"{one.name}: found {value:g}, expected {expected}")
+                raise ValueError(f"{option.name}: found {value:g}, expected {expected}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,6 @@ class ReportPlan:
 
     def row(self) -> dict[str, object]:
         """Return what decides the outcomes, as an object of JSON."""
-        weights = {one.name: getattr(self.weights, one.name) for one in fields(self.weights)}
+        weights = {f.name: getattr(self.weights, f.name) for f in fields(self.weights)}
         names = ("answers", "credit", "attest", "min_grade", "unknown_documents")
         return {**{name: getattr(self, name) for name in names}, "weights": weights}

@@ -6,14 +6,13 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pnyx.corpora.base import located, parse_rows, scan_json_objects, strict, unique
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object
-from pnyx.judge.reports.records import JudgedReport
+from pnyx.judge.reports.records import JudgedReport, report_adapter
 from pnyx.judge.verdicts import file_of
 from pnyx.records import NODES
 
@@ -34,13 +33,6 @@ def read_judged_reports(path: str | Path) -> Iterator[JudgedReport]:
     yield from (report for _, report in strict(once, file, "judged reports"))
 
 
-@cache
-def _adapter() -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(JudgedReport)
-
-
 _ODD = ("\\u", "NaN", "Infinity")
 _HUGE = re.compile(r"[0-9][eE]\+?[0-9]{3}")
 
@@ -48,9 +40,9 @@ _HUGE = re.compile(r"[0-9][eE]\+?[0-9]{3}")
 def judged_report_at(text: str, path: str, line: int) -> JudgedReport:
     """Return the report that a line of a file is; InputError, with its place."""
     # In one step, unless it may have what JSON or a text file cannot hold.
-    if not (any(one in text for one in _ODD) or _HUGE.search(text)):
+    if not (any(odd in text for odd in _ODD) or _HUGE.search(text)):
         with contextlib.suppress(ValueError):
-            report: JudgedReport = _adapter().validate_json(text, strict=True)
+            report: JudgedReport = report_adapter().validate_json(text, strict=True)
             with contextlib.suppress(InputError):
                 _check(report)
                 return report
@@ -67,15 +59,15 @@ def _report(row: Mapping[str, Any]) -> JudgedReport:
 
     try:
         # Strict, and of JSON: lists become tuples, and nothing else becomes anything.
-        report: JudgedReport = _adapter().validate_json(json.dumps(row), strict=True)
+        report: JudgedReport = report_adapter().validate_json(json.dumps(row), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = shorten(".".join(map(str, first["loc"])), 100)
+        path = shorten(".".join(map(str, first["loc"])), 100)
         if first["type"] == "missing":
-            raise InputError(f"no {place}, expected a judged report") from None
+            raise InputError(f"no {path}, expected a judged report") from None
         expected = first["msg"].removeprefix("Input should be ")
         found = shorten(json.dumps(first["input"], ensure_ascii=False), 60)
-        raise InputError(f"{place}: found {found}, expected {expected}") from None
+        raise InputError(f"{path}: found {found}, expected {expected}") from None
     _check(report)
     return report
 
@@ -85,14 +77,14 @@ def _check(report: JudgedReport) -> None:
     answers = {nugget.id: len(nugget.answers) for nugget in report.nuggets}
     if len(answers) < len(report.nuggets):
         ids = [nugget.id for nugget in report.nuggets]
-        twice = next(one for one in ids if ids.count(one) > 1)
+        twice = next(twin for twin in ids if ids.count(twin) > 1)
         raise InputError(f"nuggets: found the id {shorten(twice, 40)!r} twice, expected it once")
     if report.missing and report.sentences:
         raise InputError("missing: found true, expected a missing report to have no sentences")
     for number, sentence in enumerate(report.sentences):
-        for nugget, place in sentence.answers:
-            if not 0 <= place < answers.get(nugget, 0):
-                found = f"answer {place} of nugget {shorten(nugget, 40)!r}"
+        for nugget, n in sentence.answers:
+            if not 0 <= n < answers.get(nugget, 0):
+                found = f"answer {n} of nugget {shorten(nugget, 40)!r}"
                 raise InputError(f"sentences.{number}.answers: found {found}, which is not listed")
         unknown = next((node for node in sentence.findings if node not in NODES), None)
         if unknown is not None:

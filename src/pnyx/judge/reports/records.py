@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
+from pnyx.records import Nugget
 from pnyx.restricted import hides_text, textless
 
 _NAMED = frozenset(
@@ -32,7 +34,7 @@ NO_TEXT = "no_text"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class NodeAnswer:
     """What was found out at a node: yes, no, or nothing.
 
     Attributes:
@@ -57,8 +59,8 @@ class JudgedCitation:
     """A citation: is the document relevant, and does it attest the sentence?"""
 
     doc_id: str
-    relevant: Finding
-    attests: Finding
+    relevant: NodeAnswer
+    attests: NodeAnswer
 
     @property
     def unknown(self) -> bool:
@@ -67,7 +69,7 @@ class JudgedCitation:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TreePath:
     """One way through the tree: the nodes passed, as `node=yes`, `no` or `unscored`, and its end.
 
     `about` is the document or nugget that the step is about; empty for the sentence itself.
@@ -97,9 +99,9 @@ class JudgedSentence:
 
     text: str
     citations: tuple[JudgedCitation, ...] = ()
-    findings: Mapping[str, Finding] = field(default_factory=dict, hash=False)
+    findings: Mapping[str, NodeAnswer] = field(default_factory=dict, hash=False)
     answers: tuple[tuple[str, int], ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TreePath, ...] = ()
     unscored_answers: tuple[tuple[str, int], ...] = ()
     quoted: bool = False
 
@@ -120,7 +122,7 @@ class JudgedSentence:
         """Whether each of its citations attests it; False without any, None where it is open."""
         if not self.citations:
             return False
-        return all_of(one.attests.value for one in self.citations)
+        return all_of(citation.attests.value for citation in self.citations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,12 @@ class JudgedNugget:
     is_claim: bool = False
     answers: tuple[JudgedAnswer, ...] = ()
 
+    @classmethod
+    def of(cls, nugget: Nugget, answers: Iterable[JudgedAnswer]) -> JudgedNugget:
+        """Return a nugget of a bank with what was found of its answers, in their order."""
+        told = nugget.id, nugget.text, nugget.importance, nugget.aggregator, nugget.is_claim
+        return cls(*told, tuple(answers))
+
     @property
     def answered(self) -> bool | None:
         """Whether the report answers it: all answers of an AND, one of any other.
@@ -157,7 +165,7 @@ class JudgedNugget:
         if not self.answers:
             return None
         together = all_of if self.aggregator.upper() == "AND" else any_of
-        return together(one.given for one in self.answers)
+        return together(answer.given for answer in self.answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +190,7 @@ class JudgedReport:
     @property
     def empty(self) -> bool:
         """Whether it is there and says nothing: it has no sentence with words or citations."""
-        return not self.missing and all(one.blank for one in self.sentences)
+        return not self.missing and all(sentence.blank for sentence in self.sentences)
 
     def row(self) -> dict[str, Any]:
         """Return it as an object of JSON; in restricted mode, with the note `no_text`, no texts."""
@@ -192,48 +200,25 @@ class JudgedReport:
 
 def all_of(values: Iterable[bool | None]) -> bool | None:
     """Return whether all are true: None where none is false and some are open."""
-    found = list(values)
-    return False if False in found else None if None in found else True
+    truths = list(values)
+    return False if False in truths else None if None in truths else True
 
 
 def any_of(values: Iterable[bool | None]) -> bool | None:
     """Return whether one is true: None where none is and some are open."""
-    found = list(values)
-    return True if True in found else None if None in found else False
+    truths = list(values)
+    return True if True in truths else None if None in truths else False
+
+
+@cache
+def report_adapter() -> Any:
+    """Return what checks a judged report; pydantic loads slowly."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(JudgedReport)
 
 
 def report_of_row(row: Mapping[str, Any]) -> JudgedReport:
-    """Return the report that `row()` made an object of; KeyError or TypeError: it is another."""
-    return JudgedReport(
-        **{
-            **row,
-            "sentences": tuple(map(_sentence, row["sentences"])),
-            "nuggets": tuple(map(_nugget, row["nuggets"])),
-            "relevant": tuple(row["relevant"]),
-            "notes": tuple(row["notes"]),
-            "differing": tuple((doc_id, share) for doc_id, share in row.get("differing", ())),
-        }
-    )
-
-
-def _sentence(row: Mapping[str, Any]) -> JudgedSentence:
-    citations = tuple(
-        JudgedCitation(one["doc_id"], Finding(**one["relevant"]), Finding(**one["attests"]))
-        for one in row["citations"]
-    )
-    return JudgedSentence(
-        row["text"],
-        citations,
-        {node: Finding(**one) for node, one in row["findings"].items()},
-        tuple((nugget, place) for nugget, place in row["answers"]),
-        tuple(Step(**{**one, "path": tuple(one["path"])}) for one in row["steps"]),
-        tuple((nugget, place) for nugget, place in row["unscored_answers"]),
-        row.get("quoted", False),
-    )
-
-
-def _nugget(row: Mapping[str, Any]) -> JudgedNugget:
-    answers = (
-        JudgedAnswer(**{**one, "sentences": tuple(one["sentences"])}) for one in row["answers"]
-    )
-    return JudgedNugget(**{**row, "answers": tuple(answers)})
+    """Return the report that `row()` made an object of; ValueError where it is another."""
+    report: JudgedReport = report_adapter().validate_python(row)
+    return report

@@ -38,5 +38,5 @@ class RelatedJudge:
                 asked.append((position, replace(question, task="relevance")))
         positions = [position for position, _ in asked]
         await self._judge.answer(
-            [question for _, question in asked], lambda place, a: emit(positions[place], a)
+            [question for _, question in asked], lambda n, a: emit(positions[n], a)
         )

@@ -47,19 +47,15 @@ def _table(path: str | None = None) -> tuple[int, Mapping[str, Sequence[_Rule]]]
     """Return the version of a file of rules, and its rules; the packaged one without a path."""
     packaged = resources.files("pnyx.judge.reports").joinpath("rules.toml")
     table = tomllib.loads((Path(path) if path else packaged).read_text("utf-8"))
-    rules = {
-        kind.rules: [
-            _Rule(one["name"], _compiled(one["pattern"]), one.get("is", True))
-            for one in table[kind.rules]
-        ]
-        for kind in RULE_TASKS.values()
-    }
+    rules: dict[str, list[_Rule]] = {kind.rules: [] for kind in RULE_TASKS.values()}
+    for kind, compiled in rules.items():
+        for rule in table[
+            kind
+        ]:  # of a pattern on several lines, lines and white space mean nothing
+            verbose = re.VERBOSE if "\n" in rule["pattern"] else 0
+            pattern = re.compile(rule["pattern"], re.IGNORECASE | verbose)
+            compiled.append(_Rule(rule["name"], pattern, rule.get("is", True)))
     return table["version"], rules
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern; white space and lines mean nothing in one on several lines."""
-    return re.compile(pattern, re.IGNORECASE | (re.VERBOSE if "\n" in pattern else 0))
 
 
 class RuleJudge:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
@@ -17,7 +16,7 @@ from pnyx.judge.base import Emit, Judge
 from pnyx.judge.questions import Shot, Support
 from pnyx.judge.reports.asking import NEEDS_CITATION, NEGATIVE, NUGGET, SUPPORT, UNANSWERABLE
 from pnyx.judge.reports.matching import plain_words
-from pnyx.judge.shots import SHOT_WORDS
+from pnyx.judge.shots import SHOT_WORDS, hash_of
 
 EXAMPLES = "report-examples"
 """Format of a file of examples (docs/formats.md)."""
@@ -52,14 +51,14 @@ class ReportShots:
             raise InputError(f"{count} examples, expected an even number: half of them yes")
         self._half = count // 2
         self._of: dict[str, list[ReportExample]] = {}
-        for one in sorted(examples, key=lambda one: _hash(one.id)):
-            self._of.setdefault(one.node, []).append(one)
+        for example in sorted(examples, key=lambda example: hash_of(example.id)):
+            self._of.setdefault(example.node, []).append(example)
         for (node, some), yes in product(self._of.items(), (True, False)):
-            found = sum(one.shot.yes is yes for one in some)
-            if found < self._half:
+            n = sum(example.shot.yes is yes for example in some)
+            if n < self._half:
                 word = "yes" if yes else "no"
                 raise InputError(
-                    f"found {found} examples at {node} that are {word}, expected {self._half}"
+                    f"found {n} examples at {node} that are {word}, expected {self._half}"
                 )
         self.left_out: dict[str, None] = {}
 
@@ -73,16 +72,16 @@ class ReportShots:
         some = self._of.get(question.extra.get("node", ""))
         if some is None:
             return question
-        own = {one.id for one in some if one.is_asked(question)}
-        self.left_out |= dict.fromkeys(own)
+        asked = {example.id for example in some if example.is_asked(question)}
+        self.left_out |= dict.fromkeys(asked)
         taken = {
-            one.id
+            example.id
             for yes in (True, False)
-            for one in islice(
-                (o for o in some if o.shot.yes is yes and o.id not in own), self._half
+            for example in islice(
+                (o for o in some if o.shot.yes is yes and o.id not in asked), self._half
             )
         }
-        return replace(question, shots=tuple(one.shot for one in some if one.id in taken))
+        return replace(question, shots=tuple(s.shot for s in some if s.id in taken))
 
 
 class ShotJudge:
@@ -94,7 +93,7 @@ class ShotJudge:
 
     async def answer(self, questions: Sequence[Any], emit: Emit) -> None:
         """See `pnyx.judge.base.Judge`."""
-        await self._judge.answer([self._shots.shown(one) for one in questions], emit)
+        await self._judge.answer([self._shots.shown(question) for question in questions], emit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ class ReportExample:
 def read_examples(path: str) -> list[ReportExample]:
     """Read a file of examples; InputError where a line is broken, or there is none."""
     rows = FORMATS[EXAMPLES].scan(path, Options())
-    return [one for _, one in strict(scanned(path, _example, rows=rows), path, "examples")]
+    return [example for _, example in strict(scanned(path, _example, rows=rows), path, "examples")]
 
 
 def _example(row: Mapping[str, Any]) -> ReportExample:
@@ -137,7 +136,3 @@ def _example(row: Mapping[str, Any]) -> ReportExample:
 
 def _words(text: str) -> str:
     return f" {' '.join(plain_words(text))} "
-
-
-def _hash(identifier: str) -> str:
-    return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from pnyx.judge.store.rows import request_key
 from pnyx.judge.store.store import CLAIM_SECONDS, Store, claimant
 from pnyx.models.chat.model import ChatModel
 from pnyx.models.chat.types import CallFailed, ChatRequest, CountsTokens, Reply
-from pnyx.models.http.flow import wanted
+from pnyx.models.http.flow import BLOCKED, wanted
 
 if TYPE_CHECKING:
     import anyio
@@ -75,12 +76,17 @@ class _Flight:
         self.outcome: Reply | CallFailed | None = None
 
 
+_THREADS: dict[str, int] = {}
+"""Who makes claims in this process -> the thread of its loop."""
+
+
 class _Running:
     """What the uses of a model within one event loop share."""
 
     def __init__(self) -> None:
         self.uses = 0
         self.owner = claimant()
+        _THREADS[self.owner] = threading.get_ident()
         self.flights: dict[str, _Flight] = {}
         self.useless = ""
 
@@ -171,10 +177,14 @@ class StoredModel:
                     for under_way in list(running.flights.values()):  # it is paid for
                         await under_way.landed.wait()
                     raise ModelError(running.useless)
-                if self.store.claim(key, running.owner):
+                if self.store.claim(key, running.owner) or self._waits_for_us(key):
                     return await self._ask(running, key, request)
                 await anyio.sleep(wait)
         raise AssertionError  # the waits do not end
+
+    def _waits_for_us(self, key: str) -> bool:
+        """Whether the claim is of a loop that a handler holds up by asking without `await`."""
+        return BLOCKED[_THREADS.get(self.store.holder(key), 0)] > 0
 
     def heed(self, text: str, problem: str | None) -> None:
         """Take note of what was made of a reply: where no answer was in any, no more is asked for.
@@ -298,10 +308,9 @@ class StoredModel:
     @contextlib.asynccontextmanager
     async def _running(self) -> AsyncIterator[_Running]:
         """Share connections, limit and flights among all uses within this event loop."""
-        running: _Running | None = self._loops.get(None)
-        if running is None:
-            running = _Running()
-            self._loops.set(running)
+        known: _Running | None = self._loops.get(None)
+        running = known or _Running()
+        self._loops.set(running)
         running.uses += 1
         try:
             async with self.endpoint.connected():
@@ -310,3 +319,4 @@ class StoredModel:
             running.uses -= 1
             if running.uses == 0 and self._loops.get(None) is running:
                 self._loops.set(None)
+                _THREADS.pop(running.owner, None)

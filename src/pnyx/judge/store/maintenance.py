@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -55,10 +55,6 @@ class StoreStats:
     models: list[ModelStats]
     damaged: int = 0
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return asdict(self)
-
 
 def store_stats(path: str | Path | None = None) -> StoreStats:
     """Count what a store holds, without changing it."""
@@ -71,12 +67,12 @@ def store_stats(path: str | Path | None = None) -> StoreStats:
                 damaged += 1
             else:
                 _add(models, str(values[1]), stored)
-        found = [models[name] for name in sorted(models)]
-        for model in found:
+        rows = [models[name] for name in sorted(models)]
+        for model in rows:
             often = sorted(model.finish_reasons.items(), key=lambda item: (-item[1], item[0]))
             model.finish_reasons = dict(often)
         size = _bytes_on_disk(store.path)
-        return StoreStats(str(store.path), size, store.version, total, found, damaged)
+        return StoreStats(str(store.path), size, store.version, total, rows, damaged)
 
 
 def _add(models: dict[str, ModelStats], name: str, stored: StoredReply) -> None:
@@ -109,10 +105,6 @@ class Cleared:
     bytes_before: int
     bytes_after: int
     not_compacted: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return asdict(self)
 
 
 def clear_store(
@@ -211,9 +203,9 @@ def export_store(
         return count
 
 
-def _is_same_file(one: Path, other: str | Path) -> bool:
+def _is_same_file(path: Path, other: str | Path) -> bool:
     try:
-        return one.samefile(other)
+        return path.samefile(other)
     except (OSError, ValueError):
         return False
 

@@ -154,11 +154,11 @@ def _request(asked: dict[str, Any]) -> ChatRequest:
     return ChatRequest(**{**asked, "messages": messages, "logprobs": asked.get("logprobs") or 0})
 
 
-def _reply(said: dict[str, Any]) -> Reply:
-    tokens = said["tokens"]
+def _reply(row: dict[str, Any]) -> Reply:
+    tokens = row["tokens"]
     if tokens is not None:
         tokens = tuple(Token(text, tuple(others)) for text, others in tokens)
-    return Reply(**{**said, "tokens": tokens})
+    return Reply(**{**row, "tokens": tokens})
 
 
 @functools.cache

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, escaped
-from pnyx.files import make_folder
 from pnyx.judge.store.rows import COLUMNS
+from pnyx.placing import make_folder
 
 APPLICATION_ID = 0x706E7978  # "pnyx", in the header of the file
 
@@ -98,10 +98,10 @@ def use_wal(connection: sqlite3.Connection) -> None:
 def file_state(path: Path) -> tuple[int, ...] | None:
     """Return what changes when a file is written or replaced; None where there is none."""
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def checksum(values: Sequence[object]) -> bytes:
@@ -208,9 +208,9 @@ def check_tables(execute: Execute, version: int) -> None:
         expected["failures"] = (*FAILURE_COLUMNS, *last)
     for table, columns in expected.items():
         check_plain(execute, table)
-        found = execute("SELECT name, hidden, pk FROM pragma_table_xinfo(?) ORDER BY cid", (table,))
-        names = tuple(name for name, _, _ in found)
-        if names != columns or any(hidden for _, hidden, _ in found) or found[0][2] != 1:
+        rows = execute("SELECT name, hidden, pk FROM pragma_table_xinfo(?) ORDER BY cid", (table,))
+        names = tuple(name for name, _, _ in rows)
+        if names != columns or any(hidden for _, hidden, _ in rows) or rows[0][2] != 1:
             raise ValueError(f"the columns of {table}")
 
 

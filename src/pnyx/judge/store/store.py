@@ -197,9 +197,9 @@ class Store:
         for values, _, damage in self.scan("WHERE key = ?", (key,)):
             if damage is not None:
                 raise ValueError(damage)
-            found = row_from_columns(values)
-            found.check_key()
-            return found
+            read = row_from_columns(values)
+            read.check_key()
+            return read
         return None
 
     def put(self, key: str, model: str, request: ChatRequest, reply: Reply) -> None:
@@ -231,11 +231,15 @@ class Store:
             values = (key, owner, time.time() + CLAIM_SECONDS)
             if self._connection.execute(_CLAIM, (*values, time.time(), "")).rowcount == 1:
                 return True
-            held = self.execute("SELECT owner FROM claims WHERE key = ?", (key,))
-            if held and not _is_dead(held[0][0]):
+            last = self.holder(key)
+            if last and not _is_dead(last):
                 return False
-            last = held[0][0] if held else ""
             return self._connection.execute(_CLAIM, (*values, 0.0, last)).rowcount == 1
+
+    def holder(self, key: str) -> str:
+        """Return who made the claim on a question, empty where nobody did."""
+        rows = self.execute("SELECT owner FROM claims WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else ""
 
     def release(self, key: str, owner: str) -> None:
         """Give a claim back."""
@@ -404,8 +408,8 @@ class Store:
             raise PnyxError(self._problem(str(detail))) from error
 
     def _problem(self, detail: str) -> str:
-        place = escaped(str(self.path))
-        return f"{place}: the judgement store cannot be used: {shorten(detail)}"
+        path = escaped(str(self.path))
+        return f"{path}: the judgement store cannot be used: {shorten(detail)}"
 
 
 def _decode(text: bytes) -> str:

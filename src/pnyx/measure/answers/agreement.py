@@ -62,10 +62,10 @@ class Agreement(Result):
     def counts(self) -> dict[str, Any]:
         """How much was joined, scored and left out, for JSON."""
         joined = self.joined
-        said = [pair.verdict for pair in joined.pairs]
-        without = sum(v.value is not None and v.probability is None for v in said)
+        verdicts = [pair.verdict for pair in joined.pairs]
+        without = sum(v.value is not None and v.probability is None for v in verdicts)
         return {
-            **counts_of(len(said), [v.unscored for v in said if v.value is None]),
+            **counts_of(len(verdicts), [v.unscored for v in verdicts if v.value is None]),
             "without_probability": without if joined.task != "quality" else None,
             "answers_without_label": joined.answers_without_label,
             "labels_without_answer": joined.labels_without_answer,
@@ -74,17 +74,17 @@ class Agreement(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the measures of all pairs, then those of single dimensions and groups."""
-        found = [{"measure": name, **m.row()} for name, m in self.measures.items()]
+        listed = [{"measure": name, **m.row()} for name, m in self.measures.items()]
         for what, parts in (("dimension", self.per_dimension), ("group", self.per_group)):
             for key, part in parts.items():
-                found += [{"measure": n, what: key, **m.row()} for n, m in part.items()]
-        return found
+                listed += [{"measure": n, what: key, **m.row()} for n, m in part.items()]
+        return listed
 
     def row(self) -> dict[str, Any]:
         """Return the object of `measures.json` (docs/measures.md)."""
         clusters = {"clusters": self.clusters, "clustered_by": self.clustered_by}
         interval = self.bootstrap.row("cluster bootstrap", **clusters)
-        found = {
+        result = {
             "task": self.joined.task,
             "judge": self.joined.judge,
             "counts": self.counts,
@@ -100,7 +100,7 @@ class Agreement(Result):
             "reliability": self.reliability,
             "interval": {**interval, "undefined_draws": self.undefined_draws},
         }
-        return {name: plain(value) for name, value in found.items()}
+        return {name: plain(value) for name, value in result.items()}
 
 
 def counts_of(asked: int, unscored: Sequence[str]) -> dict[str, Any]:
@@ -145,10 +145,10 @@ def measure_agreement(
 
 def _columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
     """Return the columns of `GoldColumn` and `ScoreColumn` by name, (pairs,) each; NaN for none."""
-    gold, said = [p.gold for p in pairs], [p.verdict for p in pairs]
+    gold, verdicts = [p.gold for p in pairs], [p.verdict for p in pairs]
     yes, gain = numbers([g.yes for g in gold]), numbers([g.gain for g in gold])
-    value = numbers([v.value for v in said])
-    probability = numbers([None if v.value is None else v.probability for v in said])
+    value = numbers([v.value for v in verdicts])
+    probability = numbers([None if v.value is None else v.probability for v in verdicts])
     return {
         "yes": yes,
         "gain": gain,
@@ -270,7 +270,7 @@ class _Agreeing:
         means = self._group_means(pooled, by_group)
         yes, probability = self.columns["yes"], self.columns["probability"]
         stated = np.isfinite(probability)
-        every = [c for own in (pooled, means, *by_dimension.values()) for c in own.values()]
+        every = [c for columns in (pooled, means, *by_dimension.values()) for c in columns.values()]
         for weights in draw_weights(self.clusters, self.bootstrap):
             for cell in every:
                 cell.draw(weights)
@@ -315,9 +315,9 @@ class _Agreeing:
             if task == ranking.task and any(self.groups):
                 gold, score = self.columns[ranking.gold], self.columns["probability"]
                 groups = self._labelled_groups(places, gold)
-                ranked = [own[np.isfinite(score[own])] for own in groups]
-                values = numbers([ranking.ranked(gold[own], score[own]) for own in ranked])
-                firsts = np.array([own[0] for own in groups], dtype=np.intp)
+                ranked = [group[np.isfinite(score[group])] for group in groups]
+                values = numbers([ranking.ranked(gold[group], score[group]) for group in ranked])
+                firsts = np.array([group[0] for group in groups], dtype=np.intp)
                 counts = sum(map(len, groups)), sum(map(len, ranked))
                 cells[name] = _group_mean(values, firsts, *counts)
         for name, derived in DERIVED_MEASURES.items():
@@ -330,25 +330,25 @@ class _Agreeing:
         inside = np.zeros(len(self.groups), dtype=np.bool_)
         inside[places] = np.isfinite(gold[places])
         groups: dict[str, list[int]] = {}
-        for place in self.order[inside[self.order]].tolist():
-            if self.groups[place]:
-                groups.setdefault(self.groups[place], []).append(place)
-        return [np.array(found, dtype=np.intp) for _, found in sorted(groups.items())]
+        for row in self.order[inside[self.order]].tolist():
+            if self.groups[row]:
+                groups.setdefault(self.groups[row], []).append(row)
+        return [np.array(rows, dtype=np.intp) for _, rows in sorted(groups.items())]
 
     def _summary(self, pooled: Mapping[str, _Cell]) -> dict[str, Measured]:
         """Return DIRAS's dimensions by their short names, and their mean if all are there."""
         if self.joined.task not in SUMMARY_AVERAGE.tasks:
             return {}
-        found = {short: pooled[name] for short, name in SUMMARY.items() if name in pooled}
-        if len(found) == len(SUMMARY):
-            found["avg"] = _Derived(SUMMARY_AVERAGE, list(found.values()))
-        return self._measured(found, "summary.")
+        summary = {short: pooled[name] for short, name in SUMMARY.items() if name in pooled}
+        if len(summary) == len(SUMMARY):
+            summary["avg"] = _Derived(SUMMARY_AVERAGE, list(summary.values()))
+        return self._measured(summary, "summary.")
 
     def _split(self, names: Sequence[str]) -> dict[str, dict[str, _Cell]]:
         """Return the measures of the pairs of each name; pairs without one are in none."""
         places: dict[str, list[int]] = {}
-        for place, name in enumerate(names):
-            places.setdefault(name, []).append(place)
+        for number, name in enumerate(names):
+            places.setdefault(name, []).append(number)
         return {n: self._cells(np.array(places[n], dtype=np.intp)) for n in sorted(places) if n}
 
     def _measured(self, cells: Mapping[str, _Cell], part: str = "") -> dict[str, Measured]:
@@ -380,7 +380,7 @@ class _Agreeing:
     def _group_means(
         self, pooled: Mapping[str, _Cell], by_group: Mapping[str, Mapping[str, _Cell]]
     ) -> dict[str, _Cell]:
-        first = {group: place for place, group in reversed(list(enumerate(self.groups)))}
+        first = {group: row for row, group in reversed(list(enumerate(self.groups)))}
         firsts = np.array([first[group] for group in by_group], dtype=np.intp)
         means = {}
         for name, cell in pooled.items() if by_group else ():
@@ -396,16 +396,16 @@ class _Agreeing:
             aspect: {name: by_dimension[name] for name in names if name in by_dimension}
             for aspect, names in aspects_of(self.joined.task).items()
         }
-        aspects = {aspect: own for aspect, own in aspects.items() if own}
+        aspects = {aspect: measures for aspect, measures in aspects.items() if measures}
         if aspects:
-            aspects["all"] = {name: one for own in aspects.values() for name, one in own.items()}
+            aspects["all"] = {name: m for part in aspects.values() for name, m in part.items()}
         return {
             aspect: self._dimension_mean(
                 f"per_aspect.{aspect}",
-                self._cells(np.concatenate([self._places(name) for name in own])),
-                own,
+                self._cells(np.concatenate([self._places(name) for name in measures])),
+                measures,
             )
-            for aspect, own in aspects.items()
+            for aspect, measures in aspects.items()
         }
 
     def _places(self, dimension: str) -> Index:

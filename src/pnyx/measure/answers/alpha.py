@@ -134,8 +134,8 @@ def _per_code(codes: npt.NDArray[np.intp], weights: Floats, count: int) -> Float
     """Return the weight of each code (draws, count)."""
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(count))
-    held = np.concatenate([weights[:, order], np.zeros((len(weights), 1))], axis=1)
-    sums = np.add.reduceat(held, starts, axis=1)
+    sorted_weights = np.concatenate([weights[:, order], np.zeros((len(weights), 1))], axis=1)
+    sums = np.add.reduceat(sorted_weights, starts, axis=1)
     empty = np.append(starts[1:], len(codes)) == starts
     sums[:, empty] = 0.0
     return np.asarray(sums)

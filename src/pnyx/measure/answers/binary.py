@@ -72,8 +72,8 @@ def ece_bias(score: Floats) -> float:
     """
     counts: Floats = np.bincount(_bins(score), minlength=ECE_BINS).astype(np.float64)
     means = ratio(np.bincount(_bins(score), score, ECE_BINS).astype(np.float64), counts)
-    held = counts > 0
-    stray = np.sqrt(2 / np.pi * means[held] * (1 - means[held]) * counts[held])
+    filled = counts > 0
+    stray = np.sqrt(2 / np.pi * means[filled] * (1 - means[filled]) * counts[filled])
     return float(stray.sum() / len(score))
 
 
@@ -119,17 +119,17 @@ def reliability(
     if gold.shape != score.shape:
         raise ValueError(f"found {gold.size} labels and {score.size} probabilities")
     bins = _bins(score)
-    found = []
+    listed = []
     for number in range(ECE_BINS):
         edges = number / ECE_BINS, (number + 1) / ECE_BINS
         inside = bins == number
         count, yes = int(inside.sum()), int(gold[inside].sum())
         if count == 0:
-            found.append(ReliabilityBin(*edges, 0))
+            listed.append(ReliabilityBin(*edges, 0))
             continue
         mean = float(score[inside].mean())
-        found.append(ReliabilityBin(*edges, count, mean, yes / count, *wilson(yes, count)))
-    return tuple(found)
+        listed.append(ReliabilityBin(*edges, count, mean, yes / count, *wilson(yes, count)))
+    return tuple(listed)
 
 
 def against_labels(answers: Sequence[Answer], labels: Sequence[bool]) -> dict[str, Measured]:

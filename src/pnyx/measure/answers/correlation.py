@@ -54,16 +54,16 @@ def _inversions(numbers: npt.NDArray[np.intp]) -> int:
     Bit by bit from the highest: two numbers that agree in all higher bits are an inversion where
     the earlier has a 1 and the later a 0.
     """
-    found = 0
+    inversions = 0
     for bit in reversed(range(int(numbers.max(initial=0)).bit_length())):
         ones = (numbers >> bit) & 1
         higher = numbers >> (bit + 1)
         starts = np.flatnonzero(np.append(True, higher[1:] != higher[:-1]))
         before = np.cumsum(ones) - ones
         before -= np.repeat(before[starts], np.diff(np.append(starts, len(numbers))))
-        found += int(before[ones == 0].sum())
+        inversions += int(before[ones == 0].sum())
         numbers = numbers[np.argsort(numbers >> bit, kind="stable")]
-    return found
+    return inversions
 
 
 def weighted_kendall(gold: Floats, score: Floats, weights: Floats) -> Floats:
@@ -71,9 +71,9 @@ def weighted_kendall(gold: Floats, score: Floats, weights: Floats) -> Floats:
 
     Equal pairs are counted together, so ratings on few points cost little; else O(draws n n).
     """
-    cells, place = np.unique(np.stack([gold, score]), axis=1, return_inverse=True)
+    cells, cell = np.unique(np.stack([gold, score]), axis=1, return_inverse=True)
     sums = np.zeros((weights.shape[0], cells.shape[1]))
-    np.add.at(sums.T, place.ravel(), weights.T)
+    np.add.at(sums.T, cell.ravel(), weights.T)
     agreed = np.zeros(len(sums))
     step = max(1, _CELLS // max(1, cells.shape[1]))
     for start in range(0, cells.shape[1], step):

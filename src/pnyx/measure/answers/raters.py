@@ -110,7 +110,7 @@ class RaterAgreement(Result):
         facts = {"clusters": self.clusters, "clustered_by": self.clustered_by}
         return {
             "measures": plain(self.compared[0].mean) if self.compared else {},
-            "compared": [one.row() for one in self.compared],
+            "compared": [row.row() for row in self.compared],
             "unscored": self.unscored,
             "interval": self.bootstrap.row("cluster bootstrap", **facts),
         }
@@ -138,8 +138,8 @@ class _Side:
         votes = counted_labels(self.labels, lambda label: float(label.value))
         if self.numbered:
             return {key: float(np.mean(values)) for key, values in votes.items()}
-        said = {key: consensus(values) for key, values in votes.items()}
-        return {key: value for key, value in said.items() if value is not None}
+        labels = {key: consensus(values) for key, values in votes.items()}
+        return {key: value for key, value in labels.items() if value is not None}
 
 
 def measure_raters(
@@ -167,20 +167,20 @@ def measure_raters(
         InputError: a file is malformed, or nothing of it belongs together.
     """
     groups: dict[str, str] = {}
-    people = [_read(one, f"labels {n}", groups) for n, one in enumerate(labels, 1)]
+    people = [_read(label, f"labels {n}", groups) for n, label in enumerate(labels, 1)]
     sides: list[tuple[Between, tuple[str, ...], list[dict[Key, float]], set[Key] | None]] = []
     unscored = 0
     if answers is not None:
-        own = _read(answers, "judge", groups, judge=judge)
+        answered = _read(answers, "judge", groups, judge=judge)
         for side in people:
-            known, theirs = own.together(), side.together()
-            asked = own.asked & theirs.keys()
+            known, theirs = answered.together(), side.together()
+            asked = answered.asked & theirs.keys()
             if not asked:
                 raise InputError(
-                    f"no answer of {shorten(own.name, 40)!r} has a label in {side.name}"
+                    f"no answer of {shorten(answered.name, 40)!r} has a label in {side.name}"
                 )
             unscored = max(unscored, len(asked - known.keys()))
-            sides.append(("human-judge", (own.name, side.name), [known, theirs], asked))
+            sides.append(("human-judge", (answered.name, side.name), [known, theirs], asked))
     for first, second in combinations(people, 2):
         pair = [first.together(), second.together()]
         if pair[0].keys() & pair[1].keys():
@@ -205,18 +205,18 @@ def _read(source: Source, name: str, groups: dict[str, str], *, judge: str | Non
     rows: Iterator[Verdict] = read_verdicts(source, "answers" if name == "judge" else "labels")
     if name == "judge":
         rows = of_one_judge(rows, judge, source)
-    for one in rows:
+    for row in rows:
         if name == "judge":
-            side.name = one.judge or side.name
+            side.name = row.judge or side.name
         try:
-            value = _number(one.value)
+            value = _number(row.value)
         except InputError as error:
-            raise located(error, path or "rows", one.line) from error
-        side.asked.add(one.key)
-        groups[one.id] = groups.get(one.id) or one.group or one.question_id
+            raise located(error, path or "rows", row.line) from error
+        side.asked.add(row.key)
+        groups[row.id] = groups.get(row.id) or row.group or row.question_id
         if value is not None:
-            side.numbered |= isinstance(one.value, int | float) and not isinstance(one.value, bool)
-            side.labels.append(replace(one, value=value))
+            side.numbered |= isinstance(row.value, int | float) and not isinstance(row.value, bool)
+            side.labels.append(replace(row, value=value))
     return side
 
 
@@ -254,13 +254,13 @@ def _compare(
         for name in dimensions
     }
     counts = {
-        name: len(own) if asked is None else sum(key[1] == name for key in asked)
-        for name, own in by_dimension.items()
+        name: len(columns) if asked is None else sum(key[1] == name for key in asked)
+        for name, columns in by_dimension.items()
     }
-    found = {name: _functions(table[:, own]) for name, own in by_dimension.items()}
+    functions_of = {name: _functions(table[:, columns]) for name, columns in by_dimension.items()}
     values = {
         (name, measure): float(function(np.ones((1, len(by_dimension[name]))))[0])
-        for name, functions in found.items()
+        for name, functions in functions_of.items()
         for measure, function in functions.items()
     }
     many = len(raters) * (len(raters) - 1) // 2 > _DRAWN_PAIRS
@@ -269,7 +269,7 @@ def _compare(
         for name, measure in values:
             if not (many and measure in _PAIRED):
                 own = weights[:, by_dimension[name]]
-                drawn[name, measure].append(found[name][measure](own))
+                drawn[name, measure].append(functions_of[name][measure](own))
     per_dimension = {
         name: {
             measure: _measured(
@@ -296,7 +296,7 @@ def _compare(
 
 def _functions(table: Floats) -> dict[str, Callable[[Floats], Floats]]:
     units = RatedUnits(table)
-    found: dict[str, Callable[[Floats], Floats]] = {
+    functions: dict[str, Callable[[Floats], Floats]] = {
         f"alpha_{level}": partial(units.alpha, level) for level in ALPHA_LEVELS
     }
     has = np.isfinite(table)
@@ -304,8 +304,8 @@ def _functions(table: Floats) -> dict[str, Callable[[Floats], Floats]]:
         (table[i], table[j], np.flatnonzero(has[i] & has[j]))
         for i, j in combinations(range(len(table)), 2)
     ]
-    pairs = [(a[own], b[own], own) for a, b, own in common if len(own) >= _COMMON]
-    return found | {name: partial(_pair_mean, measure, pairs) for name, measure in _PAIRED.items()}
+    pairs = [(a[rows], b[rows], rows) for a, b, rows in common if len(rows) >= _COMMON]
+    return functions | {name: partial(_pair_mean, m, pairs) for name, m in _PAIRED.items()}
 
 
 def _pair_mean(
@@ -315,8 +315,8 @@ def _pair_mean(
     if not pairs:
         return np.full(len(weights), np.nan)
     total, count = np.zeros(len(weights)), np.zeros(len(weights))
-    for first, second, own in pairs:
-        value = measure(first, second, weights[:, own])
+    for first, second, rows in pairs:
+        value = measure(first, second, weights[:, rows])
         has = np.isfinite(value)
         total += np.where(has, value, 0.0)
         count += has
@@ -355,7 +355,7 @@ def _mean_of(
         return Measured(None, scored, asked)
     value = float(np.mean([values[name, measure] for name in known]))
     tables = [np.concatenate(drawn[name, measure]) for name in known if drawn[name, measure]]
-    lacking = [one for name in known if (one := per_dimension[name][measure]).low is None]
+    lacking = [measured for name in known if (measured := per_dimension[name][measure]).low is None]
     if not tables or lacking:
         return Measured(value, scored, asked, None, None, lacking[0].no_interval if lacking else "")
     if len(dimensions) == 1:

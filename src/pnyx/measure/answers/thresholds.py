@@ -59,9 +59,9 @@ class Amounts(Result, dict[str, Amount]):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each question, with a column for each threshold."""
-        return [{"question": question, **row_of(one, "documents unscored expected mean"),
-                 **{f"from {t:g}": n for t, n in one.reaching.items()}}
-                for question, one in self.items()]  # fmt: skip
+        return [{"question": question, **row_of(amount, "documents unscored expected mean"),
+                 **{f"from {t:g}": n for t, n in amount.reaching.items()}}
+                for question, amount in self.items()]  # fmt: skip
 
 
 def measure_amount(annotations: Source, at: Sequence[float] = (0.5, 0.7, 0.9)) -> Amounts:
@@ -71,16 +71,16 @@ def measure_amount(annotations: Source, at: Sequence[float] = (0.5, 0.7, 0.9)) -
         annotations: a judge's: a file, what `read_annotations` yields or `pnyx.ask` returned.
         at: thresholds, each above 0 and at most 1.
     """
-    found: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     unscored: Counter[str] = Counter()
-    for one in read_annotations(annotations):
-        values = found.setdefault(one.question_id, [])
-        if one.probability is None:
-            unscored[one.question_id] += 1
+    for annotation in read_annotations(annotations):
+        values = scores.setdefault(annotation.question_id, [])
+        if annotation.probability is None:
+            unscored[annotation.question_id] += 1
         else:
-            values.append(one.probability)
+            values.append(annotation.probability)
     amounts = {}
-    for question, values in found.items():
+    for question, values in scores.items():
         seen = np.asarray(values)
         amounts[question] = Amount(
             len(values),
@@ -120,7 +120,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class BestThreshold:
     """Where F1 is highest; `f1` was chosen by itself, `held_out` by the other questions."""
 
     at: float
@@ -145,8 +145,8 @@ class Thresholds(Result):
     judge: str
     thresholds: Curve
     cutoffs: Curve
-    best_threshold: Choice
-    best_cutoff: Choice
+    best_threshold: BestThreshold
+    best_cutoff: BestThreshold
     gain: Measured
     per_question: Mapping[str, Mapping[str, Any]]
     counts: Mapping[str, int]
@@ -215,15 +215,15 @@ class _Taken:
         """Return the same with one place for each question: the one that is best for the others."""
         bottom = self.taken + self.relevant[:, None]
         others = ratio(2 * (self.hits.sum(axis=0) - self.hits), bottom.sum(axis=0) - bottom)
-        rows, places = np.arange(len(others)), [_highest(found) for found in others]
+        rows, places = np.arange(len(others)), [_highest(other) for other in others]
         hits, taken = (part[rows, places][:, None] for part in (self.hits, self.taken))
         return _Taken(np.zeros(1), hits, taken, self.relevant)
 
 
 def _highest(f1: Floats) -> int:
     """Return the place of the highest value, the middle one of several; NaN is the lowest."""
-    found = np.nan_to_num(f1, nan=-1.0)
-    places = np.flatnonzero(found >= found.max() - 1e-12)
+    f1s = np.nan_to_num(f1, nan=-1.0)
+    places = np.flatnonzero(f1s >= f1s.max() - 1e-12)
     return int(places[(len(places) - 1) // 2])
 
 
@@ -284,21 +284,21 @@ def _read(annotations: Source, truth: Truth) -> tuple[str, dict[str, _Pairs], di
     pairs: dict[str, _Pairs] = {}
     judge = ""
     counts = dict.fromkeys(("asked", "scored", "unscored", "unlabelled", "relevant"), 0)
-    for one in read_annotations(annotations):
-        judge = judge or one.judge
-        relevant = truth(one)
+    for annotation in read_annotations(annotations):
+        judge = judge or annotation.judge
+        relevant = truth(annotation)
         if relevant is None:
             counts["unlabelled"] += 1
             continue
         counts["asked"] += 1
-        question = pairs.setdefault(one.question_id, _Pairs([], []))
-        if one.probability is None:
+        question = pairs.setdefault(annotation.question_id, _Pairs([], []))
+        if annotation.probability is None:
             question.unscored += 1
             counts["unscored"] += 1
             continue
         counts["scored"] += 1
         counts["relevant"] += relevant
-        question.probability.append(one.probability)
+        question.probability.append(annotation.probability)
         question.relevant.append(relevant)
     counts["questions"] = sum(bool(q.probability) for q in pairs.values())
     return judge, pairs, counts
@@ -310,8 +310,8 @@ def _from_threshold(pairs: _Pairs, grid: Sequence[float]) -> tuple[Floats, Float
     hits = np.sort(np.asarray(pairs.probability)[np.asarray(pairs.relevant)])
     at = np.asarray(grid)
     taken = len(order) - np.searchsorted(order, at, side="left")
-    found = len(hits) - np.searchsorted(hits, at, side="left")
-    return found.astype(np.float64), taken.astype(np.float64)
+    above = len(hits) - np.searchsorted(hits, at, side="left")
+    return above.astype(np.float64), taken.astype(np.float64)
 
 
 def _first(pairs: _Pairs, cutoffs: Sequence[int]) -> tuple[Floats, Floats]:
@@ -352,21 +352,21 @@ def _curve(taken: _Taken, drawn: _Drawn) -> Curve:
     return Curve(tuple(taken.at.tolist()), *series)
 
 
-def _choice(taken: _Taken, curve: Curve, drawn: _Drawn) -> Choice:
-    place = _highest(numbers([one.value for one in curve.f1]))
-    f1 = curve.f1[place]
+def _choice(taken: _Taken, curve: Curve, drawn: _Drawn) -> BestThreshold:
+    best = _highest(numbers([point.value for point in curve.f1]))
+    f1 = curve.f1[best]
     held_out = Measured(None, f1.scored, f1.asked)
     if len(taken.relevant) > 1:
         (held_out,) = drawn.measured(taken.held_out().f1)
-    return Choice(float(taken.at[place]), f1, held_out)
+    return BestThreshold(float(taken.at[best]), f1, held_out)
 
 
 def _gain(by_threshold: _Taken, by_rank: _Taken, drawn: _Drawn) -> Measured:
     if len(by_threshold.relevant) < 2:
         (gain,) = drawn.measured(lambda weights: np.full((len(weights), 1), np.nan))
         return gain
-    one, other = by_threshold.held_out(), by_rank.held_out()
-    (gain,) = drawn.measured(lambda weights: one.f1(weights) - other.f1(weights), None)
+    first, other = by_threshold.held_out(), by_rank.held_out()
+    (gain,) = drawn.measured(lambda weights: first.f1(weights) - other.f1(weights), None)
     return gain
 
 
@@ -376,20 +376,20 @@ def _per_question(
     def number(value: float) -> float | None:
         return float(value) if np.isfinite(value) else None
 
-    own, ranked = by_threshold.each(), by_rank.each()
+    f1s, ranked = by_threshold.each(), by_rank.each()
     out: dict[str, dict[str, Any]] = {}
     row = 0
-    for question, found in pairs.items():
+    for question, pair in pairs.items():
         out[question] = {
-            "documents": len(found.probability),
-            "relevant": sum(found.relevant),
-            "unscored": found.unscored,
+            "documents": len(pair.probability),
+            "relevant": sum(pair.relevant),
+            "unscored": pair.unscored,
         }
-        if found.probability:
+        if pair.probability:
             best = np.nanmax(ranked[row], initial=-1.0)
             out[question] |= {
                 "taken": int(by_threshold.taken[row, at]),
-                "f1_at_threshold": number(own[row, at]),
+                "f1_at_threshold": number(f1s[row, at]),
                 "f1_at_k": number(ranked[row, k]),
                 "f1_at_own_best_k": number(best) if best >= 0 else None,
             }

@@ -75,9 +75,9 @@ class Measured:
         return row_of(self, "value low high scored asked") | withheld(self)
 
 
-def withheld(one: Any) -> dict[str, str]:
+def withheld(item: Any) -> dict[str, str]:
     """Return the field of JSON that says why there is no interval; nothing where nothing does."""
-    return {"no_interval": one.no_interval} if one.no_interval else {}
+    return {"no_interval": item.no_interval} if item.no_interval else {}
 
 
 def plain(value: Any) -> Any:
@@ -85,19 +85,19 @@ def plain(value: Any) -> Any:
     if hasattr(value, "row"):
         return value.row()
     if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def row_of(one: Any, names: str) -> dict[str, Any]:
+def row_of(item: Any, names: str) -> dict[str, Any]:
     """Return the named attributes as JSON has them."""
-    return {name: plain(getattr(one, name)) for name in names.split()}
+    return {name: plain(getattr(item, name)) for name in names.split()}
 
 
 def told_apart(value: float, limit: float) -> str:
     """Return a number in three digits, or as many as tell it from a limit that it is not."""
     shown = (f"{value:.{digits}f}" for digits in range(3, 17))
-    return next((one for one in shown if float(one) != limit or value == limit), repr(value))
+    return next((text for text in shown if float(text) != limit or value == limit), repr(value))
 
 
 class Result:

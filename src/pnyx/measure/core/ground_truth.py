@@ -99,13 +99,13 @@ class _Label(NamedTuple):
     graded: bool
 
 
-def _label(one: Verdict, task: str) -> _Label:
+def _label(verdict: Verdict, task: str) -> _Label:
     """Read one label; `graded` is whether its value is a grade rather than yes or no."""
-    value, gain, unsure = one.value, one.extra.get("gain"), one.extra.get("uncertain")
+    value, gain, unsure = verdict.value, verdict.extra.get("gain"), verdict.extra.get("uncertain")
     partly = isinstance(value, str) and value.strip().lower() == "partially"
     return _Label(
-        one.line,
-        one.group,
+        verdict.line,
+        verdict.group,
         _rating(value, "value") if task == "quality" else grade_of(value),
         None if gain is None else _rating(gain, "gain"),
         None if unsure is None else unsure > 0,
@@ -119,37 +119,37 @@ def read_labels(source: Source, task: str) -> Labels:
     Of what the annotator `adjudicated` labels, that label alone counts.
     """
 
-    def label(one: Verdict) -> _Label:
+    def label(verdict: Verdict) -> _Label:
         try:
-            return _label(one, task)
+            return _label(verdict, task)
         except InputError as error:
-            raise located(error, _path(source), one.line) from error
+            raise located(error, _path(source), verdict.line) from error
 
     votes = counted_labels(read_verdicts(source, "labels"), label)
-    every = [one for labels in votes.values() for one in labels]
-    explicit = any(one.gain is not None for one in every)
-    graded = any(one.graded for one in every)
+    every = [label for labels in votes.values() for label in labels]
+    explicit = any(label.gain is not None for label in every)
+    graded = any(label.graded for label in every)
     gold: dict[Key, Gold] = {}
     for key, labels in votes.items():
         group = _one_group(labels, source)
-        grades = [one.grade for one in labels]
+        grades = [label.grade for label in labels]
         if task == "quality":
             gold[key] = Gold(rating=_mean(grades), group=group)
         elif (yes := consensus([grade > 0 for grade in grades])) is not None:
-            stated = [one.gain for one in labels if one.gain is not None]
+            stated = [label.gain for label in labels if label.gain is not None]
             gains = stated if explicit else grades if graded else []
-            unsure = [one.uncertain for one in labels if one.uncertain is not None]
+            unsure = [label.uncertain for label in labels if label.uncertain is not None]
             gold[key] = Gold(yes, _mean(gains), consensus(unsure), group=group)
     return Labels(gold, frozenset(votes.keys() - gold.keys()))
 
 
 def _one_group(labels: Sequence[_Label], source: Source) -> str:
     first = labels[0].group
-    for one in labels:
-        if one.group != first:
-            found = f"{shorten(one.group, 40)!r} and {shorten(first, 40)!r}"
+    for label in labels:
+        if label.group != first:
+            found = f"{shorten(label.group, 40)!r} and {shorten(first, 40)!r}"
             problem = InputError(f"group: found {found} for the same id, expected one")
-            raise located(problem, _path(source), one.line)
+            raise located(problem, _path(source), label.line)
     return first
 
 
@@ -205,32 +205,32 @@ def join_labels(
         raise ValueError(f"no task {task!r}, expected support, relevance or quality")
     first = ""
 
-    def checked(one: Verdict) -> Verdict:
+    def checked(verdict: Verdict) -> Verdict:
         nonlocal task, first
-        task = task or next((name for name, of in _TAKEN.items() if one.task in of), "support")
+        task = task or next((name for name, of in _TAKEN.items() if verdict.task in of), "support")
         allowed = _TAKEN[task]
-        if one.task not in allowed:
-            problem = f"task: found {shorten(one.task, 40)!r}, expected {' or '.join(allowed)}"
+        if verdict.task not in allowed:
+            problem = f"task: found {shorten(verdict.task, 40)!r}, expected {' or '.join(allowed)}"
             raise InputError(problem)
-        first = first or one.task
-        if one.task != first:
-            found = f"{one.task!r} after {first!r}"
+        first = first or verdict.task
+        if verdict.task != first:
+            found = f"{verdict.task!r} after {first!r}"
             raise InputError(f"task: found {found}, expected one task in the file")
-        return replace(one, value=_answer(one.value, task))
+        return replace(verdict, value=_answer(verdict.value, task))
 
-    own = of_one_judge(read_verdicts(answers), judge, answers, checked)
-    rows = {one.key: one for one in own}
-    found = _own_labels(rows, _path(answers)) if labels is None else read_labels(labels, str(task))
-    pairs = [Pair(row, found.gold[k]) for k, row in sorted(rows.items()) if k in found.gold]
+    verdicts = of_one_judge(read_verdicts(answers), judge, answers, checked)
+    rows = {verdict.key: verdict for verdict in verdicts}
+    gold = _own_labels(rows, _path(answers)) if labels is None else read_labels(labels, str(task))
+    pairs = [Pair(row, gold.gold[k]) for k, row in sorted(rows.items()) if k in gold.gold]
     if not pairs:
-        raise InputError(_no_pairs(rows, found), path=_path(answers))
+        raise InputError(_no_pairs(rows, gold), path=_path(answers))
     return Joined(
         str(task),
         pairs[0].verdict.judge,
         tuple(pairs),
-        answers_without_label=sum(k not in found.gold and k not in found.tied for k in rows),
-        labels_without_answer=sum(key not in rows for key in found.gold),
-        tied=len(found.tied),
+        answers_without_label=sum(k not in gold.gold and k not in gold.tied for k in rows),
+        labels_without_answer=sum(key not in rows for key in gold.gold),
+        tied=len(gold.tied),
     )
 
 
@@ -244,21 +244,21 @@ def _answer(value: Any, task: str) -> Any:
 
 def _own_labels(rows: Mapping[Key, Verdict], path: str) -> Labels:
     gold = {}
-    for key, one in rows.items():
-        if one.extra.get("label") is None:
+    for key, row in rows.items():
+        if row.extra.get("label") is None:
             continue
         try:
-            gold[key] = Gold(grade_of(one.extra["label"]) > 0)
+            gold[key] = Gold(grade_of(row.extra["label"]) > 0)
         except InputError as error:
             problem = InputError(f"label: {error.problem.removeprefix('value: ')}")
-            raise located(problem, path, one.line) from error
+            raise located(problem, path, row.line) from error
     return Labels(gold)
 
 
 def _no_pairs(rows: Mapping[Key, Any], labels: Labels) -> str:
     def shown(keys: Sequence[Key]) -> str:
-        found = (repr(shorten(" ".join(filter(None, key)), 40)) for key in keys[:2])
-        return ", ".join(found) or "none"
+        shown_keys = (repr(shorten(" ".join(filter(None, key)), 40)) for key in keys[:2])
+        return ", ".join(shown_keys) or "none"
 
     if any(key in labels.tied for key in rows):
         return "no answer has a label that is not tied"
@@ -273,8 +273,8 @@ def truth_of_labels(source: Source) -> Truth:
     gold = read_labels(source, "relevance").gold
 
     def truth(verdict: Verdict) -> bool | None:
-        found = gold.get((verdict.id, ""))
-        return None if found is None else found.yes
+        label = gold.get((verdict.id, ""))
+        return None if label is None else label.yes
 
     return truth
 
@@ -285,15 +285,15 @@ def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) 
     Yes is from grade `least` on. With `unjudged`, pairs that are not there are irrelevant.
     InputError: a line is broken.
     """
-    found: dict[tuple[str, str], bool] = {}
+    labels: dict[tuple[str, str], bool] = {}
     for qrel in read_qrels(str(path)):
         key = qrel.topic_id, qrel.doc_id
-        found[key] = found.get(key, False) or qrel.grade >= least
+        labels[key] = labels.get(key, False) or qrel.grade >= least
 
     def truth(verdict: Verdict) -> bool | None:
         if not (verdict.question_id and verdict.doc_id):
             lacking = f"pair {shorten(verdict.id, 40)!r} lacks question_id or doc_id"
             raise InputError(f"{lacking}, which qrels need")
-        return found.get((verdict.question_id, verdict.doc_id), False if unjudged else None)
+        return labels.get((verdict.question_id, verdict.doc_id), False if unjudged else None)
 
     return truth

@@ -212,18 +212,18 @@ def mean_intervals(
         ratio(weights @ filled, weights @ counted)
         for weights in draw_weights(np.arange(len(table), dtype=np.intp), bootstrap)
     ]
-    found: list[Bounds] = []
-    for place in range(table.shape[1]):
-        defined = table[has[:, place], place]
+    result: list[Bounds] = []
+    for n in range(table.shape[1]):
+        defined = table[has[:, n], n]
         if not len(defined):
-            found.append((None, None, ""))
+            result.append((None, None, ""))
             continue
         # A constant is not to look drawn by rounding errors.
         same = bool(np.ptp(defined) == 0)
-        column = defined if same or not drawn else np.concatenate([m[:, place] for m in drawn])
+        column = defined if same or not drawn else np.concatenate([m[:, n] for m in drawn])
         mean = float(defined[0] if same else defined.mean())
-        found.append(interval_of(mean, column, len(defined), bootstrap, bounds=ranges[place]))
-    return found
+        result.append(interval_of(mean, column, len(defined), bootstrap, bounds=ranges[n]))
+    return result
 
 
 def column_means(
@@ -257,8 +257,8 @@ def cluster_mean(
     scored, asked = int(has.sum()), len(values) if asked is None else asked
     if not scored:
         return Measured(None, 0, asked)
-    known, own = values[has], clusters[has]
-    mean, count = float(known.mean()), len(np.unique(own))
+    known, groups = values[has], clusters[has]
+    mean, count = float(known.mean()), len(np.unique(groups))
     if bounds is None and np.isin(known, (0.0, 1.0)).all():
         bounds = UNIT
     if bootstrap.draws == 0 or count < 2:
@@ -266,7 +266,7 @@ def cluster_mean(
     elif np.ptp(known) == 0:  # not to look drawn by rounding errors
         mean, drawn = float(known[0]), known
     else:
-        places = np.unique(own, return_inverse=True)[1].astype(np.intp)
+        places = np.unique(groups, return_inverse=True)[1].astype(np.intp)
         drawn = np.concatenate(
             [ratio(w @ known, w.sum(axis=1)) for w in draw_weights(places, bootstrap)]
         )

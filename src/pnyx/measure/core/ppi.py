@@ -73,12 +73,12 @@ def prediction_powered(
     """
     n, others = len(people), len(further)
     everything = np.concatenate([judge, further])
-    own = float(everything.mean()) if n + others else None
+    judged_mean = float(everything.mean()) if n + others else None
     plain = _plain(people, n + others, confidence)
     if n < LEAST_LABELLED or (others == 1 and unit is None):
-        return PredictionPowered(Measured(None, n, n + others), plain, own)
+        return PredictionPowered(Measured(None, n, n + others), plain, judged_mean)
     if plain.low is None and unit is None:  # equal labels, of which lambda is 0
-        return PredictionPowered(plain, plain, own, 0.0)
+        return PredictionPowered(plain, plain, judged_mean, 0.0)
     trust = _trust(people, judge, everything, others)
     value, unlabelled = float(people.mean()), 0.0
     if trust:
@@ -88,7 +88,7 @@ def prediction_powered(
     if unit is not None:
         value = min(1.0, max(0.0, value))
         ends = _share_bounds(value, errors, unlabelled, unit, confidence)
-        return PredictionPowered(Measured(value, n, n + others, *ends), plain, own, trust)
+        return PredictionPowered(Measured(value, n, n + others, *ends), plain, judged_mean, trust)
     degrees = n - 2 if trust else n - 1  # of people alone no lambda was estimated
     variance = float(errors.var()) / (n - 2) if trust else float(people.var(ddof=1)) / n
     variance += unlabelled
@@ -97,7 +97,7 @@ def prediction_powered(
     return PredictionPowered(
         Measured(value, n, n + others, value - half, value + half),
         plain,
-        own,
+        judged_mean,
         trust,
         n * alone / variance if variance > 0 else None,
         2 * student_below(-abs(value) / math.sqrt(variance), degrees) if variance > 0 else None,

@@ -72,11 +72,11 @@ def paired_randomisation(differences: Sequence[float] | Floats, seed: int = 0) -
 
 def _randomised(columns: Sequence[Floats], seed: int) -> list[PairedTest]:
     chances = _as_large(columns, np.abs, seed)
-    found = []
+    p_values = []
     for values, p in zip(columns, chances, strict=True):
         mean, effect = _mean_and_effect(values)
-        found.append(PairedTest(len(values), mean, None, p, effect))
-    return found
+        p_values.append(PairedTest(len(values), mean, None, p, effect))
+    return p_values
 
 
 def not_lower(
@@ -124,12 +124,12 @@ def conclude(
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Return p-values adjusted for the whole family (Holm, Scand. J. Statist. 6, 1979)."""
-    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    tested = sorted((p, n) for n, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     largest = 0.0
-    for rank, (p, place) in enumerate(tested):
+    for rank, (p, n) in enumerate(tested):
         largest = max(largest, min(1.0, p * (len(tested) - rank)))
-        adjusted[place] = largest
+        adjusted[n] = largest
     return adjusted
 
 
@@ -150,11 +150,11 @@ def _as_large(
     Columns with equally many differences other than 0 share their patterns: a p does not depend on
     what else is tested.
     """
-    found: list[float | None] = [1.0 if len(values) else None for values in columns]
+    p_values: list[float | None] = [1.0 if len(values) else None for values in columns]
     signed = [values[values != 0] for values in columns]
     for count in {len(values) for values in signed} - {0}:
-        places = [place for place, values in enumerate(signed) if len(values) == count]
-        table = np.stack([signed[place] for place in places], axis=1)
+        places = [n for n, values in enumerate(signed) if len(values) == count]
+        table = np.stack([signed[n] for n in places], axis=1)
         sums = table.sum(axis=0)
         observed = size(sums) - _NOISE * np.abs(table).sum(axis=0)
         exact = count <= _EXACT_TOPICS
@@ -164,9 +164,9 @@ def _as_large(
                 # Flipping a difference takes it from the sum twice.
                 large += np.count_nonzero(size(sums - 2 * (flips @ table)) >= observed, axis=0)
         shares = large / 2**count if exact else (1 + large) / (1 + FLIPS)
-        for place, share in zip(places, shares.tolist(), strict=True):
-            found[place] = share
-    return found
+        for n, share in zip(places, shares.tolist(), strict=True):
+            p_values[n] = share
+    return p_values
 
 
 def _all_flips(count: int) -> Iterator[Floats]:
@@ -277,20 +277,20 @@ def differ(
 
 def family(tested: Iterable[tuple[str, str, str, Tested]]) -> tuple[Comparison, ...]:
     """Correct tests that are looked at together: (run, other, measure, test) each."""
-    found = list(tested)
-    corrected = holm([t.test.p for *_, t in found])
-    against = _corrected([t.against for *_, t in found])
+    tests = list(tested)
+    corrected = holm([t.test.p for *_, t in tests])
+    against = _corrected([t.against for *_, t in tests])
     return tuple(
         Comparison(run, other, measure, t.test, t.low, t.high, p, margins, t.no_interval)
-        for (run, other, measure, t), p, margins in zip(found, corrected, against, strict=True)
+        for (run, other, measure, t), p, margins in zip(tests, corrected, against, strict=True)
     )
 
 
 def _corrected(against: Sequence[AgainstMargin | None]) -> list[AgainstMargin | None]:
     """Correct the tests against a margin: each of the two questions is a family of its own."""
-    lower = holm([None if one is None else one.p_not_lower for one in against])
-    both = holm([None if one is None else one.p_equivalent for one in against])
+    lower = holm([None if test is None else test.p_not_lower for test in against])
+    both = holm([None if test is None else test.p_equivalent for test in against])
     return [
-        None if one is None else replace(one, p_not_lower_holm=p, p_equivalent_holm=q)
-        for one, p, q in zip(against, lower, both, strict=True)
+        None if test is None else replace(test, p_not_lower_holm=p, p_equivalent_holm=q)
+        for test, p, q in zip(against, lower, both, strict=True)
     ]

@@ -21,7 +21,7 @@ _OUTCOMES: tuple[Outcome, Outcome, Outcome] = ("worse", "no difference", "better
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SystemPair:
     """One pair of systems: what Wilcoxon's test over topics says of it in either leaderboard."""
 
     run: str
@@ -59,7 +59,7 @@ class Conclusions:
         why: why nothing is tested, empty where it is.
     """
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[SystemPair, ...]
     accuracy: Measured
     significant: Measured
     why: str = ""
@@ -115,7 +115,7 @@ def pair_conclusions(
         (a, b): _pair(runs[a], runs[b], first[a] - first[b], second[a] - second[b])
         for a, b in places
     }
-    pairs = {place: pair for place, pair in tested.items() if pair.topics >= LEAST_TOPICS}
+    pairs = {n: pair for n, pair in tested.items() if pair.topics >= LEAST_TOPICS}
     if not pairs:
         most = max((pair.topics for pair in tested.values()), default=first.shape[1])
         why = f"p < .05 needs {LEAST_TOPICS} topics or more, found {most}"
@@ -134,10 +134,10 @@ def pair_conclusions(
     )  # fmt: skip
 
 
-def _pair(run: str, other: str, first: Floats, second: Floats) -> Pair:
+def _pair(run: str, other: str, first: Floats, second: Floats) -> SystemPair:
     both = np.isfinite(first) & np.isfinite(second)
     here, there = wilcoxon(first[both]), wilcoxon(second[both])
-    return Pair(run, other, int(both.sum()), _outcome(here), _outcome(there), here.p, there.p)
+    return SystemPair(run, other, int(both.sum()), _outcome(here), _outcome(there), here.p, there.p)
 
 
 def _outcome(test: SignedRank) -> Outcome:
@@ -149,8 +149,8 @@ def _over_systems(
 ) -> Bounds:
     """Return the interval of the share of agreement where systems are drawn anew."""
     known, same = np.zeros((2, runs, runs))
-    for (one, other), agreed in zip(places, agree, strict=True):
-        known[one, other], same[one, other] = 1.0, agreed
+    for (first, other), agreed in zip(places, agree, strict=True):
+        known[first, other], same[first, other] = 1.0, agreed
     drawn = [
         ratio(((weights @ same) * weights).sum(axis=1), ((weights @ known) * weights).sum(axis=1))
         for weights in draw_weights(np.arange(runs, dtype=np.intp), bootstrap)

@@ -101,14 +101,14 @@ class LeaderboardsCompared(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return one object for each coefficient of each comparison, and for the accuracy."""
         rows = []
-        for found in self.comparisons:
-            named = row_of(found, "leaderboard reference measure reference_measure")
-            for name, one in found.coefficients.items():
-                rows.append({**named, "figure": name, **one.row()})
-            accuracy = found.conclusions.accuracy
+        for comparison in self.comparisons:
+            named = row_of(comparison, "leaderboard reference measure reference_measure")
+            for name, coefficient in comparison.coefficients.items():
+                rows.append({**named, "figure": name, **coefficient.row()})
+            accuracy = comparison.conclusions.accuracy
             bounds = None if accuracy.low is None else [accuracy.low, accuracy.high]
-            runs = len(found.shared.runs)
-            last = Coefficient(accuracy.value, runs, why=found.conclusions.why).row()
+            runs = len(comparison.shared.runs)
+            last = Coefficient(accuracy.value, runs, why=comparison.conclusions.why).row()
             rows.append({**named, "figure": "accuracy", **last, "over_runs": bounds})
         return rows
 
@@ -144,12 +144,12 @@ def compare_leaderboards(
     Raises:
         InputError: a measure is not there, or a leaderboard shares none with the reference.
     """
-    found = [
+    comparisons = [
         _agreement(board, reference, pair, bootstrap)
         for board in leaderboards
         for pair in paired_measures(board, reference, measures, pairs)
     ]
-    return LeaderboardsCompared(tuple(found), bootstrap)
+    return LeaderboardsCompared(tuple(comparisons), bootstrap)
 
 
 def _agreement(
@@ -183,23 +183,23 @@ def _coefficients(shared: Shared, bootstrap: Bootstrap) -> dict[str, Coefficient
     drawn = dict(_drawn(some, bootstrap))
     drawn_topics = some.first.shape[1]
     counts = {"topics": drawn_topics, "runs": runs, "both": min(drawn_topics, runs)}
-    found = {}
+    result = {}
     for name in COEFFICIENTS:
-        one = float(value[name][0])
-        if not np.isfinite(one):
+        point = float(value[name][0])
+        if not np.isfinite(point):
             why = "a side has the same value for all runs"
-            found[name] = Coefficient(None, runs, why=why)
+            result[name] = Coefficient(None, runs, why=why)
             continue
         nothing = np.empty(0)
         ends = {
-            how: interval_of(one, drawn[how][name] if how in drawn else nothing, count, bootstrap)
+            how: interval_of(point, drawn[how][name] if how in drawn else nothing, count, bootstrap)
             for how, count in counts.items()
         }
         topics, systems, both = (None if low is None or high is None else (low, high)
                   for low, high, _ in ends.values())  # fmt: skip
         lacking = {how: why for how, (*_, why) in ends.items() if why}
-        found[name] = Coefficient(one, runs, topics, systems, both, no_interval=lacking)
-    return found
+        result[name] = Coefficient(point, runs, topics, systems, both, no_interval=lacking)
+    return result
 
 
 def _drawn(shared: Shared, bootstrap: Bootstrap) -> Iterator[tuple[str, Mapping[str, Floats]]]:

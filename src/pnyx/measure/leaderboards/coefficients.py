@@ -77,7 +77,7 @@ def _block(first: Floats, second: Floats, weights: Floats) -> dict[str, Floats]:
     lacking = ((np.isnan(first) | np.isnan(second)) & (weights > 0)).any(axis=1)
     a, b = (_Side.of(np.nan_to_num(side)) for side in (first, second))
     there, back = _ap(a, b, weights), _ap(b, a, weights)
-    found = {
+    result = {
         "kendall_tau_b": _kendall(a, b, weights),
         "tau_ap": there,
         "tau_ap_b": (there + back) / 2,
@@ -85,14 +85,14 @@ def _block(first: Floats, second: Floats, weights: Floats) -> dict[str, Floats]:
         "spearman": _pearson(_ranks(a, weights), _ranks(b, weights), weights),
         "pearson": _pearson(a.values, b.values, weights),
     }
-    return {name: np.where(lacking, np.nan, values) for name, values in found.items()}
+    return {name: np.where(lacking, np.nan, values) for name, values in result.items()}
 
 
 def _kendall(a: _Side, b: _Side, weights: Floats) -> Floats:
-    agreed, one, other = (
+    agreed, first, other = (
         _paired(signs, weights) for signs in (a.signs * b.signs, np.abs(a.signs), np.abs(b.signs))
     )
-    return np.clip(ratio(agreed, np.sqrt(one * other)), -1.0, 1.0)
+    return np.clip(ratio(agreed, np.sqrt(first * other)), -1.0, 1.0)
 
 
 def _paired(amounts: Floats, weights: Floats) -> Floats:

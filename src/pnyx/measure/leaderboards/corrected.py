@@ -66,7 +66,7 @@ class CorrectedLeaderboard:
         """Return the object of `--json`."""
         return {
             **row_of(self, "leaderboard people measure people_measure"),
-            "runs": [{"run": run, **one.row()} for run, one in self.runs.items()],
+            "runs": [{"run": run, **estimate.row()} for run, estimate in self.runs.items()],
             "differences": plain(self.differences),
             "absent": list(self.absent),
             "unscored": self.unscored,
@@ -100,7 +100,7 @@ def correct_leaderboard(
     """
     scores, labels = _table_of_board(judge), _table_of_board(people)
     having = scores.having(measure)
-    topics = sorted({topic for own in having.values() for topic in own}, key=topic_order)
+    topics = sorted({topic for run in having.values() for topic in run}, key=topic_order)
     columns = {
         run: (scores.column(run, measure, topics), labels.column(run, other, topics))
         for run in having
@@ -109,31 +109,31 @@ def correct_leaderboard(
     if not any(has.values()):
         problem = f"no run and topic has {shorten(measure, 40)!r} here and a label of people"
         raise InputError(problem, path=judge.name)
-    found = {run: _estimate(*columns[run], bootstrap) for run in columns if has[run]}
-    order = sorted(found, key=lambda run: _height(found[run]), reverse=True)
+    ppi = {run: _estimate(*columns[run], bootstrap) for run in columns if has[run]}
+    order = sorted(ppi, key=lambda run: _height(ppi[run]), reverse=True)
     pairs = each_pair(order, _checked(baseline, order, judge.name), measure)
     estimates = [
         _estimate(columns[run][0] - columns[less][0], columns[run][1] - columns[less][1], bootstrap)
         for run, less, _ in pairs
     ]
-    corrected = holm([one.p for one in estimates])
+    corrected = holm([estimate.p for estimate in estimates])
     return CorrectedLeaderboard(
         leaderboard=judge.name,
         people=people.name,
         measure=measure,
         people_measure=other,
-        runs={run: found[run] for run in order},
+        runs={run: ppi[run] for run in order},
         differences=tuple(
-            CorrectedDifference(run, less, one, p)
-            for (run, less, _), one, p in zip(pairs, estimates, corrected, strict=True)
+            CorrectedDifference(run, less, estimate, p)
+            for (run, less, _), estimate, p in zip(pairs, estimates, corrected, strict=True)
         ),
         absent=tuple(run for run, here in has.items() if not here),
-        unscored=sum(int(np.isnan(columns[run][0]).sum()) for run in found),
+        unscored=sum(int(np.isnan(columns[run][0]).sum()) for run in ppi),
     )
 
 
-def _height(one: PredictionPowered) -> float:
-    value = one.corrected.value
+def _height(estimate: PredictionPowered) -> float:
+    value = estimate.corrected.value
     return -np.inf if value is None else value
 
 

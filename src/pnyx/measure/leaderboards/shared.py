@@ -96,13 +96,13 @@ def share(first: Leaderboard, second: Leaderboard, measure: str, other: str) -> 
 def _table(
     board: Leaderboard, measure: str
 ) -> tuple[dict[str, dict[str, float | None]], list[str]]:
-    found: dict[str, dict[str, float | None]] = {}
+    values: dict[str, dict[str, float | None]] = {}
     topics: dict[str, None] = {}
     for cell in board.cells:
         if cell.measure == measure:
-            found.setdefault(cell.run_id, {})[cell.topic_id] = cell.value
+            values.setdefault(cell.run_id, {})[cell.topic_id] = cell.value
             topics[cell.topic_id] = None
-    return found, list(topics)
+    return values, list(topics)
 
 
 def _stated(
@@ -117,10 +117,10 @@ def _number(value: float | None) -> float:
     return np.nan if value is None else value
 
 
-def _both(one: Sequence[str], two: Sequence[str]) -> tuple[list[str], tuple[list[str], list[str]]]:
-    mine, other = set(one), set(two)
-    both = sorted((name for name in one if name in other), key=topic_order)
-    return both, ([n for n in one if n not in other], [n for n in two if n not in mine])
+def _both(a: Sequence[str], b: Sequence[str]) -> tuple[list[str], tuple[list[str], list[str]]]:
+    mine, other = set(a), set(b)
+    both = sorted((name for name in a if name in other), key=topic_order)
+    return both, ([n for n in a if n not in other], [n for n in b if n not in mine])
 
 
 def paired_measures(

@@ -18,7 +18,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.measure.core.ground_truth import Joined, Pair
 from pnyx.measure.core.ppi import prediction_powered
-from pnyx.measure.perspectives.table import PerspectiveMeasureAt, Table
+from pnyx.measure.perspectives.table import PerspectiveMeasureAt, TopicTable
 
 FEWEST = 8  # With fewer labelled questions nothing is corrected: the intervals do not hold.
 
@@ -47,9 +47,9 @@ class Correction:
         if not self._pairs:
             raise InputError("holds no scored answer with a label")
         if judge != labelled.judge:
-            theirs, own = shorten(judge, 60), shorten(labelled.judge, 60)
+            theirs, ours = shorten(judge, 60), shorten(labelled.judge, 60)
             raise InputError(
-                f"the labelled pairs were answered by {own!r}, the verdicts are of {theirs!r}: "
+                f"the labelled pairs were answered by {ours!r}, the verdicts are of {theirs!r}: "
                 "expected the same judge"
             )
         self._labelled, self._bootstrap = labelled, bootstrap
@@ -67,7 +67,7 @@ class Correction:
             "few_questions": FEW,
         }
 
-    def mean(self, tables: Sequence[Table], at: PerspectiveMeasureAt) -> Corrected | None:
+    def mean(self, tables: Sequence[TopicTable], at: PerspectiveMeasureAt) -> Corrected | None:
         """Return the mean that people's verdicts would give; None: not of this measure."""
         # How much of a question's value one answer of people is.
         unit = {"MRecall": 1.0, "Precision": 1 / at.k}.get(at.measure.name)
@@ -82,17 +82,17 @@ class Correction:
         if count < FEWEST:
             return Corrected(None, len(closed), len(tables), labelled=count)
         level = self._bootstrap.confidence
-        found = prediction_powered(people[known], judged[known], judged[~known], level, unit)
+        estimate = prediction_powered(people[known], judged[known], judged[~known], level, unit)
         # Of a question without documents all is known.
         value, low, high = (
             float(end or 0.0) * len(some) / len(closed)
-            for end in (found.corrected.value, found.corrected.low, found.corrected.high)
+            for end in (estimate.corrected.value, estimate.corrected.low, estimate.corrected.high)
         )
         if not self._bootstrap.draws:
             return Corrected(value, len(closed), len(tables), labelled=count)
         return Corrected(value, len(closed), len(tables), low, high, labelled=count)
 
-    def _people(self, table: Table, at: PerspectiveMeasureAt) -> float:
+    def _people(self, table: TopicTable, at: PerspectiveMeasureAt) -> float:
         """Return people's value; NaN where a pair of the first documents has no label."""
         labels = [
             [self._truth.get((table.topic, doc, view)) for view in table.perspectives]
@@ -105,7 +105,7 @@ class Correction:
         return _value(replace(table, yes=yes), at)
 
 
-def _value(table: Table, at: PerspectiveMeasureAt) -> float:
+def _value(table: TopicTable, at: PerspectiveMeasureAt) -> float:
     bounded = at.of(table)
     return np.nan if bounded is None or bounded.value is None else bounded.value
 

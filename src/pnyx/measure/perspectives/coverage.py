@@ -25,7 +25,7 @@ from pnyx.measure.perspectives.table import (
     SIDED,
     Bounded,
     PerspectiveMeasureAt,
-    Table,
+    TopicTable,
     minimum_cover,
     mrecall,
     opposed,
@@ -38,7 +38,7 @@ from pnyx.measure.perspectives.verdicts import (
     qrels_of_verdicts,
     read_verdicts,
 )
-from pnyx.measure.runs.irmeasures import Scorer, parse_measures
+from pnyx.measure.runs.irmeasures import RunScorer, parse_measures
 from pnyx.measure.runs.rankings import (
     Rankings,
     Run,
@@ -66,14 +66,15 @@ def by_question(
     With `sides_by_order`, of a question's two perspectives without a side the first supports it and
     the second opposes it, as BERDS made them (Tables 9, 10 and 12).
     """
-    found: dict[str, list[Perspective]] = {}
-    for one in perspectives:
-        found.setdefault(one.question_id, []).append(one)
+    by_topic: dict[str, list[Perspective]] = {}
+    for perspective in perspectives:
+        by_topic.setdefault(perspective.question_id, []).append(perspective)
     if sides_by_order:
-        for question, own in found.items():
-            if [one.stance for one in own] == [None, None]:
-                found[question] = [replace(own[0], stance="pro"), replace(own[1], stance="con")]
-    return {question: found[question] for question in sorted(found, key=topic_order)}
+        for question, sides in by_topic.items():
+            if [side.stance for side in sides] == [None, None]:
+                pro, con = sides
+                by_topic[question] = [replace(pro, stance="pro"), replace(con, stance="con")]
+    return {question: by_topic[question] for question in sorted(by_topic, key=topic_order)}
 
 
 def measure_perspectives(
@@ -128,12 +129,12 @@ def measure_perspectives(
     topics = topics_measured(ranked, perspectives, topics_of, "perspectives")
     judged = {
         name: [
-            table_of(t, own.by_topic.get(t, ())[: chosen.depth], perspectives[t], verdicts)
+            table_of(t, run.by_topic.get(t, ())[: chosen.depth], perspectives[t], verdicts)
             for t in topics[name]
         ]
-        for name, own in ranked.items()
+        for name, run in ranked.items()
     }
-    _check_pairs([one for own in judged.values() for one in own], verdicts)
+    _check_pairs([table for tables in judged.values() for table in tables], verdicts)
     cells = _cells(chosen, judged, verdicts)
     correction = _correction(labelled, verdicts.judge, bootstrap)
     table = RunTable(cells)
@@ -142,9 +143,9 @@ def measure_perspectives(
         union = _union(ranked, topics, perspectives, verdicts, union_depth, bootstrap)
     return PerspectiveCoverage(
         runs=tuple(
-            _measured(name, own, perspectives, judged[name], cells[name], chosen, correction,
+            _measured(name, run, perspectives, judged[name], cells[name], chosen, correction,
                       bootstrap)
-            for name, own in ranked.items()
+            for name, run in ranked.items()
         ),
         topics_of=topics_of,
         questions=len(perspectives),
@@ -187,10 +188,10 @@ def perspective_qrels(
         if question in pooled:
             pooled[question][doc_id] = None
     pairs = (
-        (question, doc_id, one.id)
+        (question, doc_id, perspective.id)
         for question, documents in pooled.items()
         for doc_id in documents
-        for one in perspectives[question]
+        for perspective in perspectives[question]
     )
     return list(qrels_of_verdicts(verdicts, pairs, unscored))
 
@@ -216,17 +217,17 @@ class _Chosen:
                 self._take(PERSPECTIVE_MEASURES[name] @ k)
         self.compared = [*self.own, *self.diverse]
         if not measures and any(
-            opposed(one.stance for one in own) for own in perspectives.values()
+            opposed(p.stance for p in perspective) for perspective in perspectives.values()
         ):
             for k in depths:
                 for name in SIDED:
                     self._take(PERSPECTIVE_MEASURES[name] @ k)
         for name in ("MRecall", "CoverDepth", "MinCover") if union_depth is not None else ():
             self._take(PERSPECTIVE_MEASURES[name] @ int(union_depth or 0))
-        cutoffs = [one.params["cutoff"] for one in self.diverse.values()]
-        self.depth = max([*(one.k for one in self.own.values()), *cutoffs])
+        cutoffs = [measure.params["cutoff"] for measure in self.diverse.values()]
+        self.depth = max([*(at.k for at in self.own.values()), *cutoffs])
         # A topic may have no value of these though all its pairs are scored.
-        self.conditional = frozenset(n for n, one in self.own.items() if not one.measure.always)
+        self.conditional = frozenset(n for n, at in self.own.items() if not at.measure.always)
 
     def _take(self, measure: PerspectiveMeasureAt | None) -> bool:
         if measure is not None:
@@ -245,22 +246,22 @@ def _correction(
     return Correction(labelled, judge, bootstrap)
 
 
-def _check_pairs(every: Sequence[Table], verdicts: Verdicts) -> None:
+def _check_pairs(every: Sequence[TopicTable], verdicts: Verdicts) -> None:
     """Refuse verdicts on other pairs: every measure would say that all is open."""
     if not any(table.documents for table in every) or verdicts.other.value is not None:
         return
     if all(set(t.reasons) <= {verdicts.other.unscored} and t.unscored.all() for t in every):
         asked = next(t for t in every if t.documents)
-        place = f"{asked.topic!r}, {asked.documents[0]!r}, {asked.perspectives[0]!r}"
+        pair = f"{asked.topic!r}, {asked.documents[0]!r}, {asked.perspectives[0]!r}"
         some = next(iter([*verdicts.pairs, *verdicts.by_id]), "none")
         raise InputError(
             f"no verdict is on a pair of the runs (question, document, perspective: the first is "
-            f"{place}; verdicts are on {some!r})"
+            f"{pair}; verdicts are on {some!r})"
         )
 
 
 def _cells(
-    chosen: _Chosen, judged: Mapping[str, Sequence[Table]], verdicts: Verdicts
+    chosen: _Chosen, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
 ) -> dict[str, Cells]:
     """Return each run's values.
 
@@ -269,22 +270,24 @@ def _cells(
     """
     scorer = _scorer(chosen, judged, verdicts) if chosen.diverse else None
     cells: dict[str, Cells] = {}
-    for name, own in judged.items():
-        scores = scorer.score({t.topic: t.documents for t in own}) if scorer else {}
-        for table in own:
+    for name, tables in judged.items():
+        scores = scorer.score({t.topic: t.documents for t in tables}) if scorer else {}
+        for table in tables:
             values = {notation: at.of(table) for notation, at in chosen.own.items()}
             for notation, measure in chosen.diverse.items():
                 closed = not table.unscored[: measure.params["cutoff"]].any()
                 known = closed and table.topic in scores
-                one = scores[table.topic][notation] if known else None
-                values[notation] = Bounded(one, one) if known else Bounded(0.0, None)
+                score = scores[table.topic][notation] if known else None
+                values[notation] = Bounded(score, score) if known else Bounded(0.0, None)
             of_topics = cells.setdefault(name, {})
-            of_topics[table.topic] = {n: one for n, one in values.items() if one is not None}
+            of_topics[table.topic] = {n: value for n, value in values.items() if value is not None}
     return cells
 
 
-def _scorer(chosen: _Chosen, judged: Mapping[str, Sequence[Table]], verdicts: Verdicts) -> Scorer:
-    every = [table for own in judged.values() for table in own]
+def _scorer(
+    chosen: _Chosen, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
+) -> RunScorer:
+    every = [table for tables in judged.values() for table in tables]
     known = {table.topic: set(table.perspectives) for table in every}
     pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in known.get(p[0], ()))
     for t in every:
@@ -292,14 +295,14 @@ def _scorer(chosen: _Chosen, judged: Mapping[str, Sequence[Table]], verdicts: Ve
     qrels = list(qrels_of_verdicts(verdicts, pool, "skip"))
     if not qrels:
         raise InputError("no pair of the runs is scored, which diversity measures need")
-    return Scorer(chosen.diverse, judgements_of(qrels))
+    return RunScorer(chosen.diverse, judgements_of(qrels))
 
 
 def _measured(
     name: str,
     rankings: Rankings,
     perspectives: Questions,
-    tables: Sequence[Table],
+    tables: Sequence[TopicTable],
     cells: Cells,
     chosen: _Chosen,
     correction: Correction | None,
@@ -324,7 +327,7 @@ def _measured(
     )
 
 
-def _pairs(tables: Sequence[Table]) -> dict[str, Any]:
+def _pairs(tables: Sequence[TopicTable]) -> dict[str, Any]:
     return counts_of(sum(t.yes.size for t in tables), [r for t in tables for r in t.reasons])
 
 
@@ -337,9 +340,9 @@ def _union(
     bootstrap: Bootstrap,
 ) -> UnionCoverage:
     tables = []
-    for topic in dict.fromkeys(topic for own in topics.values() for topic in own):
+    for topic in dict.fromkeys(topic for of_run in topics.values() for topic in of_run):
         documents = dict.fromkeys(
-            doc for own in ranked.values() for doc in own.by_topic.get(topic, ())[:depth]
+            doc for run in ranked.values() for doc in run.by_topic.get(topic, ())[:depth]
         )
         tables.append(table_of(topic, tuple(documents), perspectives[topic], verdicts))
     # A set of documents is read whole: its depth is its size.

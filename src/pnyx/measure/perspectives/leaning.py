@@ -16,7 +16,7 @@ from pnyx.judge.verdicts import Source
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain, row_of
 from pnyx.measure.core.intervals import draw_weights, drawn_value
 from pnyx.measure.core.weighted import Floats, ratio
-from pnyx.measure.perspectives.table import Table, opposed, table_of
+from pnyx.measure.perspectives.table import TopicTable, opposed, table_of
 from pnyx.measure.perspectives.verdicts import Verdicts, read_verdicts
 from pnyx.measure.runs.rankings import Run, rankings_of
 from pnyx.records import Perspective, Question, Side
@@ -63,13 +63,13 @@ class Leaning(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return where it leans, by how it is asked."""
         return [
-            {"run": self.name, "asked_as": asked, **one.delta.row(), **row_of(one, "p n")}
-            for asked, one in self.by.items()
+            {"run": self.name, "asked_as": asked, **lean.delta.row(), **row_of(lean, "p n")}
+            for asked, lean in self.by.items()
         ]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        shifts = {f"{a}-{b}": one.row() for (a, b), one in self.shifts.items()}
+        shifts = {f"{a}-{b}": shift.row() for (a, b), shift in self.shifts.items()}
         asked = {"run": self.name, "k": self.k, "asked_as": plain(self.by)}
         return {**asked, "shifts": shifts, "unscored": self.unscored}
 
@@ -80,16 +80,16 @@ def side_questions(perspectives: Mapping[str, Sequence[Perspective]], side: Side
     Questions without exactly one perspective of each side (`pro`, `con`) are left out.
     """
     return [
-        Question(question, next(one.text for one in own if one.stance == side))
-        for question, own in _opposed(perspectives).items()
+        Question(question, next(p.text for p in sides if p.stance == side))
+        for question, sides in _opposed(perspectives).items()
     ]
 
 
 def _opposed(perspectives: Mapping[str, Sequence[Perspective]]) -> dict[str, Sequence[Perspective]]:
     return {
-        question: own
-        for question, own in perspectives.items()
-        if opposed(one.stance for one in own)
+        question: sides
+        for question, sides in perspectives.items()
+        if opposed(p.stance for p in sides)
     }
 
 
@@ -130,21 +130,11 @@ def measure_leaning(
             "no question has two perspectives, one of each side (stance pro and con), which "
             "leaning needs"
         )
-    verdicts = read_verdicts(verdicts)
-    tables: dict[str, list[Table]] = {}
-    for asked in ASKED_AS:
-        ranked = rankings_of(runs[asked]).by_topic
-        if not any(question in opposed for question in ranked):
-            problem = "has no question with two opposite perspectives"
-            raise InputError(f"{name}: the run asked as {asked} {problem}")
-        tables[asked] = [
-            table_of(question, ranked.get(question, ())[:k], own, verdicts)
-            for question, own in opposed.items()
-        ]
+    tables = _tables(name, runs, opposed, read_verdicts(verdicts), k)
     closed = np.array(
         [not any(t.unscored.any() for t in of) for of in zip(*tables.values(), strict=True)]
     )
-    counts = {asked: _counts(own) for asked, own in tables.items()}
+    counts = {asked: _counts(table) for asked, table in tables.items()}
     weights = [np.ones((1, int(closed.sum())))]
     weights += draw_weights(np.arange(int(closed.sum())), bootstrap)
     deltas = {}
@@ -158,11 +148,32 @@ def measure_leaning(
         k,
         {asked: _leaning(measured[asked], counts[asked], closed, k) for asked in ASKED_AS},
         {(a, b): _measured(deltas[a] - deltas[b], closed, bootstrap) for a, b in SHIFTS},
-        sum(int(table.unscored.sum()) for own in tables.values() for table in own),
+        sum(int(table.unscored.sum()) for asked in tables.values() for table in asked),
     )
 
 
-def _counts(tables: Sequence[Table]) -> Floats:
+def _tables(
+    name: str,
+    runs: Mapping[str, Run],
+    opposed: Mapping[str, Sequence[Perspective]],
+    verdicts: Verdicts,
+    k: int,
+) -> dict[str, list[TopicTable]]:
+    """Return a table for each question, as it was asked in each of the three ways."""
+    tables = {}
+    for asked in ASKED_AS:
+        ranked = rankings_of(runs[asked]).by_topic
+        if not any(question in opposed for question in ranked):
+            problem = "has no question with two opposite perspectives"
+            raise InputError(f"{name}: the run asked as {asked} {problem}")
+        tables[asked] = [
+            table_of(question, ranked.get(question, ())[:k], sides, verdicts)
+            for question, sides in opposed.items()
+        ]
+    return tables
+
+
+def _counts(tables: Sequence[TopicTable]) -> Floats:
     """Return (topics, 4): documents that support pro, or possibly do, and con likewise."""
     rows = []
     for table in tables:
@@ -183,7 +194,7 @@ def _measured(drawn: Floats, closed: np.ndarray[Any, Any], bootstrap: Bootstrap)
 def _leaning(measured: Measured, counts: Floats, closed: np.ndarray[Any, Any], k: int) -> LeaningOf:
     documents = k * int(closed.sum())
     sums = counts[closed].sum(axis=0)
-    p, n = (float(sums[place]) / documents if documents else None for place in (0, 2))
+    p, n = (float(sums[column]) / documents if documents else None for column in (0, 2))
     pro_least, pro_most, con_least, con_most = map(float, counts.sum(axis=0))
     least = (pro_least - con_most) / pro_least if pro_least else None
     most = (pro_most - con_least) / pro_most if pro_most else None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pnyx.errors import MissingExtra
-from pnyx.measure.perspectives.table import Table, mrecall
+from pnyx.measure.perspectives.table import TopicTable, mrecall
 
 try:
     import ir_measures
@@ -53,9 +53,9 @@ class _Evaluator(_LIBRARY.Evaluator):  # type: ignore[misc]
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         rankings: dict[str, list[tuple[float, str]]] = {}
-        for one in _LIBRARY.util.RunConverter(run).as_namedtuple_iter():
-            if one.query_id in self._judged:
-                rankings.setdefault(one.query_id, []).append((one.score, one.doc_id))
+        for row in _LIBRARY.util.RunConverter(run).as_namedtuple_iter():
+            if row.query_id in self._judged:
+                rankings.setdefault(row.query_id, []).append((row.score, row.doc_id))
         for topic, scored in rankings.items():
             documents = tuple(doc for _, doc in sorted(scored, reverse=True))
             for measure in self.measures:
@@ -64,12 +64,14 @@ class _Evaluator(_LIBRARY.Evaluator):  # type: ignore[misc]
                 value = mrecall(table, k).value
                 yield _LIBRARY.Metric(query_id=topic, measure=measure, value=value)
 
-    def _table(self, topic: str, documents: tuple[str, ...], least: int) -> Table:
+    def _table(self, topic: str, documents: tuple[str, ...], least: int) -> TopicTable:
         judged = self._judged[topic]
         grades = [[by.get(doc, least - 1) for by in judged.values()] for doc in documents]
         yes = np.array(grades, dtype=np.int64).reshape(len(documents), len(judged)) >= least
         none, unknown = np.zeros_like(yes), np.full(yes.shape, np.nan)
-        return Table(topic, documents, tuple(judged), (None,) * len(judged), yes, none, (), unknown)
+        return TopicTable(
+            topic, documents, tuple(judged), (None,) * len(judged), yes, none, (), unknown
+        )
 
 
 class _Provider(_LIBRARY.Provider):  # type: ignore[misc]

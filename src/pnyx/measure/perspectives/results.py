@@ -134,7 +134,7 @@ def means_of(
     values, least, most = (
         end(name).means("", names, bootstrap) for name in ("value", "least", "most")
     )
-    found = {}
+    means = {}
     for name in names:
         opens = [of[name] for of in cells.values() if name in of and of[name].open]
         bounded = not (opens and name in conditional)
@@ -143,8 +143,8 @@ def means_of(
         m = values[name]
         mean = m.value, m.scored, m.asked, m.low, m.high, m.no_interval
         bounds = low.value, high.value, low.low, high.high
-        found[name] = CoverageMean(*mean, len(opens), *bounds)
-    return found
+        means[name] = CoverageMean(*mean, len(opens), *bounds)
+    return means
 
 
 _NONE = Measured(None, 0, 0)

@@ -67,7 +67,7 @@ class Bounded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class TopicTable:
     """One topic: its ranking (n documents) against its perspectives (m, at least 1).
 
     `unscored` (n, m) says where `yes` is open, `reasons` why; `probability` is NaN without one.
@@ -93,7 +93,7 @@ class Table:
 
 def table_of(
     topic: str, documents: Sequence[str], perspectives: Sequence[Perspective], verdicts: Verdicts
-) -> Table:
+) -> TopicTable:
     """Look up the verdicts on a topic's documents, best first."""
     shape = len(documents), len(perspectives)
     yes, unscored = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
@@ -101,40 +101,42 @@ def table_of(
     reasons = []
     for row, document in enumerate(documents):
         for column, perspective in enumerate(perspectives):
-            found = verdicts.of(topic, document, perspective.id)
-            if found.value is None:
+            verdict = verdicts.of(topic, document, perspective.id)
+            if verdict.value is None:
                 unscored[row, column] = True
-                reasons.append(found.unscored)
+                reasons.append(verdict.unscored)
             else:
-                yes[row, column] = found.value
-            if found.probability is not None:
-                probability[row, column] = found.probability
+                yes[row, column] = verdict.value
+            if verdict.probability is not None:
+                probability[row, column] = verdict.probability
     ids, sides = tuple(p.id for p in perspectives), tuple(p.stance for p in perspectives)
-    return Table(topic, tuple(documents), ids, sides, yes, unscored, tuple(reasons), probability)
+    return TopicTable(
+        topic, tuple(documents), ids, sides, yes, unscored, tuple(reasons), probability
+    )
 
 
-def mrecall(table: Table, k: int) -> Bounded:
+def mrecall(table: TopicTable, k: int) -> Bounded:
     """MRecall@k: 1 if the first k documents cover all perspectives, else 0 (BERDS, section 3).
 
     Of more than k perspectives, k different ones are enough (Min et al., EMNLP 2021).
     """
-    sure, possible = (int(one.any(axis=0).sum()) for one in table.first(k))
+    sure, possible = (int(yes.any(axis=0).sum()) for yes in table.first(k))
     needed = table.needed(k)
     return Bounded(float(sure >= needed), float(possible >= needed))
 
 
-def precision(table: Table, k: int) -> Bounded:
+def precision(table: TopicTable, k: int) -> Bounded:
     """Precision@k: the share of k documents that support some perspective (BERDS, section 3).
 
     Documents that a ranking lacks support none, as in trec_eval's P_k: returning less must not pay.
     """
-    sure, possible = (int(one.any(axis=1).sum()) for one in table.first(k))
+    sure, possible = (int(yes.any(axis=1).sum()) for yes in table.first(k))
     return Bounded(sure / k, possible / k)
 
 
-def _cover_depth(table: Table, k: int) -> Bounded:
+def _cover_depth(table: TopicTable, k: int) -> Bounded:
     """CoverDepth@k: how many documents from the top cover all perspectives (BERDS, Table 5)."""
-    sure, possible = (_depth(one, table.needed(k)) for one in table.first(k))
+    sure, possible = (_depth(yes, table.needed(k)) for yes in table.first(k))
     return Bounded(possible, sure)
 
 
@@ -144,12 +146,12 @@ def _depth(flags: Flags, needed: int) -> float | None:
     return float(enough[0] + 1) if len(enough) else None
 
 
-def minimum_cover(table: Table, k: int) -> Bounded:
+def minimum_cover(table: TopicTable, k: int) -> Bounded:
     """MinCover@k: the fewest of the first k documents that cover all perspectives (BERDS, 7).
 
     All unions of documents are followed, level by level; of more than 50,000 only bounds are given.
     """
-    sure, possible = (_smallest(one, table.needed(k)) for one in table.first(k))
+    sure, possible = (_smallest(yes, table.needed(k)) for yes in table.first(k))
     return Bounded(possible[0], sure[1])
 
 
@@ -197,7 +199,7 @@ class PerspectiveMeasure:
     """
 
     name: str
-    compute: Callable[[Table, int], Bounded | None] = field(repr=False)
+    compute: Callable[[TopicTable, int], Bounded | None] = field(repr=False)
     low: float = 0
     high: float | None = 1
     always: bool = True
@@ -220,7 +222,7 @@ class PerspectiveMeasureAt:
     def __repr__(self) -> str:
         return f"{self.measure.name}@{self.k}"
 
-    def of(self, table: Table) -> Bounded | None:
+    def of(self, table: TopicTable) -> Bounded | None:
         """Return its value on one topic; None where it does not apply to it."""
         return self.measure.compute(table, self.k)
 
@@ -228,11 +230,11 @@ class PerspectiveMeasureAt:
 def _sided(name: str, value: Callable[[bool, bool], float], low: float = 0) -> PerspectiveMeasure:
     """Return a measure of whether the first k cover each of two opposite perspectives."""
 
-    def compute(table: Table, k: int) -> Bounded | None:
+    def compute(table: TopicTable, k: int) -> Bounded | None:
         if not opposed(table.sides):
             return None
         places = table.sides.index("pro"), table.sides.index("con")
-        pro, con = ({bool(f[:, place].any()) for f in table.first(k)} for place in places)
+        pro, con = ({bool(f[:, column].any()) for f in table.first(k)} for column in places)
         values = [value(*world) for world in product(pro, con)]
         return Bounded(min(values), max(values))
 

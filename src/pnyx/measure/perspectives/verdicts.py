@@ -58,11 +58,11 @@ class Verdicts:
 
     def of(self, question_id: str, doc_id: str, perspective_id: str) -> Verdict:
         """Return the verdict on a pair; `other` where nobody was asked."""
-        place = question_id, doc_id, perspective_id
-        found = self.pairs.get(place)
-        if found is None and self.by_id:
-            found = self.by_id.get(pair_id(*place))
-        return self.other if found is None else found
+        key = question_id, doc_id, perspective_id
+        verdict = self.pairs.get(key)
+        if verdict is None and self.by_id:
+            verdict = self.by_id.get(pair_id(*key))
+        return self.other if verdict is None else verdict
 
 
 def read_verdicts(
@@ -114,15 +114,15 @@ def qrels_of_verdicts(
 ) -> Iterator[Qrel]:
     """Yield verdicts as TREC diversity qrels: grade 1 for yes, 0 for no."""
     for question_id, doc_id, perspective_id in pairs:
-        found = verdicts.of(question_id, doc_id, perspective_id)
-        if found.value is None and unscored == "error":
+        verdict = verdicts.of(question_id, doc_id, perspective_id)
+        if verdict.value is None and unscored == "error":
             shown = ", ".join(shorten(x, 40) for x in (question_id, doc_id, perspective_id))
             raise InputError(
-                f"qrels: the pair {shown} is unscored ({shorten(found.unscored, 60)}); say what is "
-                "to become of such pairs: skip (no line) or zero (no)"
+                f"qrels: the pair {shown} is unscored ({shorten(verdict.unscored, 60)}); say what "
+                "is to become of such pairs: skip (no line) or zero (no)"
             )
-        if found.value is not None or unscored == "zero":
-            yield Qrel(question_id, doc_id, int(bool(found.value)), perspective_id)
+        if verdict.value is not None or unscored == "zero":
+            yield Qrel(question_id, doc_id, int(bool(verdict.value)), perspective_id)
 
 
 @dataclass(slots=True)
@@ -133,13 +133,13 @@ class _Passages:
     found: dict[int, Verdict] = field(default_factory=dict)
 
     def verdict(self) -> Verdict:
-        said = self.found.values()
-        scored = [one.probability for one in said if one.value is not None]
+        verdicts = self.found.values()
+        scored = [v.probability for v in verdicts if v.value is not None]
         stated = [p for p in scored if p is not None]
         highest = max(stated) if stated and len(stated) == len(scored) else None
-        if any(one.value for one in said):
+        if any(v.value for v in verdicts):
             return Verdict(value=True, probability=highest)
-        if reason := next((one.unscored for one in said if one.value is None), ""):
+        if reason := next((v.unscored for v in verdicts if v.value is None), ""):
             return Verdict(unscored=reason)
         if len(self.found) < self.count:
             missing = self.count - len(self.found)
@@ -152,46 +152,46 @@ class _Collected:
         self._passages: dict[Place, _Passages] = {}
         self._by_id: dict[str, Verdict] = {}
 
-    def add(self, one: Verdict, *, by_id: bool) -> Verdict:
+    def add(self, verdict: Verdict, *, by_id: bool) -> Verdict:
         """Add one, and return it; InputError: it names no pair, or one that has a verdict."""
-        place = _place(one, by_id=by_id)
-        if place is None:
-            self._by_id[one.id] = one
-            return one
-        number, count = (_number(one.extra, name) for name in ("passage", "passages"))
+        key = _place(verdict, by_id=by_id)
+        if key is None:
+            self._by_id[verdict.id] = verdict
+            return verdict
+        number, count = (_number(verdict.extra, name) for name in ("passage", "passages"))
         if number > count:
             raise InputError(f"passage: found {number}, expected at most {count} (passages)")
-        passages = self._passages.setdefault(place, _Passages(count))
+        passages = self._passages.setdefault(key, _Passages(count))
         if number in passages.found or passages.count != count:
-            shown = ", ".join(shorten(part, 40) for part in place)
+            shown = ", ".join(shorten(part, 40) for part in key)
             raise InputError(f"the pair {shown} has a verdict in an earlier line")
-        passages.found[number] = one
-        return one
+        passages.found[number] = verdict
+        return verdict
 
-    def answer(self, one: Verdict) -> Verdict:
+    def answer(self, verdict: Verdict) -> Verdict:
         """Add the answer to a pair, and return it; InputError also: no yes or no, another task."""
-        if one.task not in ("support", "perspectives"):
-            found = shorten(one.task, 40)
+        if verdict.task not in ("support", "perspectives"):
+            found = shorten(verdict.task, 40)
             raise InputError(f"task: found {found!r}, expected support or perspectives")
-        if not isinstance(one.value, bool | None):
-            found = shown_value(one.value)
+        if not isinstance(verdict.value, bool | None):
+            found = shown_value(verdict.value)
             raise InputError(f"value: found {found}, expected true, false or null")
-        return self.add(one, by_id=False)
+        return self.add(verdict, by_id=False)
 
     def verdicts(self, judge: str) -> Verdicts:
-        pairs = {place: passages.verdict() for place, passages in self._passages.items()}
+        pairs = {key: passages.verdict() for key, passages in self._passages.items()}
         return Verdicts(judge, pairs, self._by_id)
 
 
-def _place(one: Verdict, *, by_id: bool) -> Place | None:
+def _place(verdict: Verdict, *, by_id: bool) -> Place | None:
     """Return the pair that a verdict names; None where it names none and need not."""
-    if by_id and not one.doc_id and not one.perspective_id:
+    if by_id and not verdict.doc_id and not verdict.perspective_id:
         return None
     for name in ("question_id", "doc_id", "perspective_id"):
-        if not getattr(one, name):
+        if not getattr(verdict, name):
             expected = "an id, as pnyx judge support --run writes it"
             raise InputError(f"{name}: found none, expected {expected}")
-    return one.question_id, one.doc_id, one.perspective_id
+    return verdict.question_id, verdict.doc_id, verdict.perspective_id
 
 
 def _number(extra: Mapping[str, Any], name: str) -> int:
@@ -204,36 +204,36 @@ def _number(extra: Mapping[str, Any], name: str) -> int:
 
 def _answers(source: Source, judge: str | None) -> Verdicts:
     collected = _Collected()
-    own = list(of_one_judge(read_rows(source), judge, source, collected.answer))
-    return collected.verdicts(own[0].judge)
+    verdicts = list(of_one_judge(read_rows(source), judge, source, collected.answer))
+    return collected.verdicts(verdicts[0].judge)
 
 
 def verdicts_of_answers(judge: str, rows: Iterable[Mapping[str, Any]]) -> Verdicts:
     """Return the verdicts of one judge's answers, as `read_verdicts` reads them."""
     collected = _Collected()
-    for one in read_rows(rows):
-        collected.answer(one)
+    for row in read_rows(rows):
+        collected.answer(row)
     return collected.verdicts(judge)
 
 
 def _labels(path: str) -> Verdicts:
     first: dict[str, Verdict] = {}
 
-    def vote(one: Verdict) -> tuple[bool, Verdict]:
+    def vote(verdict: Verdict) -> tuple[bool, Verdict]:
         try:
-            before = first.setdefault(one.id, one)
-            if _place(before, by_id=True) != _place(one, by_id=True):
-                raise InputError(f"id {shorten(one.id, 40)!r} names another pair than before")
-            return grade_of(one.value) > 0, one
+            before = first.setdefault(verdict.id, verdict)
+            if _place(before, by_id=True) != _place(verdict, by_id=True):
+                raise InputError(f"id {shorten(verdict.id, 40)!r} names another pair than before")
+            return grade_of(verdict.value) > 0, verdict
         except InputError as error:
-            raise located(error, path, one.line) from error
+            raise located(error, path, verdict.line) from error
 
     collected = _Collected()
     for (identifier, _), votes in counted_labels(read_rows(path, "labels"), vote).items():
         value = consensus([yes for yes, _ in votes])
-        one = replace(votes[0][1], value=value, unscored="tie" if value is None else "")
+        label = replace(votes[0][1], value=value, unscored="tie" if value is None else "")
         try:
-            collected.add(one, by_id=True)
+            collected.add(label, by_id=True)
         except InputError as error:
             shown = shorten(identifier, 40)
             raise InputError(f"id {shown!r}: {error.problem}", path=path) from error

@@ -19,20 +19,20 @@ NUGGETIZER: Final = ("strict_vital_score", "strict_all_score", "vital_score", "a
 
 
 def leaderboard_cells(
-    found: Reports, measures: Sequence[str] = MAIN, min_scored: float = MIN_SCORED
+    result: Reports, measures: Sequence[str] = MAIN, min_scored: float = MIN_SCORED
 ) -> Iterator[LeaderboardCell]:
     """Yield a cell for each run, topic and measure, without a value where too little was scored.
 
     A topic without a report has cells only where it counts as zero.
 
     Args:
-        found: the runs, measured.
+        result: the runs, measured.
         measures: names in `report_measures()`.
         min_scored: a value that rests on less than this share of its items, in [0, 1], is left out.
     """
-    for run in found.runs:
+    for run in result.runs:
         for topic, values in run.per_topic.items():
-            if topic in run.missing and found.missing == "skip":
+            if topic in run.missing and result.missing == "skip":
                 continue
             for name in measures:
                 enough = rests_on(values, name) >= min_scored
@@ -46,7 +46,7 @@ def rests_on(values: Mapping[str, Measured], name: str) -> float:
     Of a measure that is made of others, the least of theirs.
     """
     parts = (values[part] for part in report_measures()[name].parts or (name,))
-    return min(one.scored / one.asked if one.asked else 1.0 for one in parts)
+    return min(part.scored / part.asked if part.asked else 1.0 for part in parts)
 
 
 def nuggetizer_rows(cells: Iterable[LeaderboardCell]) -> Iterator[dict[str, Any]]:
@@ -95,13 +95,13 @@ def nugget_qrels(
     pairs: dict[tuple[str, str, str], bool | None] = {}
     nuggets: dict[str, list[str]] = {}
     for bank in banks or ():
-        nuggets[bank.topic_id] = [one.id for one in bank.nuggets if one.expected]
+        nuggets[bank.topic_id] = [nugget.id for nugget in bank.nuggets if nugget.expected]
         for doc_id, answers in bank.attesting.items():
             pairs.update({(bank.topic_id, nugget, doc_id): True for nugget, _ in answers})
     for report in reports:
-        own = [one.id for one in report.nuggets if one.answers]
+        answered = [nugget.id for nugget in report.nuggets if nugget.answers]
         for nugget, doc_id, value in _judged_pairs(
-            report, nuggets.setdefault(report.topic_id, own), judged=banks is None
+            report, nuggets.setdefault(report.topic_id, answered), judged=banks is None
         ):
             key = (report.topic_id, nugget, doc_id)
             known = pairs.get(key)
@@ -116,20 +116,21 @@ def _judged_pairs(
     for sentence in report.sentences:
         given = {nugget for nugget, _ in sentence.answers}
         maybe = {nugget for nugget, _ in sentence.unscored_answers}
-        for one in sentence.citations:
+        for citation in sentence.citations:
             for nugget in nuggets:
-                if not one.relevant.value:
-                    yield nugget, one.doc_id, one.relevant.value
-                elif judged and one.attests.value is not False and nugget in given | maybe:
-                    yield nugget, one.doc_id, one.attests.value if nugget in given else None
+                if not citation.relevant.value:
+                    yield nugget, citation.doc_id, citation.relevant.value
+                elif judged and citation.attests.value is not False and nugget in given | maybe:
+                    attests = citation.attests.value if nugget in given else None
+                    yield nugget, citation.doc_id, attests
 
 
 def _subtopics(nuggets: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:
     """Return (topic, nugget) -> its id, or its number where an id does not fit into a column."""
     return {
-        (topic, one): one if all(i and not any(map(str.isspace, i)) for i in ids) else str(number)
+        (topic, i): i if all(d and not any(map(str.isspace, d)) for d in ids) else str(number)
         for topic, ids in nuggets.items()
-        for number, one in enumerate(ids, 1)
+        for number, i in enumerate(ids, 1)
     }
 
 

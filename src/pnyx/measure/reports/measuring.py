@@ -44,13 +44,13 @@ class MeasuredReports:
     def unscored(self) -> dict[str, tuple[int, int]]:
         """Kind of items -> how many are unscored, of how many, by the main measure of most."""
         main = {report_measures()[name].items for name in MAIN}
-        found: dict[str, tuple[int, int]] = {}
+        result: dict[str, tuple[int, int]] = {}
         for name, (scored, asked) in self.items.items():
             kind = report_measures()[name].items
             counts = "," not in kind and (name in MAIN or kind not in main)
-            if counts and asked - scored > found.get(kind, (0, 0))[0]:
-                found[kind] = (asked - scored, asked)
-        return found
+            if counts and asked - scored > result.get(kind, (0, 0))[0]:
+                result[kind] = (asked - scored, asked)
+        return result
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` for this run (docs/measures.md)."""
@@ -134,14 +134,14 @@ def measure_reports(
     weights = checked_weights(weights)
     by_run = _by_run(reports)
     _check_names(compared, by_run, baseline)
-    every = sorted({topic for own in by_run.values() for topic in own})
+    every = sorted({topic for by_topic in by_run.values() for topic in by_topic})
     known = every if topics is None else list(dict.fromkeys(topics))
-    if not any(topic in own for own in by_run.values() for topic in known):
+    if not any(topic in by_topic for by_topic in by_run.values() for topic in known):
         raise InputError("found no judged report on these topics, expected one")
     table = RunTable(
-        {name: _measured(own, known, missing, weights) for name, own in by_run.items()}
+        {name: _measured(run, known, missing, weights) for name, run in by_run.items()}
     )
-    runs = tuple(_run(name, own, table, weights, bootstrap) for name, own in by_run.items())
+    runs = tuple(_run(name, run, table, weights, bootstrap) for name, run in by_run.items())
     return Reports(
         runs=runs,
         compared=tuple(compared),
@@ -161,7 +161,7 @@ def _by_run(
     reports: Iterable[JudgedReport] | Mapping[str, Iterable[JudgedReport]],
 ) -> dict[str, dict[str, JudgedReport]]:
     if isinstance(reports, Mapping):
-        named = ((name, report) for name, own in reports.items() for report in own)
+        named = ((name, report) for name, of_run in reports.items() for report in of_run)
     else:
         named = ((report.run_id, report) for report in reports)
     runs: dict[str, dict[str, JudgedReport]] = {}
@@ -183,17 +183,17 @@ def _check_names(compared: Sequence[str], runs: Iterable[str], baseline: str | N
 
 
 def _measured(
-    own: _Run, topics: Sequence[str], missing: Missing, weights: Mapping[str, float]
+    run: _Run, topics: Sequence[str], missing: Missing, weights: Mapping[str, float]
 ) -> dict[str, dict[str, Measured]]:
     absent = Measured(0.0 if missing == "zero" else None, 0, 0)
-    found = {}
+    values = {}
     for topic in topics:
-        report = own.get(topic)
+        report = run.get(topic)
         if report is None or report.missing:
-            found[topic] = dict.fromkeys(report_measures(), absent)
+            values[topic] = dict.fromkeys(report_measures(), absent)
         else:
-            found[topic] = measure_report(report, weights)
-    return found
+            values[topic] = measure_report(report, weights)
+    return values
 
 
 def means_over_topics(
@@ -209,28 +209,28 @@ def means_over_topics(
 
 def _run(
     name: str,
-    own: _Run,
+    run: _Run,
     table: RunTable[Measured],
     weights: Mapping[str, float],
     bootstrap: Bootstrap,
 ) -> MeasuredReports:
     """Return the means over topics, and what they rest on."""
-    found = table.cells[name]
+    cells = table.cells[name]
     measures = report_measures()
     items = {
         measure: (
-            sum(one[measure].scored for one in found.values()),
-            sum(one[measure].asked for one in found.values()),
+            sum(row[measure].scored for row in cells.values()),
+            sum(row[measure].asked for row in cells.values()),
         )
         for measure in measures
     }
     return MeasuredReports(
         name,
-        means_over_topics(found, tuple(measures), bootstrap),
+        means_over_topics(cells, tuple(measures), bootstrap),
         items,
-        _pooled([own[topic] for topic in found if topic in own], weights),
-        found,
-        tuple(topic for topic in found if topic not in own or own[topic].missing),
+        _pooled([run[topic] for topic in cells if topic in run], weights),
+        cells,
+        tuple(topic for topic in cells if topic not in run or run[topic].missing),
     )
 
 
@@ -246,9 +246,9 @@ def _pooled(
     )
     pooled = measure_report(whole, weights)
     of_topics = [citation_recall(report) for report in reports]
-    asked = sum(one.asked for one in of_topics)
-    cited = sum((one.value or 0.0) * one.scored for one in of_topics)
+    asked = sum(topic.asked for topic in of_topics)
+    cited = sum((topic.value or 0.0) * topic.scored for topic in of_topics)
     return {
-        **{name: pooled[name].value for name, one in report_measures().items() if one.is_share},
+        **{name: pooled[name].value for name, m in report_measures().items() if m.is_share},
         "citation_recall": cited / asked if asked else None,
     }

@@ -40,17 +40,17 @@ def nugget_recall(report: JudgedReport) -> Measured:
 
 def nugget_recall_and(report: JudgedReport) -> Measured:
     """Return the share of nuggets all of whose answers are given, whatever the bank asks for."""
-    return share(all_of(one.given for one in n.answers) for n in _answerable(report))
+    return share(all_of(answer.given for answer in n.answers) for n in _answerable(report))
 
 
 def nugget_recall_or(report: JudgedReport) -> Measured:
     """Return the share of nuggets one of whose answers is given, whatever the bank asks for."""
-    return share(any_of(one.given for one in n.answers) for n in _answerable(report))
+    return share(any_of(answer.given for answer in n.answers) for n in _answerable(report))
 
 
 def answer_recall(report: JudgedReport) -> Measured:
     """Return the share of all answers of all nuggets that are given."""
-    return share(one.given for nugget in report.nuggets for one in nugget.answers)
+    return share(answer.given for nugget in report.nuggets for answer in nugget.answers)
 
 
 def nugget_recall_weighted(
@@ -102,14 +102,14 @@ def _credit(nugget: JudgedNugget) -> float | None:
     answered = nugget.answered
     if answered is not False:
         return None if answered is None else 1.0
-    in_part = any_of(one.partial or one.given for one in nugget.answers)
+    in_part = any_of(answer.partial or answer.given for answer in nugget.answers)
     return None if in_part is None else 0.5 * in_part
 
 
 def _mean(values: Iterable[float | None]) -> Measured:
-    found = list(values)
-    known = [one for one in found if one is not None]
-    return Measured(math.fsum(known) / len(known) if known else None, len(known), len(found))
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return Measured(math.fsum(known) / len(known) if known else None, len(known), len(every))
 
 
 def _vital(report: JudgedReport) -> list[JudgedNugget]:

@@ -101,7 +101,7 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
     "cited_documents": ReportMeasure(sentences.cited_documents, "reports", high=_ANY),
 }
 
-MAIN: tuple[str, ...] = tuple(name for name, one in REPORT_MEASURES.items() if one.main)
+MAIN: tuple[str, ...] = tuple(name for name, measure in REPORT_MEASURES.items() if measure.main)
 
 SHOWN: tuple[str, ...] = tuple(
     name for name in REPORT_MEASURES if name in MAIN or name == "sentence_precision_own"
@@ -129,9 +129,9 @@ def measure_report(
         measures = {name: measures[name] for name in names}
     if report.missing:
         return {name: Measured(None, 0, 0) for name in measures}
-    found = {
-        name: one.of(report, weights) if one.weighted else one.of(report)
-        for name, one in measures.items()
+    values = {
+        name: measure.of(report, weights) if measure.weighted else measure.of(report)
+        for name, measure in measures.items()
     }
-    said = (name for name, one in measures.items() if one.said and report.empty)
-    return found | dict.fromkeys(said, Measured(0.0, 0, 0))
+    from_text = (name for name, measure in measures.items() if measure.said and report.empty)
+    return values | dict.fromkeys(from_text, Measured(0.0, 0, 0))

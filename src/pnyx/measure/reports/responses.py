@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pnyx.judge.answers import Answer, Judged, is_quoted
-from pnyx.judge.reports.records import Finding, JudgedCitation, JudgedReport, JudgedSentence
+from pnyx.judge.reports.records import JudgedCitation, JudgedReport, JudgedSentence, NodeAnswer
 from pnyx.measure.core.base import Measured
 from pnyx.measure.core.intervals import share_of
 from pnyx.measure.reports import sentences
@@ -19,9 +19,9 @@ Support = Mapping[tuple[int, str], Answer]
 """(position of the sentence, document id) -> whether the one supports the other."""
 
 _LACKING = {
-    "negative": Finding(False, "rule"),
-    "needs_citation": Finding(True, "rule", "each sentence of an argument needs a citation"),
-    "said_before": Finding(False, "rule"),
+    "negative": NodeAnswer(False, "rule"),
+    "needs_citation": NodeAnswer(True, "rule", "each sentence of an argument needs a citation"),
+    "said_before": NodeAnswer(False, "rule"),
 }
 
 
@@ -33,11 +33,11 @@ def judged_response(response: Response, support: Support) -> JudgedReport:
     judged = []
     for position, sentence in enumerate(response.sentences):
         every = dict.fromkeys(citation.doc_id for citation in sentence.citations)
-        cited = [one for one in every if not is_quoted(support.get((position, one)))]
+        cited = [doc_id for doc_id in every if not is_quoted(support.get((position, doc_id)))]
         if every and not cited:
             continue
         citations = (
-            JudgedCitation(doc_id, Finding(None), _attests(support.get((position, doc_id))))
+            JudgedCitation(doc_id, NodeAnswer(None), _attests(support.get((position, doc_id))))
             for doc_id in cited
         )
         findings = {} if cited else _LACKING
@@ -45,8 +45,8 @@ def judged_response(response: Response, support: Support) -> JudgedReport:
     return JudgedReport(response.topic_id, response.run_id, tuple(judged))
 
 
-def _attests(answer: Answer | None) -> Finding:
-    return Finding(answer.value is True if isinstance(answer, Judged) else None)
+def _attests(answer: Answer | None) -> NodeAnswer:
+    return NodeAnswer(answer.value is True if isinstance(answer, Judged) else None)
 
 
 def sentence_precision(response: Response, support: Support) -> Measured:
@@ -78,6 +78,6 @@ def precisions(response: Response, support: Support) -> dict[str, Measured]:
     }
 
 
-def _with_interval(one: Measured) -> Measured:
-    yes = 0 if one.value is None else round(one.value * one.scored)
-    return share_of(yes, one.scored, one.asked)
+def _with_interval(measured: Measured) -> Measured:
+    yes = 0 if measured.value is None else round(measured.value * measured.scored)
+    return share_of(yes, measured.scored, measured.asked)

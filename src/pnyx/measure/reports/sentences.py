@@ -16,9 +16,9 @@ from pnyx.measure.core.base import Measured
 
 def share(truths: Iterable[bool | None]) -> Measured:
     """Return the share of the true among the known; None where nothing is known."""
-    found = list(truths)
-    known = [one for one in found if one is not None]
-    return Measured(sum(known) / len(known) if known else None, len(known), len(found))
+    every = list(truths)
+    known = [truth for truth in every if truth is not None]
+    return Measured(sum(known) / len(known) if known else None, len(known), len(every))
 
 
 def _found(sentence: JudgedSentence, node: str) -> bool | None:
@@ -58,8 +58,8 @@ def sentence_precision(report: JudgedReport) -> Measured:
 
 def sentence_precision_own(report: JudgedReport) -> Measured:
     """Return sentence precision of the sentences that quote no document; see `quoted`."""
-    own = tuple(sentence for sentence in report.sentences if not sentence.quoted)
-    return sentence_precision(replace(report, sentences=own))
+    unquoted = tuple(sentence for sentence in report.sentences if not sentence.quoted)
+    return sentence_precision(replace(report, sentences=unquoted))
 
 
 def sentence_precision_all(report: JudgedReport) -> Measured:
@@ -69,7 +69,7 @@ def sentence_precision_all(report: JudgedReport) -> Measured:
 
 def citation_precision(report: JudgedReport) -> Measured:
     """Return the share of citations, each document once a sentence, that attest their sentence."""
-    return share(one.attests.value for s in report.sentences for one in s.citations)
+    return share(citation.attests.value for s in report.sentences for citation in s.citations)
 
 
 def citation_relevance(report: JudgedReport) -> Measured:
@@ -77,7 +77,7 @@ def citation_relevance(report: JudgedReport) -> Measured:
 
     It need not be one that the sentence gives.
     """
-    return share(one.relevant.value for s in report.sentences for one in s.citations)
+    return share(citation.relevant.value for s in report.sentences for citation in s.citations)
 
 
 def citation_recall(report: JudgedReport) -> Measured:
@@ -144,7 +144,7 @@ def _summed(report: JudgedReport, part: Callable[[float], float]) -> Measured:
 
 
 def _cited(report: JudgedReport) -> set[str]:
-    return {one.doc_id for sentence in report.sentences for one in sentence.citations}
+    return {citation.doc_id for sentence in report.sentences for citation in sentence.citations}
 
 
 def _count(count: int) -> Measured:

@@ -116,15 +116,20 @@ def measure_correlation(
     check_runs(runs, baseline)
     gold, unscored = _gold(annotations)
     read = {name: _read(name, entries, gold) for name, entries in runs.items()}
-    chosen = _chosen(gold, [own for own, _ in read.values()], documents_of)
+    chosen = _chosen(gold, [scores for scores, _ in read.values()], documents_of)
     table = RunTable(
-        {name: _taus(gold, own, chosen, documents_of) for name, (own, _) in read.items()}
+        {name: _taus(gold, scores, chosen, documents_of) for name, (scores, _) in read.items()}
     )
     measured = [
         _measured(
-            name, tags, gold, own, table.means(name, [TAU], bootstrap, [SIGNED]), table.cells[name]
+            name,
+            tags,
+            gold,
+            scores,
+            table.means(name, [TAU], bootstrap, [SIGNED]),
+            table.cells[name],
         )
-        for name, (own, tags) in read.items()
+        for name, (scores, tags) in read.items()
     ]
     measured.sort(key=lambda run: -2.0 if run.tau.value is None else run.tau.value, reverse=True)
     pairs = each_pair([run.name for run in measured], baseline, TAU)
@@ -149,7 +154,7 @@ def _chosen(
     return {
         question: [
             doc for doc in docs
-            if not everywhere or all(doc in own.get(question, ()) for own in runs)
+            if not everywhere or all(doc in run.get(question, ()) for run in runs)
         ]
         for question, docs in gold.items()
     }  # fmt: skip
@@ -157,21 +162,21 @@ def _chosen(
 
 def _gold(annotations: Source) -> tuple[dict[str, dict[str, float]], int]:
     """Return the probabilities, questions in order, and how many annotations have none."""
-    found: dict[str, dict[str, float | None]] = {}
-    for one in read_annotations(annotations):
-        if not (one.question_id and one.doc_id):
-            lacking = "doc_id" if one.question_id else "question_id"
-            raise InputError(f"annotation {shorten(one.id, 40)!r} has no {lacking}")
-        documents = found.setdefault(one.question_id, {})
-        if one.doc_id in documents:
-            question, document = shorten(one.question_id, 40), shorten(one.doc_id, 40)
+    scores: dict[str, dict[str, float | None]] = {}
+    for annotation in read_annotations(annotations):
+        if not (annotation.question_id and annotation.doc_id):
+            lacking = "doc_id" if annotation.question_id else "question_id"
+            raise InputError(f"annotation {shorten(annotation.id, 40)!r} has no {lacking}")
+        documents = scores.setdefault(annotation.question_id, {})
+        if annotation.doc_id in documents:
+            question, document = shorten(annotation.question_id, 40), shorten(annotation.doc_id, 40)
             raise InputError(f"question {question!r}, document {document!r} is annotated twice")
-        documents[one.doc_id] = one.probability
+        documents[annotation.doc_id] = annotation.probability
     gold = {
-        question: {doc: p for doc, p in found[question].items() if p is not None}
-        for question in sorted(found, key=topic_order)
+        question: {doc: p for doc, p in scores[question].items() if p is not None}
+        for question in sorted(scores, key=topic_order)
     }
-    return gold, sum(map(len, found.values())) - sum(map(len, gold.values()))
+    return gold, sum(map(len, scores.values())) - sum(map(len, gold.values()))
 
 
 def _read(
@@ -187,21 +192,21 @@ def _read(
 
 
 def _taus(
-    gold: Scores, own: Scores, chosen: Mapping[str, Sequence[str]], documents_of: DocumentsOf
+    gold: Scores, scores: Scores, chosen: Mapping[str, Sequence[str]], documents_of: DocumentsOf
 ) -> dict[str, dict[str, Measured]]:
     """Return a run's tau on each annotated question, resting on the documents compared."""
     taus = {}
     for question, docs in chosen.items():
-        found, wanted = own.get(question, {}), gold[question]
+        run, wanted = scores.get(question, {}), gold[question]
         if documents_of != "annotations":
-            docs = [doc for doc in docs if doc in found]
-        last = min(found.values(), default=0.0)
+            docs = [doc for doc in docs if doc in run]
+        last = min(run.values(), default=0.0)
         # Below all that it has, whatever the scale: absent first, then the score.
-        keys = [(doc in found, found.get(doc, last)) for doc in docs]
-        places = {key: float(place) for place, key in enumerate(sorted(set(keys)))}
+        keys = [(doc in run, run.get(doc, last)) for doc in docs]
+        places = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
         mine = [places[key] for key in keys]
-        tau = kendall_tau_b(mine, [wanted[doc] for doc in docs]) if found else None
-        taus[question] = {TAU: Measured(tau, len(docs) if found else 0, len(wanted))}
+        tau = kendall_tau_b(mine, [wanted[doc] for doc in docs]) if run else None
+        taus[question] = {TAU: Measured(tau, len(docs) if run else 0, len(wanted))}
     return taus
 
 
@@ -209,7 +214,7 @@ def _measured(
     name: str,
     tags: tuple[str, ...],
     gold: Scores,
-    own: Scores,
+    scores: Scores,
     means: Mapping[str, Measured],
     taus: Mapping[str, Mapping[str, Measured]],
 ) -> MeasuredRetriever:
@@ -218,8 +223,10 @@ def _measured(
         tags,
         means,
         taus,
-        not_retrieved=sum(doc not in own.get(q, ()) for q, docs in gold.items() for doc in docs),
-        not_annotated=sum(d not in gold[q] for q, docs in own.items() if q in gold for d in docs),
-        absent=tuple(q for q in gold if q not in own),
-        unannotated=tuple(q for q in own if q not in gold),
+        not_retrieved=sum(doc not in scores.get(q, ()) for q, docs in gold.items() for doc in docs),
+        not_annotated=sum(
+            d not in gold[q] for q, docs in scores.items() if q in gold for d in docs
+        ),
+        absent=tuple(q for q in gold if q not in scores),
+        unannotated=tuple(q for q in scores if q not in gold),
     )

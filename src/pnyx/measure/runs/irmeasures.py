@@ -35,11 +35,11 @@ def _library() -> Any:
 
 def parse_measures(names: Sequence[str]) -> dict[str, Any]:
     """Return the named measures by their canonical names; InputError: unknown or unfit."""
-    found = {}
+    measures = {}
     for name in names:
         measure = _parse(name)
-        found[repr(measure)] = measure
-    return found
+        measures[repr(measure)] = measure
+    return measures
 
 
 def _parse(name: str) -> Any:
@@ -74,7 +74,7 @@ def _read(library: Any, name: str) -> Any:
         given: list[ast.keyword] = []
         if isinstance(node, ast.Call) and not node.args:
             node, given = node.func, node.keywords
-        parameters = {one.arg or "**": ast.literal_eval(one.value) for one in given}
+        parameters = {keyword.arg or "**": ast.literal_eval(keyword.value) for keyword in given}
     except (SyntaxError, ValueError):
         node = None
     if not isinstance(node, ast.Name):
@@ -115,7 +115,7 @@ def _is_diverse(measure: Any) -> bool:
     return _is_ndevals(measure) or measure.NAME == "MRecall"
 
 
-class Scorer:
+class RunScorer:
     """Measures over some judgements, ready for several runs; InputError: one needs subtopics."""
 
     def __init__(self, measures: Mapping[str, Any], judgements: Judgements) -> None:
@@ -151,15 +151,16 @@ class Scorer:
         """Return topic -> measure -> value (None: undefined); no ranking is an empty one."""
         # Scores by place, so that every measure sees the same order.
         run = {
-            number: {doc: float(len(found) - place) for place, doc in enumerate(found)}
+            number: {doc: float(len(ranking) - rank) for rank, doc in enumerate(ranking)}
             for topic, number in self._numbers.items()
-            if (found := rankings.get(topic))
+            if (ranking := rankings.get(topic))
         }
         values: dict[tuple[str, str], float | None] = {}
         for evaluator in self._evaluators:
-            for one in _guarded(evaluator.measures, lambda e: list(e.iter_calc(run)), evaluator):
-                value = float(one.value)
-                values[one.query_id, repr(one.measure)] = value if math.isfinite(value) else None
+            for metric in _guarded(evaluator.measures, lambda e: list(e.iter_calc(run)), evaluator):
+                value = float(metric.value)
+                key = metric.query_id, repr(metric.measure)
+                values[key] = value if math.isfinite(value) else None
         return {
             topic: {name: values[number, name] for name in self._measures}
             for topic, number in self._numbers.items()

@@ -1,16 +1,14 @@
-"""How good rankings are: nDCG and average precision of scores, and the top of a run.
+"""How good rankings are: nDCG and average precision of scores.
 
 Ties count with the mean over their random orders, exactly (McSherry and Najork, ECIR 2008).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from pnyx.measure.core.base import Measured
-from pnyx.measure.core.intervals import share_of
 from pnyx.measure.core.weighted import Floats
 
 
@@ -107,28 +105,6 @@ def _columns(
     if not (np.isfinite(labels).all() and np.isfinite(score).all()):
         raise ValueError("found a label or a score that is not finite")
     return labels, score
-
-
-def precision_at(
-    runs: Mapping[str, Sequence[str]], relevant: Mapping[str, Collection[str]], k: int
-) -> Measured:
-    """Return the share of relevant documents among each topic's first k, pooled (Wilson)."""
-    _check_depth(k)
-    hits = [doc in good for topic, good in relevant.items() for doc in runs.get(topic, ())[:k]]
-    return share_of(sum(hits), k * len(relevant), k * len(relevant))
-
-
-def perspective_coverage(
-    runs: Mapping[str, Sequence[str]], supports: Mapping[str, Mapping[str, Collection[str]]], k: int
-) -> Measured:
-    """Return the share of perspectives that a document in the first k supports, pooled."""
-    _check_depth(k)
-    covered = [
-        any(doc in documents for doc in runs.get(topic, ())[:k])
-        for topic, perspectives in supports.items()
-        for documents in perspectives.values()
-    ]
-    return share_of(sum(covered), len(covered), len(covered))
 
 
 def _check_depth(k: int) -> None:

@@ -124,15 +124,15 @@ def scores_of(entries: Run) -> tuple[dict[str, dict[str, tuple[float, int]]], tu
 
 def judgements_of(qrels: Qrels) -> Judgements:
     """Collect qrels by topic; InputError: none, a pair judged twice, a grade above a million."""
-    found: dict[str, dict[str, dict[str, int]]] = {}
+    grades: dict[str, dict[str, dict[str, int]]] = {}
     for q in read_qrels(str(qrels)) if isinstance(qrels, str | Path) else qrels:
-        by_subtopic = found.setdefault(q.topic_id, {}).setdefault(q.doc_id, {})
+        by_subtopic = grades.setdefault(q.topic_id, {}).setdefault(q.doc_id, {})
         subtopic = "0" if q.subtopic in NO_SUBTOPIC else q.subtopic
         if subtopic in by_subtopic or q.grade > MAX_GRADE:
             twice, high = "judged twice", f"grade {q.grade}, expected at most {MAX_GRADE}"
             problem = twice if subtopic in by_subtopic else high
             raise InputError(f"topic {shorten(q.topic_id)}, {shorten(q.doc_id)}: {problem}")
         by_subtopic[subtopic] = q.grade
-    if not found:
+    if not grades:
         raise InputError("the qrels hold no judgements")
-    return Judgements({topic: found[topic] for topic in sorted(found, key=topic_order)})
+    return Judgements({topic: grades[topic] for topic in sorted(grades, key=topic_order)})

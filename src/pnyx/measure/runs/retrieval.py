@@ -9,7 +9,12 @@ from typing import Any, Literal, TypeAlias
 from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain, row_of
 from pnyx.measure.core.intervals import UNIT
 from pnyx.measure.core.significance import Test
-from pnyx.measure.runs.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES, Scorer, parse_measures
+from pnyx.measure.runs.irmeasures import (
+    DEFAULT_DIVERSITY,
+    DEFAULT_MEASURES,
+    RunScorer,
+    parse_measures,
+)
 from pnyx.measure.runs.rankings import (
     Judgements,
     Qrels,
@@ -120,20 +125,20 @@ def measure_retrieval(
         parsed |= parse_measures(DEFAULT_DIVERSITY)
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
     topics = topics_measured(ranked, judgements.by_topic, topics_of, "qrels")
-    scorer = Scorer(parsed, judgements)
-    table = RunTable({name: _cells(scorer, own, topics[name]) for name, own in ranked.items()})
+    scorer = RunScorer(parsed, judgements)
+    table = RunTable({name: _cells(scorer, run, topics[name]) for name, run in ranked.items()})
     ranges = [None if name.startswith(_UNBOUNDED) else UNIT for name in parsed]
     pairs = against(runs, baseline, list(parsed))
     return Retrieval(
         runs=tuple(
             _run(
                 name,
-                own,
+                run,
                 judgements,
                 table.means(name, list(parsed), bootstrap, ranges),
                 table.cells[name],
             )
-            for name, own in ranked.items()
+            for name, run in ranked.items()
         ),
         topics_of=topics_of,
         without_relevant=judgements.without_relevant,
@@ -145,7 +150,7 @@ def measure_retrieval(
 
 
 def _cells(
-    scorer: Scorer, rankings: Rankings, topics: Sequence[str]
+    scorer: RunScorer, rankings: Rankings, topics: Sequence[str]
 ) -> dict[str, dict[str, Measured]]:
     scored = scorer.score(rankings.by_topic)
     return {

@@ -81,16 +81,16 @@ class RunTable(Generic[C_co]):
 
     def having(self, measure: str) -> dict[str, list[str]]:
         """Return the runs that have cells of a measure, and on which topics."""
-        found = {
+        cells = {
             run: [topic for topic, values in topics.items() if measure in values]
             for run, topics in self.cells.items()
         }
-        return {run: topics for run, topics in found.items() if topics}
+        return {run: topics for run, topics in cells.items() if topics}
 
     def column(self, run: str, measure: str, topics: Iterable[str]) -> Floats:
         """Return a run's values (topics,) by a measure, NaN where there is none."""
-        own = self.cells.get(run, {})
-        cells = (own.get(topic, {}).get(measure) for topic in topics)
+        row = self.cells.get(run, {})
+        cells = (row.get(topic, {}).get(measure) for topic in topics)
         return numbers([None if cell is None else cell.value for cell in cells])
 
     def means(

@@ -41,10 +41,14 @@ class Bound:
 
 def prompt_bytes(request: ChatRequest) -> int:
     """Return the bytes of a request's messages and schema, as UTF-8."""
-    texts = [message.content for message in request.messages]
-    if request.schema is not None:
-        texts.append(json.dumps(request.schema, ensure_ascii=False))
-    return sum(len(text.encode("utf-8", "replace")) for text in texts)
+    return len(_sent(request))
+
+
+def _sent(request: ChatRequest) -> bytes:
+    """Return the messages and the schema of a request, one after the other, as UTF-8."""
+    schema = "" if request.schema is None else json.dumps(request.schema, ensure_ascii=False)
+    texts = [*(message.content for message in request.messages), schema]
+    return b"".join(text.encode("utf-8", "replace") for text in texts)
 
 
 def bound_of(request: ChatRequest) -> Bound:
@@ -305,7 +309,9 @@ def estimate(
         number += 1
         size += prompt_bytes(request)
         text += prompt_bytes(replace(request, schema=None))
-        most_prompt += bound.prompt - int(_letters(request) * (1 - 1 / _LEAST_LETTERS))
+        sent = _sent(request)
+        letters = len(sent) - len(sent.translate(None, _LETTERS))
+        most_prompt += bound.prompt - int(letters * (1 - 1 / _LEAST_LETTERS))
         most_completion += bound.completion
     low = [round(text / _BYTES_PER_TOKEN), number]  # not every server bills the schema
     high = [most_prompt, most_completion]
@@ -346,15 +352,6 @@ def expected_of(
     low, high = ((round(prompt[end]), round(completion[end])) for end in (0, 1))
     cost = None if price is None else (price.cost(*low), price.cost(*high))
     return Estimate(round(number), (low[0], high[0]), (low[1], high[1]), cost)
-
-
-def _letters(request: ChatRequest) -> int:
-    """Return how many Latin letters and spaces a request's messages and schema have."""
-    texts = [message.content for message in request.messages]
-    if request.schema is not None:
-        texts.append(json.dumps(request.schema, ensure_ascii=False))
-    sent = (text.encode("utf-8", "replace") for text in texts)
-    return sum(len(one) - len(one.translate(None, _LETTERS)) for one in sent)
 
 
 def _seen(past: Sequence[tuple[int, Mapping[str, int]]]) -> tuple[list[float], list[int]]:

@@ -103,7 +103,7 @@ class Encoder:
 
         def pooled(feeds: dict[str, Any]) -> npt.NDArray[np.float32]:
             layers = [layer[0] for layer in session.run(_LAYERS, feeds)]
-            return np.stack([(one.mean(0), one.max(0), one.std(0)) for one in layers])
+            return np.stack([(layer.mean(0), layer.max(0), layer.std(0)) for layer in layers])
 
         if texts:
             self._fill(out, texts, pooled)

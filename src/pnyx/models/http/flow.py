@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -18,7 +18,7 @@ from collections.abc import (
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from pnyx.errors import PnyxError
 
@@ -87,6 +87,10 @@ async def run_all(
         raise failures[0]
 
 
+BLOCKED: Final = Counter[int]()
+"""Threads that wait for work in another loop: a loop of their own stands still meanwhile."""
+
+
 def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T:
     """Run async work in an event loop in a thread of its own, and return its result.
 
@@ -98,8 +102,13 @@ def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T
     async def main() -> T:
         return await (work() if callable(work) else work)
 
-    with start_blocking_portal() as portal:
-        return portal.call(main)
+    thread = threading.get_ident()
+    BLOCKED[thread] += 1
+    try:
+        with start_blocking_portal() as portal:
+            return portal.call(main)
+    finally:
+        BLOCKED[thread] -= 1
 
 
 def cores() -> int:

@@ -285,13 +285,10 @@ def _shortened(schema: Any) -> Any:
         return schema
     found = {name: _shortened(part) for name, part in schema.items()}
     for name, part in (found.get("properties") or {}).items():
-        if part.get("type") == "string" and "enum" not in part and _is_brief(name):
+        brief = name in ("reason", "nugget") or name.isdecimal()
+        if part.get("type") == "string" and "enum" not in part and brief:
             found["properties"][name] = {**part, "maxLength": _BRIEF}
     return found
-
-
-def _is_brief(name: str) -> bool:
-    return name in ("reason", "nugget") or name.isdecimal()
 
 
 async def _aside(work: Callable[[], T], say: Callable[[], Any] | None = None) -> T:

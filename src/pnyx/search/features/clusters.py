@@ -91,7 +91,7 @@ class Clusters:
 
     def topics(self, numbers: NDArray[np.int64]) -> list[Topic | None]:
         """Return the topics of documents by number, None for those without."""
-        known = [Topic(n, one.label, one.terms) for n, one in enumerate(self.labels)]
+        known = [Topic(n, label.label, label.terms) for n, label in enumerate(self.labels)]
         clusters = self.cluster[numbers].tolist()
         return [None if cluster == NO_CLUSTER else known[cluster] for cluster in clusters]
 

@@ -54,14 +54,14 @@ def premise_of(record: Evidence) -> str:
     return text[:_MAX_PREMISE].strip()
 
 
-class Conclusions(NamedTuple):
+class DistinctConclusions(NamedTuple):
     """The conclusions of documents: each distinct one, and which is whose (-1 for none)."""
 
     distinct: list[str]
     which: NDArray[np.int64]
 
 
-def read_conclusions(index: WordIndex, first: int) -> Conclusions:
+def read_conclusions(index: WordIndex, first: int) -> DistinctConclusions:
     """Read the conclusions of documents `first` and later."""
     known: dict[str, int] = {}
     which = np.full(len(index) - first, -1, dtype=np.int64)
@@ -69,13 +69,13 @@ def read_conclusions(index: WordIndex, first: int) -> Conclusions:
         text = conclusion_of(index.document_at(first + place))
         if text:
             which[place] = known.setdefault(text, len(known))
-    return Conclusions(list(known), which)
+    return DistinctConclusions(list(known), which)
 
 
 def points_of(
     index: WordIndex,
     first: int,
-    texts: Conclusions,
+    texts: DistinctConclusions,
     embedder: Embedder,
     space: Space,
     on_progress: Advance | None,
@@ -248,8 +248,8 @@ def label_clusters(
     counts = np.bincount(cluster[members], minlength=k).tolist()
     terms = _terms(conclusions, tokenizer)
     return [
-        ClusterLabel(_cut(next(iter(own), "")), best, count)
-        for own, best, count in zip(conclusions, terms, counts, strict=True)
+        ClusterLabel(_cut(next(iter(conclusion), "")), best, count)
+        for conclusion, best, count in zip(conclusions, terms, counts, strict=True)
     ]
 
 

@@ -93,7 +93,9 @@ class WordIndex:
         while True:
             try:
                 index = cls(folder, manifest, kernel)
-                if not any(isinstance(one, IndexFolderError) for one in index._features.values()):
+                if not any(
+                    isinstance(feature, IndexFolderError) for feature in index._features.values()
+                ):
                     return index
                 error = None
             except IndexFolderError as found:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.search.lexical.kernels import SegmentPart, TermPart
 from pnyx.search.lexical.postings import LENGTHS, MAX_FREQUENCY
-from pnyx.search.lexical.segments import Segment
+from pnyx.search.lexical.segments import IndexSegment
 from pnyx.search.ranking.models import Collection, Floats, Model, Term
 
 _FREQUENCIES = np.arange(MAX_FREQUENCY + 1, dtype=np.float64)
@@ -44,7 +44,7 @@ class QueryCompiler:
     """Compiles questions for one collection; remembers the terms that it has looked up."""
 
     def __init__(
-        self, segments: Sequence[Segment], tokenizer: Tokenizer, collection: Collection
+        self, segments: Sequence[IndexSegment], tokenizer: Tokenizer, collection: Collection
     ) -> None:
         self._segments, self._tokenizer = segments, tokenizer
         # Not bound methods: a cycle would keep the index's files open until it is collected.
@@ -101,7 +101,7 @@ def _compile(
     return out
 
 
-def _look_up(segments: Sequence[Segment], term: str) -> _Occurrence | None:
+def _look_up(segments: Sequence[IndexSegment], term: str) -> _Occurrence | None:
     """Return where a term occurs, None where it does not."""
     places: list[_Place] = []
     frequency = 0

@@ -103,7 +103,7 @@ class SegmentBuilder:
             self._working.result()
             self._working = None
 
-    def finish(self, earlier: Sequence[Segment], first_number: int) -> dict[str, Any]:
+    def finish(self, earlier: Sequence[IndexSegment], first_number: int) -> dict[str, Any]:
         """Write everything and return the segment's manifest entry.
 
         `earlier` are the segments before this one; `first_number` is the 1-based number of this
@@ -138,7 +138,7 @@ class SegmentBuilder:
                 values = split(postings[first : first + _WRITTEN_AT_ONCE])[half]
                 self._writer.write(values.astype(dtype, copy=False).view(np.uint8).data)
 
-    def _refuse_duplicates(self, earlier: Sequence[Segment], first_number: int) -> None:
+    def _refuse_duplicates(self, earlier: Sequence[IndexSegment], first_number: int) -> None:
         hashes = hash_keys(self._ids)
         order = np.argsort(hashes, kind="stable")
         equal = np.flatnonzero(np.diff(hashes[order]) == 0)
@@ -158,7 +158,7 @@ class SegmentBuilder:
                     raise InputError(f"{found}, which is in the index already")
 
 
-class Segment:
+class IndexSegment:
     """A segment open for reading."""
 
     def __init__(self, folder: Path, entry: dict[str, Any]) -> None:
@@ -264,24 +264,24 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedIndex:
     """The parts of an index that a manifest names, opened and found to fit each other."""
 
-    segments: list[Segment]
+    segments: list[IndexSegment]
     tokenizer: Tokenizer
     extra_fields: list[str]
     statistics: dict[str, int]
 
 
-def open_segments(folder: Path, manifest: dict[str, Any]) -> Opened:
+def open_segments(folder: Path, manifest: dict[str, Any]) -> OpenedIndex:
     """Open what a manifest names; IndexFolderError for anything missing, damaged or unknown."""
     if is_superseded(manifest.get("tokenizer")):
         found = "written by an older Pnyx, which took other words from English texts"
         raise IndexFolderError(f"{found}: {INDEX_AGAIN}", path=folder)
     try:
         entries, fields = manifest["segments"], manifest["fields"]
-        opened = Opened(
-            [Segment(folder, entry) for entry in entries],
+        opened = OpenedIndex(
+            [IndexSegment(folder, entry) for entry in entries],
             Tokenizer.from_manifest(manifest["tokenizer"]),
             fields[len(FIELDS) :],
             manifest["statistics"],

@@ -72,7 +72,7 @@ def fuse_weighted(
     checked = list(map(_checked, rankings))
     both = zip(weights, checked, strict=True)
     values = [weight * normalised(scores, normalise) for weight, (_, scores) in both]
-    missing = [lowest(own, normalise) for own in values]
+    missing = [lowest(value, normalise) for value in values]
     return _sum([numbers for numbers, _ in checked], values, missing, k)
 
 
@@ -100,8 +100,8 @@ def normalised(scores: Floats, normalise: Normalisation) -> Floats:
 def _sum(numbers: list[Numbers], values: list[Floats], missing: list[float], k: int) -> RankedList:
     documents = np.unique(np.concatenate(numbers)) if numbers else np.zeros(0, dtype=np.int64)
     table = np.tile(np.array(missing), (len(documents), 1))
-    for column, (own, value) in enumerate(zip(numbers, values, strict=True)):
-        table[np.searchsorted(documents, own), column] = value
+    for column, (number, value) in enumerate(zip(numbers, values, strict=True)):
+        table[np.searchsorted(documents, number), column] = value
     if len(numbers) > 2:
         # Added from the smallest up: the sum is the same in whatever order the rankings come.
         table.sort(axis=1)

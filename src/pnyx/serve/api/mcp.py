@@ -14,8 +14,8 @@ from pydantic import Field
 
 from pnyx._version import __version__
 from pnyx.errors import MissingExtra, PnyxError
-from pnyx.search.rows import Row
-from pnyx.serve.api.rows import AnswersRow, CoverageRow, SearchRow, coverage_row, search_row
+from pnyx.search.rows import DescribedRow
+from pnyx.serve.api.rows import AnswersRow, CoverageRow, SearchRow, search_row
 from pnyx.serve.asking.choices import LONGEST, MOST_ITEMS
 from pnyx.write.rows import CaseRow, case_row
 
@@ -56,7 +56,7 @@ A = TypeVar("A", bound="Answer")
 Task = Literal["support", "relevance", "stance", "quality", "nugget", "preference", "sides"]
 
 
-class Answer(Row):
+class Answer(DescribedRow):
     """An answer that holds texts which others wrote."""
 
     warning: str = UNTRUSTED
@@ -71,7 +71,7 @@ class CoverageAnswer(Answer, CoverageRow):
     """Perspectives on a question, as `/v1/perspectives` answers."""
 
 
-class CitedRow(Row):
+class CitedRow(DescribedRow):
     """A document that an argument cites. Untrusted."""
 
     id: str
@@ -147,7 +147,7 @@ class _Tools:
         """
         with _told():
             found = await self._service.perspectives(question, k=k)
-            return _answer(CoverageAnswer, coverage_row(found))
+            return _answer(CoverageAnswer, found)
 
     async def argue(
         self,
@@ -216,7 +216,7 @@ def _cut(value: Any) -> Any:
     return list(map(_cut, value)) if isinstance(value, list) else value
 
 
-def _answer(made: type[A], row: Row, **more: Any) -> A:
+def _answer(made: type[A], row: DescribedRow, **more: Any) -> A:
     return made.model_validate(_cut({"warning": UNTRUSTED, **row.model_dump(), **more}))
 
 

@@ -48,14 +48,7 @@ def described() -> dict[str, Any]:
         },
         "servers": [{"url": "/", "description": "This server."}],
         "security": [{}, {"token": []}],
-        "paths": {
-            "/healthz": {"get": _healthz()},
-            "/v1/search": {"get": _search()},
-            "/v1/perspectives": {"get": _perspectives()},
-            "/v1/argue": {"post": _argue()},
-            "/v1/judge": {"post": _judge()},
-            "/v1/openapi.json": {"get": _openapi()},
-        },
+        "paths": _paths(),
         "components": {
             "schemas": _schemas(),
             "securitySchemes": {
@@ -72,86 +65,77 @@ def described() -> dict[str, Any]:
 # Routes -------------------------------------------------------------------------------------------
 
 
-def _healthz() -> dict[str, Any]:
-    return {
-        "operationId": "health",
-        "summary": "Whether the server answers; it needs no token.",
-        "security": [{}],
-        "responses": {"200": _answer("Health", "It does.")},
-    }
-
-
-def _search() -> dict[str, Any]:
-    facet = {"type": "integer", "minimum": 0}
-    return {
-        "operationId": "search",
-        "summary": "Search the index, and say why each document ranks where it does.",
-        "description": "Options are the server's own unless they are given.",
-        "parameters": [
-            _parameter("q", _text(), "The question, plain text.", required=True),
-            _parameter("k", _count(), "How many documents."),
-            _parameter("facet", facet, "Number of a topic: its documents alone, of the best 100."),
-            *_options(SearchSpec),
-        ],
-        "responses": {"200": _answer("Search", "What was found."), **_errors("401 422 502 503")},
-    }
-
-
-def _perspectives() -> dict[str, Any]:
-    return {
-        "operationId": "perspectives",
-        "summary": "List perspectives on a question, and which of the best documents cover each.",
-        "description": "They come from the language model, else from the index. It takes seconds.",
-        "parameters": [
-            _parameter("q", _text(), "The question, plain text.", required=True),
-            _parameter("k", _count(), "How many documents are held against them."),
-            *_options(SearchSpec),
-        ],
-        "responses": {"200": _answer("Coverage", "Perspectives."), **_errors("401 422 502 503")},
-    }
-
-
-def _argue() -> dict[str, Any]:
-    body = {"$ref": "#/components/schemas/Argue"}
-    answer = _answer("Case", "Both sides, cited and judged.")
-    steps = {
-        "schema": {
-            "type": "string",
-            "description": "Events `found`, `judging`, `sides`, `writing`, `sentence`, `written` "
-            "and `judged`, each with a JSON object; then `case`, with the answer, or `error`.",
-        }
-    }
-    answer["content"]["text/event-stream"] = steps
-    return {
-        "operationId": "argue",
-        "summary": "Argue both sides of a question, each sentence cited and judged.",
-        "description": "With `Accept: text/event-stream` steps are streamed as they happen.",
-        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
-        "responses": {"200": answer, **_errors("400 401 422 502 503")},
-    }
-
-
-def _judge() -> dict[str, Any]:
-    body = {"$ref": "#/components/schemas/Judge"}
-    return {
-        "operationId": "judge",
-        "summary": "Ask the judge about items, as pnyx judge does.",
-        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
-        "responses": {"200": _answer("Answers", "Answers."), **_errors("400 401 422 502 503")},
-    }
-
-
-def _openapi() -> dict[str, Any]:
+def _paths() -> dict[str, Any]:
     schema = {"type": "object", "description": "OpenAPI 3.1."}
     content = {"application/json": {"schema": schema}}
     return {
-        "operationId": "openapi",
-        "summary": "This description.",
-        "responses": {
-            "200": {"description": "This description.", "content": content},
-            **_errors("401"),
-        },
-    }
+        "/healthz": _get(
+            "health", "Whether the server answers; it needs no token.",
+            _answer("Health", "It does."), security=[{}],
+        ),
+        **_searches(),
+        "/v1/argue": _post(
+            "argue", "Argue both sides of a question, each sentence cited and judged.", _argued(),
+            description="With `Accept: text/event-stream` steps are streamed as they happen.",
+        ),
+        "/v1/judge": _post(
+            "judge", "Ask the judge about items, as pnyx judge does.",
+            _answer("Answers", "Answers."),
+        ),
+        "/v1/openapi.json": _get(
+            "openapi", "This description.",
+            {"description": "This description.", "content": content}, "401",
+        ),
+    }  # fmt: skip
+
+
+def _searches() -> dict[str, Any]:
+    facet = {"type": "integer", "minimum": 0}
+    question = _parameter("q", _text(), "The question, plain text.", required=True)
+    topic = _parameter("facet", facet, "Number of a topic: its documents alone, of the best 100.")
+    listed = _parameter("k", _count(), "How many documents.")
+    held = _parameter("k", _count(), "How many documents are held against them.")
+    return {
+        "/v1/search": _get(
+            "search", "Search the index, and say why each document ranks where it does.",
+            _answer("Search", "What was found."), "401 422 502 503",
+            description="Options are the server's own unless they are given.",
+            parameters=[question, listed, topic, *_options(SearchSpec)],
+        ),
+        "/v1/perspectives": _get(
+            "perspectives",
+            "List perspectives on a question, and which of the best documents cover each.",
+            _answer("Coverage", "Perspectives."), "401 422 502 503",
+            description="They come from the language model, else from the index. It takes seconds.",
+            parameters=[question, held, *_options(SearchSpec)],
+        ),
+    }  # fmt: skip
+
+
+def _argued() -> dict[str, Any]:
+    answer = _answer("Case", "Both sides, cited and judged.")
+    told = (
+        "Events `found`, `judging`, `sides`, `writing`, `sentence`, `written` and `judged`, each "
+        "with a JSON object; then `case`, with the answer, or `error`."
+    )
+    steps = {"schema": {"type": "string", "description": told}}
+    answer["content"]["text/event-stream"] = steps
+    return answer
+
+
+def _get(
+    name: str, summary: str, answer: dict[str, Any], errors: str = "", **more: Any
+) -> dict[str, Any]:
+    responses = {"200": answer, **_errors(errors)}
+    return {"get": {"operationId": name, "summary": summary, **more, "responses": responses}}
+
+
+def _post(name: str, summary: str, answer: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return a route that takes the schema of its name, capitalised."""
+    sent = {"schema": {"$ref": f"#/components/schemas/{name.capitalize()}"}}
+    body = {"required": True, "content": {"application/json": sent}}
+    made = _get(name, summary, answer, "400 401 422 502 503", **more, requestBody=body)
+    return {"post": made["get"]}
 
 
 def _answer(name: str, description: str) -> dict[str, Any]:
@@ -173,13 +157,8 @@ def _errors(statuses: str) -> dict[str, Any]:
 def _parameter(
     name: str, schema: dict[str, Any], description: str, *, required: bool = False
 ) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": "query",
-        "required": required,
-        "description": description,
-        "schema": schema,
-    }
+    head = {"name": name, "in": "query", "required": required}
+    return {**head, "description": description, "schema": schema}
 
 
 def _text() -> dict[str, Any]:
@@ -217,11 +196,7 @@ def _schemas() -> dict[str, Any]:
     reference = {"$ref": "#/components/schemas/SearchOptions"}
     argue = {"question": question, **_fields(ArgueSpec), "search": reference}
     made["Argue"] = _object("What is argued, and how.", argue, required=["question"])
-    options = {
-        **_fields(AskingSpec),
-        **_fields(CombiningSpec),
-        **_fields(FormatSpec),
-    }
+    options = {**_fields(AskingSpec), **_fields(CombiningSpec), **_fields(FormatSpec)}
     chosen = {name: one for name, one in options.items() if name in JUDGE_FIELDS}
     made["JudgeOptions"] = _object("How the judge is asked.", chosen)
     tasks = "; ".join(f"{task.name}: {task.asks}" for task in TASKS.values())
@@ -254,22 +229,15 @@ def _renamed(value: Any) -> Any:
 def _object(
     description: str, properties: dict[str, Any], required: list[str] | None = None
 ) -> dict[str, Any]:
-    made = {
-        "type": "object",
-        "description": description,
-        "properties": properties,
-        "additionalProperties": False,
-    }
+    made = {"type": "object", "description": description, "properties": properties,
+            "additionalProperties": False}  # fmt: skip
     return {**made, "required": required} if required else made
 
 
 def _fields(spec: type[Spec]) -> dict[str, dict[str, Any]]:
     """Return the schema of each field of a spec that a request may choose."""
     hints = typing.get_type_hints(spec)
-    return {
-        field.name: _schema(field.name, hints[field.name], told)
-        for field, told in open_fields(spec)
-    }
+    return {f.name: _schema(f.name, hints[f.name], told) for f, told in open_fields(spec)}
 
 
 def _schema(name: str, hint: Any, told: Opt) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from pnyx.errors import InputError, ModelError, PnyxError, shorten
 from pnyx.files import parse_json
 from pnyx.models.http.flow import LeftError
 from pnyx.search.plan import FOUND
-from pnyx.serve.api.rows import coverage_row, search_row
+from pnyx.serve.api.rows import search_row
+from pnyx.serve.application import event
 from pnyx.serve.asking.choices import open_fields, question_text
 from pnyx.serve.asking.pool import Busy, while_there
 from pnyx.write.rows import case_row
@@ -63,7 +64,7 @@ class _Api:
         question, k = (asked.pop(name, None) for name in ("q", "k"))
         count = FOUND if k is None else k
         found = self._service.perspectives(_question(question, "q"), asked, k=count)
-        return _json(coverage_row(await while_there(request, found)).model_dump())
+        return _json((await while_there(request, found)).model_dump())
 
     async def argue(self, request: Request) -> Response:
         asked = await _body(request)
@@ -172,11 +173,6 @@ async def _body(request: Request) -> dict[str, Any]:
 # A stream -----------------------------------------------------------------------------------------
 
 
-def _event(name: str, value: Any) -> str:
-    """Return one event of a stream (text/event-stream), its value as JSON on one line."""
-    return f"event: {name}\ndata: {json.dumps(value, allow_nan=False)}\n\n"
-
-
 async def _stream(
     request: Request, service: AskService, question: str, asked: Mapping[str, Any]
 ) -> Response:
@@ -189,11 +185,11 @@ async def _stream(
     async def events() -> AsyncIterator[str]:
         async with contextlib.aclosing(steps):
             try:
-                yield _event(first.name, first.known)
+                yield event(first.name, first.known)
                 async for step in steps:
                     known = step.known if step.case is None else case_row(step.case).model_dump()
-                    yield _event(step.name, known)
+                    yield event(step.name, known)
             except PnyxError as error:
-                yield _event("error", {"status": status_of(error)[0], "message": str(error)})
+                yield event("error", {"status": status_of(error)[0], "message": str(error)})
 
     return StreamingResponse(events(), media_type="text/event-stream")

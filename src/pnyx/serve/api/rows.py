@@ -12,9 +12,9 @@ from pydantic import ConfigDict
 
 from pnyx.search.rows import (
     ClusterRow,
+    DescribedRow,
     HitRow,
     QuestionRow,
-    Row,
     Stance,
     hit_row,
     question_row,
@@ -22,7 +22,7 @@ from pnyx.search.rows import (
 from pnyx.write.rows import CaseRow, CellRow, VerdictFieldsRow
 
 if TYPE_CHECKING:
-    from pnyx.serve.asking.finding import Coverage, SearchAnswer
+    from pnyx.serve.asking.finding import SearchAnswer
 
 
 class FacetRow(ClusterRow):
@@ -34,7 +34,7 @@ class FacetRow(ClusterRow):
     """How many of the best 100 documents are on it."""
 
 
-class SearchRow(Row):
+class SearchRow(DescribedRow):
     """What was found for a question."""
 
     question: QuestionRow
@@ -55,7 +55,7 @@ class SearchRow(Row):
     """How many questions to a judge or a language model have no answer."""
 
 
-class SupportRow(Row):
+class SupportRow(DescribedRow):
     """A document that supports a perspective."""
 
     id: str
@@ -64,7 +64,7 @@ class SupportRow(Row):
     """That it supports the perspective."""
 
 
-class CoveredRow(Row):
+class CoveredRow(DescribedRow):
     """A perspective, and the documents found that support it."""
 
     id: str
@@ -85,7 +85,7 @@ class CoveredRow(Row):
     """Ids of the documents it was taken from."""
 
 
-class CoverageRow(Row):
+class CoverageRow(DescribedRow):
     """Perspectives on a question, and which of the best documents cover each."""
 
     question: QuestionRow
@@ -112,7 +112,7 @@ class AnswerRow(VerdictFieldsRow, CellRow):
     model_config = ConfigDict(extra="allow")
 
 
-class CountsRow(Row):
+class CountsRow(DescribedRow):
     """How many lines have a value."""
 
     asked: int
@@ -129,7 +129,7 @@ class CountsRow(Row):
     """Replies that were read although they kept to no form; only where there are some."""
 
 
-class AnswersRow(Row):
+class AnswersRow(DescribedRow):
     """A judge's answers to items."""
 
     task: str
@@ -144,7 +144,7 @@ class AnswersRow(Row):
     """How many are scored of how many asked."""
 
 
-class HealthRow(Row):
+class HealthRow(DescribedRow):
     """Whether the server answers."""
 
     status: Literal["ok", "warming"]
@@ -153,7 +153,7 @@ class HealthRow(Row):
     """Of Pnyx."""
 
 
-class FaultRow(Row):
+class FaultRow(DescribedRow):
     """What is wrong."""
 
     status: int
@@ -162,14 +162,14 @@ class FaultRow(Row):
     """One line."""
 
 
-class ErrorRow(Row):
+class ErrorRow(DescribedRow):
     """An error."""
 
     error: FaultRow
     """What is wrong."""
 
 
-ROWS: dict[str, type[Row]] = {
+ROWS: dict[str, type[DescribedRow]] = {
     "Search": SearchRow,
     "Coverage": CoverageRow,
     "Case": CaseRow,
@@ -194,30 +194,4 @@ def search_row(answer: SearchAnswer) -> SearchRow:
         candidates=answer.candidates,
         problems=list(answer.problems),
         unscored=answer.unscored,
-    )
-
-
-def coverage_row(found: Coverage) -> CoverageRow:
-    """Return perspectives and what covers them as JSON has it."""
-    return CoverageRow(
-        question=question_row(found.question),
-        source=found.source,
-        perspectives=[
-            CoveredRow(
-                id=one.perspective.id,
-                text=one.perspective.text,
-                stance=one.perspective.stance,
-                state=one.state,
-                documents=[SupportRow(id=d, probability=p) for d, p in one.documents.items()],
-                scored=one.scored,
-                asked=one.asked,
-                taken_from=list(one.perspective.extra.get("documents", ())),
-            )
-            for one in found.perspectives
-        ],
-        documents=list(found.doc_ids),
-        judge=found.judge,
-        card=found.card,
-        problems=list(found.problems),
-        unscored=found.unscored,
     )

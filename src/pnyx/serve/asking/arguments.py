@@ -8,15 +8,14 @@ import hashlib
 import io
 import json
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
 from pnyx.records import SIDES
-from pnyx.serve.application import html, not_found
+from pnyx.serve.application import event, html, not_found, see
 from pnyx.serve.asking.address import Asked, read_asked
+from pnyx.serve.asking.pool import SharedResults
 from pnyx.serve.rendering import Links
 from pnyx.view.text import one_line
 
@@ -42,12 +41,6 @@ _FILES: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    case: Case
-    seconds: float | None
-
-
 class ArgumentPages:
     """Pages that argue a question, and those of the latest finished arguments.
 
@@ -57,8 +50,9 @@ class ArgumentPages:
 
     def __init__(self, service: AskService) -> None:
         self._service = service
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
-        self._asked: OrderedDict[str, None] = OrderedDict()
+        self._kept = SharedResults(_KEPT)
+        """Address -> an argument, and the seconds that it took."""
+        self._asked = SharedResults(_TICKETS)
 
     def routes(self) -> list[Route]:
         """Return the routes of these pages."""
@@ -75,16 +69,13 @@ class ArgumentPages:
 
     async def _ask(self, request: Request) -> Response:
         asked = read_asked(dict(await request.form()))
-        self._asked[asked.question] = None
-        self._asked.move_to_end(asked.question)
-        while len(self._asked) > _TICKETS:
-            self._asked.popitem(last=False)
-        return _redirect(_LINKS.to("argue", q=asked.question))
+        self._asked.put(asked.question, True)
+        return see(_LINKS.to("argue", q=asked.question))
 
     async def _making(self, request: Request) -> Response:
         asked = read_asked(request.query_params)
         job = None
-        if asked.question in self._asked:
+        if self._asked.get(asked.question):
             job = {
                 "events": _LINKS.to("argue", "events", q=asked.question),
                 "wait": _LINKS.to("argue", "wait", q=asked.question),
@@ -100,7 +91,7 @@ class ArgumentPages:
 
     def _check_asked(self, request: Request) -> Asked:
         asked = read_asked(request.query_params)
-        if asked.question not in self._asked:
+        if not self._asked.get(asked.question):
             raise not_found("Nobody has asked here for an argument on this question.")
         return asked
 
@@ -109,7 +100,7 @@ class ArgumentPages:
         asked = self._check_asked(request)
         started = time.monotonic()
         case = await self._service.case(asked.question)
-        return _redirect(self._keep(case, started))
+        return see(self._keep(case, started))
 
     async def _events(self, request: Request) -> Response:
         from starlette.responses import StreamingResponse
@@ -125,11 +116,11 @@ class ArgumentPages:
                     if step is None:
                         yield ": still at it\n\n"
                     elif step.case is not None:
-                        yield _event("end", {"href": self._keep(step.case, started)})
+                        yield event("end", {"href": self._keep(step.case, started)})
                     else:
-                        yield _event("step", _shown(step))
+                        yield event("step", _shown(step))
         except PnyxError as error:
-            yield _event("fail", {"said": one_line(str(error))})
+            yield event("fail", {"said": one_line(str(error))})
 
     def _keep(self, case: Case, started: float) -> str:
         """Keep a finished argument; return its address."""
@@ -137,15 +128,11 @@ class ArgumentPages:
 
         content = json.dumps(case_row(case).model_dump(), sort_keys=True, ensure_ascii=True)
         key = hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
-        if key not in self._kept:
-            self._kept[key] = _Kept(case, time.monotonic() - started)
-        self._kept.move_to_end(key)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+        self._kept.put(key, self._kept.get(key) or (case, time.monotonic() - started))
         return _LINKS.to("argument", key)
 
-    def _find(self, request: Request) -> _Kept:
-        kept = self._kept.get(request.path_params["id"])
+    def _find(self, request: Request) -> tuple[Case, float]:
+        kept: tuple[Case, float] | None = self._kept.get(request.path_params["id"])
         if kept is None:
             raise not_found(
                 f"There is no such argument now: the server keeps the latest {_KEPT} until it ends."
@@ -156,26 +143,25 @@ class ArgumentPages:
     async def _argument(self, request: Request) -> Response:
         from pnyx.view.report import case_values
 
-        kept = self._find(request)
+        case, seconds = self._find(request)
         key = request.path_params["id"]
-        question = kept.case.question.text
         return html(
             request,
             "asking/argument.html.j2",
-            **case_values(kept.case),
-            back=Asked(question).link(_LINKS),
+            **case_values(case),
+            back=Asked(case.question.text).link(_LINKS),
             downloads=[(f[0], _LINKS.to("argument", key, name)) for name, f in _FILES.items()],
-            took=f"Made in {kept.seconds:.1f} s." if kept.seconds is not None else "",
+            took=f"Made in {seconds:.1f} s.",
         )
 
     async def _file(self, request: Request) -> Response:
         from starlette.responses import Response
 
         name = request.path_params["name"]
-        kept = self._find(request)
+        case, _ = self._find(request)
         if name not in _FILES:
             raise not_found("An argument has no such file.")
-        text = await asyncio.to_thread(_written(name), kept.case)
+        text = await asyncio.to_thread(_written(name), case)
         # Attached, not shown: the report brings a policy of its own, which this one would override.
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         data = text.encode("utf-8", "replace")
@@ -198,12 +184,6 @@ def _jsonl(case: Case) -> str:
     return stream.getvalue()
 
 
-def _redirect(place: str) -> Response:
-    from starlette.responses import RedirectResponse
-
-    return RedirectResponse(place, 303)
-
-
 async def _with_beats(steps: AsyncIterator[Step]) -> AsyncIterator[Step | None]:
     """Yield each step, and None where none came for a while."""
     source = steps.__aiter__()
@@ -224,10 +204,6 @@ async def _with_beats(steps: AsyncIterator[Step]) -> AsyncIterator[Step | None]:
             coming.cancel()
             with contextlib.suppress(asyncio.CancelledError, PnyxError):
                 await coming
-
-
-def _event(name: str, data: Mapping[str, Any]) -> str:
-    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
 # Steps in words -----------------------------------------------------------------------------------

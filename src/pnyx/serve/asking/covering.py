@@ -1,114 +1,101 @@
-"""Perspectives on a question beside the documents that cover them: what the page shows."""
+"""Perspectives on a question, and which of the best documents cover each: found out, and shown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
+from pnyx.judge.answers import Judged, Unscored
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.perspectives import ask_perspectives
+from pnyx.records import Evidence, Perspective, Question, judged_text
+from pnyx.search.perspectives import PerspectiveSource, perspectives_of
+from pnyx.search.rows import question_row
+from pnyx.serve.api.rows import CoverageRow, CoveredRow, SupportRow
 from pnyx.serve.asking.address import document_link
 from pnyx.view.text import one_line
 
 if TYPE_CHECKING:
-    from pnyx.serve.asking.finding import Coverage, Covered
-    from pnyx.serve.asking.views import ResultView
+    from pnyx.judge.questions import Support
     from pnyx.serve.rendering import Links
 
-_SIDES: Final = {"pro": "For", "con": "Against", "neutral": "Neither"}
-_LONGEST: Final = 600
-_ELSEWHERE: Final = 1
 
+def cover(
+    question: Question, source: PerspectiveSource, documents: Sequence[Evidence], judge: Judge
+) -> CoverageRow:
+    """Take the perspectives on a question, and hold the documents found against each.
 
-@dataclass(frozen=True, slots=True)
-class HitView:
-    """A document that covers a perspective, by its rank; `title` with the probability."""
-
-    rank: int
-    href: str
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class PerspectiveView:
-    """A perspective; `state` is `covered`, `missing` or `unscored`.
-
-    `elsewhere` are documents of the index that say it and are not among those shown.
+    A document supports a perspective where one of its passages does (BERDS, Appendix A).
     """
-
-    side: str
-    side_word: str
-    text: str
-    state: str
-    covered: tuple[HitView, ...]
-    elsewhere: tuple[HitView, ...]
-    counted: str
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageView:
-    """Perspectives with a line that sums them up and who told."""
-
-    said: str
-    rows: tuple[PerspectiveView, ...]
-    judge: str
-    problems: tuple[str, ...]
-
-
-def coverage_view(found: Coverage, links: Links, results: Mapping[str, ResultView]) -> CoverageView:
-    """Return what is shown; `results` are those of the page by document id."""
-    rows = tuple(_row(one, found, links, results) for one in found.perspectives)
-    return CoverageView(
-        said=_said(found, rows),
-        rows=rows,
-        judge=f"Told by {one_line(found.judge)}: {one_line(found.card)}" if found.judge else "",
-        problems=tuple(map(one_line, found.problems)),
+    taken = perspectives_of(question, source)
+    asked: list[Support] = []
+    for document in documents:
+        asked += ask_perspectives(document.id, judged_text(document), taken.perspectives)
+    verdicts: dict[tuple[str, str], list[Judged | Unscored]] = {}
+    for passage, answer in zip(asked, ask(judge, asked) if asked else [], strict=True):
+        key = (passage.extra["perspective_id"], passage.extra["doc_id"])
+        verdicts.setdefault(key, []).append(answer)
+    rows = [_covered(perspective, documents, verdicts) for perspective in taken.perspectives]
+    return CoverageRow(
+        question=question_row(question),
+        source=taken.source,
+        perspectives=rows,
+        documents=[document.id for document in documents],
+        judge=judge.name if asked else "",
+        card=judge.card if asked else "",
+        problems=list(taken.problems),
+        unscored=sum(row.asked - row.scored for row in rows) + bool(taken.failed),
     )
 
 
-def _said(found: Coverage, rows: tuple[PerspectiveView, ...]) -> str:
+def _covered(
+    perspective: Perspective,
+    documents: Sequence[Evidence],
+    verdicts: Mapping[tuple[str, str], Sequence[Judged | Unscored]],
+) -> CoveredRow:
+    supporting: list[SupportRow] = []
+    scored = 0
+    for document in documents:
+        answers = verdicts.get((perspective.id, document.id), ())
+        yes = [a for a in answers if isinstance(a, Judged) and a.value is True]
+        if yes:
+            stated = [a.probability for a in yes if a.probability is not None]
+            supporting.append(SupportRow(id=document.id, probability=max(stated, default=None)))
+        scored += bool(yes) or not any(isinstance(a, Unscored) for a in answers)
+    without: Literal["missing", "unscored"] = "missing" if scored == len(documents) else "unscored"
+    return CoveredRow(
+        id=perspective.id,
+        text=perspective.text,
+        stance=perspective.stance,
+        state="covered" if supporting else without,
+        documents=supporting,
+        scored=scored,
+        asked=len(documents),
+        taken_from=list(perspective.extra.get("documents", ())),
+    )
+
+
+def coverage_values(
+    coverage: CoverageRow, links: Links, titles: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what the page shows beside the rows; `titles` are those of its results, by id."""
+    return {
+        "views": coverage,
+        "summary": _summary(coverage),
+        "title_of": lambda doc_id: titles.get(doc_id) or one_line(doc_id),
+        "link_to": lambda doc_id: document_link(links, doc_id, coverage.question.text),
+    }
+
+
+def _summary(coverage: CoverageRow) -> str:
+    rows = coverage.perspectives
     if not rows:
         return "No perspectives on this question were found."
     counts = {s: sum(row.state == s for row in rows) for s in ("covered", "missing", "unscored")}
-    said = f"The best {len(found.doc_ids)} documents cover {counts['covered']} of {len(rows)}"
-    said += f" perspectives, taken from {one_line(found.source)}"
+    text = f"The best {len(coverage.documents)} documents cover {counts['covered']} of {len(rows)}"
+    text += f" perspectives, taken from {one_line(coverage.source)}"
     if counts["missing"]:
-        said += f"; {counts['missing']} {'is' if counts['missing'] == 1 else 'are'} missing"
+        text += f"; {counts['missing']} {'is' if counts['missing'] == 1 else 'are'} missing"
     if counts["unscored"]:
-        said += f"; on {counts['unscored']} a verdict is missing"
-    return said + "."
-
-
-def _row(
-    one: Covered, found: Coverage, links: Links, results: Mapping[str, ResultView]
-) -> PerspectiveView:
-    ranks = {doc_id: rank for rank, doc_id in enumerate(found.doc_ids, start=1)}
-    question = found.question.text
-    covered = sorted((ranks[d], d, p) for d, p in one.documents.items())
-    known = one.perspective.extra.get("documents")
-    others = [d for d in known if isinstance(d, str)] if isinstance(known, list) else []
-    elsewhere = [d for d in others if d not in ranks][:_ELSEWHERE] if not covered else []
-    stance = one.perspective.stance or ""
-    return PerspectiveView(
-        side=stance if stance in ("pro", "con") else "",
-        side_word=_SIDES.get(stance, "Side unknown"),
-        text=one_line(one.perspective.text)[:_LONGEST],
-        state=one.state,
-        covered=tuple(
-            HitView(rank, _link(links, d, question, results), _titled(d, p, results))
-            for rank, d, p in covered
-        ),
-        elsewhere=tuple(
-            HitView(0, document_link(links, d, question), "the document that says it")
-            for d in elsewhere
-        ),
-        counted=f"{one.scored} of {one.asked} documents have a verdict",
-    )
-
-
-def _link(links: Links, doc_id: str, question: str, results: Mapping[str, ResultView]) -> str:
-    return results[doc_id].href if doc_id in results else document_link(links, doc_id, question)
-
-
-def _titled(doc_id: str, p: float | None, results: Mapping[str, ResultView]) -> str:
-    title = results[doc_id].title if doc_id in results else one_line(doc_id)
-    return title if p is None else f"{title} (p = {p:.2f})"
+        text += f"; on {counts['unscored']} a verdict is missing"
+    return text + "."

@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
-from pnyx.serve.application import html, not_found
+from pnyx.serve.application import html, not_found, see
 from pnyx.serve.asking.address import Asked, read_asked
 from pnyx.serve.asking.arguments import ArgumentPages
-from pnyx.serve.asking.covering import CoverageView, coverage_view
+from pnyx.serve.asking.covering import coverage_values
 from pnyx.serve.asking.examples import example_questions
 from pnyx.serve.asking.marking import Marker
 from pnyx.serve.asking.pool import while_there
 from pnyx.serve.asking.reading import document_view
 from pnyx.serve.asking.standing import Standing, Standings
-from pnyx.serve.asking.views import ResultsView, ResultView, result_views, results_view
+from pnyx.serve.asking.views import ResultView, result_views, results_view
 from pnyx.serve.rendering import Links
 from pnyx.view.text import one_line
 
@@ -70,15 +70,15 @@ class _Pages:
         if not request.query_params.get("q", "").strip():
             return await self._first(request)
         asked = read_asked(request.query_params)
-        page, by_id = await self._page(asked, self._standings.known(asked.question, asked.count))
+        page, titles = await self._page(asked, self._standings.known(asked.question, asked.count))
         covered = self._service.known_perspectives(asked.question, k=_COVERED_BY)
-        views = None if covered is None else coverage_view(covered, _LINKS, by_id)
+        views = {"views": None} if covered is None else coverage_values(covered, _LINKS, titles)
         served = self._service.described()
         return self._html(
             request,
             "asking/results.html.j2",
             page=page,
-            views=views,
+            **views,
             served=served,
             fields=asked.fields(),
         )
@@ -95,7 +95,7 @@ class _Pages:
         asked = read_asked(dict(await request.form()))
         if "hx-request" not in request.headers:
             await self._standings.tell(asked.question, asked.count)
-            return _see(asked.link(_LINKS))
+            return see(asked.link(_LINKS))
         try:
             told = await self._standings.tell(asked.question, asked.count)
         except PnyxError as error:
@@ -110,17 +110,15 @@ class _Pages:
         asked = read_asked(dict(await request.form()))
         if "hx-request" not in request.headers:
             await self._service.perspectives(asked.question, k=_COVERED_BY)
-            return _see(asked.link(_LINKS, anchor="perspectives"))
+            return see(asked.link(_LINKS, anchor="perspectives"))
         try:
             found = await self._service.perspectives(asked.question, k=_COVERED_BY)
         except PnyxError as error:
-            views = CoverageView(f"This could not be told: {one_line(str(error))}", (), "", ())
+            values = {"views": None, "summary": f"This could not be told: {one_line(str(error))}"}
         else:
-            _, by_id = await self._page(asked, None)
-            views = coverage_view(found, _LINKS, by_id)
-        return self._html(
-            request, "asking/perspectives.html.j2", views=views, fields=asked.fields()
-        )
+            _, titles = await self._page(asked, None)
+            values = coverage_values(found, _LINKS, titles)
+        return self._html(request, "asking/perspectives.html.j2", **values, fields=asked.fields())
 
     def _html(self, request: Request, template: str, **values: Any) -> Response:
         """Return a page, or a part; a language model is asked at a press of a button alone."""
@@ -140,7 +138,7 @@ class _Pages:
 
     async def _page(
         self, asked: Asked, told: Standing | None, failed: str = ""
-    ) -> tuple[ResultsView, Mapping[str, ResultView]]:
+    ) -> tuple[dict[str, Any], Mapping[str, str]]:
         started = time.monotonic()
         found = await self._service.search(asked.question, k=asked.count)
         took = time.monotonic() - started
@@ -153,7 +151,7 @@ class _Pages:
             asked, results, _LINKS, waiting=told is None, said=said, problems=found.problems,
             failed=failed,
         )  # fmt: skip
-        return page, {one.id: one for one in results}
+        return page, {result.found.hit.doc_id: result.title for result in results}
 
     def _said(self, results: Sequence[ResultView], told: Standing | None, took: float) -> str:
         """Say how many were found, how they stand, and how long that took or takes."""
@@ -176,9 +174,3 @@ _COUNTED: Final = {
     "undecided": "undecided",
     "off": "about something else",
 }
-
-
-def _see(place: str) -> Response:
-    from starlette.responses import RedirectResponse
-
-    return RedirectResponse(place, 303)

@@ -80,7 +80,7 @@ class Pool:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class Shared:
+class SharedResults:
     """Results kept by a key, the latest; who asks for what is under way waits for that.
 
     Args:

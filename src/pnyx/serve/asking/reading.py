@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -30,71 +29,38 @@ _FIELDS: Final = 30
 _FIELD: Final = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class PremiseView:
-    """A premise, and its side where it has one of its own."""
-
-    text: tuple[Segment, ...]
-    side: str
-
-
-@dataclass(frozen=True, slots=True)
-class NearView:
-    """Another document: its address, title and what is said of it."""
-
-    href: str
-    title: str
-    said: str
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentView:
-    """One document; `body` is its running text where that is not its premises joined."""
-
-    title: str
-    heading: str
-    premises: tuple[PremiseView, ...]
-    body: tuple[Segment, ...]
-    cut: str
-    facts: tuple[tuple[str, str], ...]
-    url: str
-    near: tuple[NearView, ...]
-    near_heading: str
-    extra: tuple[tuple[str, str], ...]
-    question: str
-    back: str
-
-
 def document_view(
     index: Index, document: Evidence, marker: Marker, question: str, links: Links
-) -> DocumentView:
-    """Return what is shown of a document; `question` is what it was found for, or empty."""
+) -> dict[str, Any]:
+    """Return what is shown of a document; `question` is what it was found for, or empty.
+
+    `body` is its running text where that is not its premises joined.
+    """
     title = one_line(document.title)[:_TITLE] or one_line(document.id)[:_TITLE] or "(no id)"
-    near, near_heading = _near(index, document, question, links)
     body = _body(document)
     long = len(body) > _LONGEST
-    return DocumentView(
-        title=title,
-        heading=one_line(document.title)[: 4 * _TITLE] or title,
-        premises=tuple(_premises(document, marker)),
-        body=marker.marked(body[:_LONGEST]),
-        cut=f"The first {_LONGEST:,} of {len(body):,} characters are shown." if long else "",
-        facts=tuple((label, value) for label, value in _facts(index, document) if value),
-        url=web_address(document.url),
-        near=tuple(near),
-        near_heading=near_heading,
-        extra=tuple(_extra(document)),
-        question=question,
-        back=Asked(question).link(links) if question else "",
-    )
+    return {
+        "title": title,
+        "heading": one_line(document.title)[: 4 * _TITLE] or title,
+        "premises": list(_premises(document, marker)),
+        "body": marker.marked(body[:_LONGEST]),
+        "cut": f"The first {_LONGEST:,} of {len(body):,} characters are shown." if long else "",
+        "facts": [(label, value) for label, value in _facts(index, document) if value],
+        "url": web_address(document.url),
+        "near": _near(index, document, question, links),
+        "extra": list(_extra(document)),
+        "question": question,
+        "back": Asked(question).link(links) if question else "",
+    }
 
 
-def _premises(document: Evidence, marker: Marker) -> Iterator[PremiseView]:
+def _premises(document: Evidence, marker: Marker) -> Iterator[tuple[tuple[Segment, ...], str]]:
+    """Yield each premise, and its side where it has one of its own."""
     left = _LONGEST
     for premise in document.premises if isinstance(document, Argument) else ():
         if left <= 0 or not premise.text.strip():
             continue
-        yield PremiseView(marker.marked(premise.text[:left]), premise.stance or "")
+        yield marker.marked(premise.text[:left]), premise.stance or ""
         left -= len(premise.text)
 
 
@@ -132,27 +98,22 @@ def _facts(index: Index, document: Evidence) -> Iterator[tuple[str, str]]:
 
 def _near(
     index: Index, document: Evidence, question: str, links: Links
-) -> tuple[list[NearView], str]:
-    """Return the nearest documents by their vectors; none without vectors."""
+) -> list[tuple[str, str, str]]:
+    """Return address, title and cosine of the nearest documents; none without vectors."""
     if not has_all(index, VECTORS):
-        return [], ""
+        return []
     numbers, cosines = dense_rank(index, index.vectors([document.id])[0], _NEAR + 1)
     others: Sequence[tuple[Any, Any]] = list(zip(numbers.tolist(), cosines.tolist(), strict=True))
     found = [(index.document_at(number), cosine) for number, cosine in others]
     shown = [(one, cosine) for one, cosine in found if one.id != document.id][:_NEAR]
     return [
-        NearView(
+        (
             document_link(links, one.id, question),
             one_line(one.title)[:_TITLE] or one_line(one.id)[:_TITLE] or "(no id)",
-            _said(one, cosine),
+            ", ".join(filter(None, (getattr(one, "stance", None), f"{cosine:.2f}"))),
         )
         for one, cosine in shown
-    ], "Nearest in meaning"
-
-
-def _said(document: Evidence, cosine: float) -> str:
-    stance = getattr(document, "stance", None)
-    return f"{stance}, {cosine:.2f}" if stance else f"{cosine:.2f}"
+    ]
 
 
 def _extra(document: Evidence) -> Iterator[tuple[str, str]]:

@@ -35,11 +35,12 @@ from pnyx.serve.asking.choices import (
     question_text,
     whole,
 )
+from pnyx.serve.asking.covering import cover
 from pnyx.serve.asking.examples import label_topics
-from pnyx.serve.asking.finding import Coverage, SearchAnswer, cover, find
+from pnyx.serve.asking.finding import SearchAnswer, find
 from pnyx.serve.asking.judging import judge_items
 from pnyx.serve.asking.opened import OpenIndex
-from pnyx.serve.asking.pool import Pool, Shared
+from pnyx.serve.asking.pool import Pool, SharedResults
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from pnyx.records import Evidence
     from pnyx.search.index import Index
     from pnyx.search.perspectives import PerspectiveSource
-    from pnyx.serve.api.rows import AnswersRow
+    from pnyx.serve.api.rows import AnswersRow, CoverageRow
     from pnyx.write.case import Case
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ _KEPT: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class ServerSettings:
     """What the server chooses; requests may choose otherwise as `choices` says.
 
     Attributes:
@@ -78,16 +79,8 @@ class Asking:
     model: PaidModelSpec = field(default_factory=PaidModelSpec)
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """What is served, in words: the index's name, and the size, the search and the writer."""
-
-    name: str
-    parts: tuple[str, ...]
-
-
 @contextlib.contextmanager
-def open_service(asking: Asking, say: Say) -> Iterator[AskService]:
+def open_service(asking: ServerSettings, say: Say) -> Iterator[AskService]:
     """Open what answers; `say` is told what its user should know.
 
     Raises:
@@ -112,43 +105,39 @@ class AskService:
 
     Attributes:
         asking: the same.
+        opened: the index, and what searches it.
         ready: whether what the first question needs is loaded; see `warm_up`.
 
     Raises:
         InputError: a choice that cannot be; IndexFolderError: no index.
     """
 
-    def __init__(self, asking: Asking, model: StoredModel | None, say: Say) -> None:
+    def __init__(self, asking: ServerSettings, model: StoredModel | None, say: Say) -> None:
         self.asking, self._model, self._say = asking, model, say
         self.judge: Judge = default_judge(model)
-        self._open = OpenIndex(asking.index, model, self.judge, say)
-        self._open.searcher(asking.search)  # choices that cannot be are refused at the start
+        self.opened = OpenIndex(asking.index, model, self.judge, say)
+        self.opened.searcher(asking.search)  # choices that cannot be are refused at the start
         open_writer(asking.argue, model)
         self._quick = Pool("search", *_QUICK)
         self._slow = Pool("ask", *(_SLOW if model is None else _SLOW_MODEL))
-        self._searches, self._others = Shared(_KEPT_SEARCHES), Shared(_KEPT)
+        self._searches, self._others = SharedResults(_KEPT_SEARCHES), SharedResults(_KEPT)
         self._jobs: dict[Any, Job] = {}
         self.ready = False
 
     @property
     def name(self) -> str:
         """The index's name, for people."""
-        return self._open.path.name
-
-    @property
-    def opened(self) -> OpenIndex:
-        """The index, and what searches it."""
-        return self._open
+        return self.opened.path.name
 
     @property
     def index(self) -> Index:
         """The index as it is on the disk now; opened anew where it changed."""
-        return self._open.index
+        return self.opened.index
 
     @property
     def documents(self) -> int:
         """How many documents the index has now."""
-        return len(self._open.index)
+        return len(self.opened.index)
 
     @property
     def model_name(self) -> str:
@@ -159,15 +148,15 @@ class AskService:
         """Do work that asks a judge, off the event loop. Raises Busy, and what `work` raises."""
         return await self._slow.run(work)
 
-    def described(self) -> Served:
-        """Return what is served, in words."""
+    def described(self) -> tuple[str, ...]:
+        """Return what is served, in words: the size, the search, the judge and the writer."""
         writer = self.model_name or "sentences are quoted, no language model is asked"
-        searcher = self._open.searcher(self.asking.search)
+        searcher = self.opened.searcher(self.asking.search)
         index = self.index
         known = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
         size = f"{len(index):,} documents" + (f" with {', '.join(known)}" if known else "")
         judge = f"judge {self.judge.name}"
-        return Served(self.name, (size, str(searcher.plan), judge, writer))
+        return size, str(searcher.plan), judge, writer
 
     def close(self) -> None:
         """Drop what waits; arguments under way end at their next step."""
@@ -199,11 +188,11 @@ class AskService:
         pool = self._slow if spec.asks_model or spec.diversify == "perspectives" else self._quick
 
         def work() -> SearchAnswer:
-            searcher = self._open.searcher(spec)
+            searcher = self.opened.searcher(spec)
             asked = Question(question_id(text), text)
-            return find(searcher, self._open.index, asked, count, number)
+            return find(searcher, self.opened.index, asked, count, number)
 
-        key = ("search", text, repr(spec), count, number, self._open.state)
+        key = ("search", text, repr(spec), count, number, self.opened.state)
         found: SearchAnswer = await self._searches.ask(key, lambda: pool.run(work))
         return found
 
@@ -211,14 +200,14 @@ class AskService:
         """Return a document by its id; None where the index has none."""
 
         def work() -> Evidence | None:
-            index = self._open.index
+            index = self.opened.index
             return index.document(doc_id) if doc_id in index else None
 
         return await self._quick.run(work)
 
     async def perspectives(
         self, question: str, row: Mapping[str, Any] | None = None, *, k: int | str = FOUND
-    ) -> Coverage:
+    ) -> CoverageRow:
         """Return perspectives on a question, and which of the best `k` documents cover each.
 
         They come from the language model, or else from what the index's documents conclude; at most
@@ -226,27 +215,27 @@ class AskService:
         """
         text, spec, most, count = self._viewed(question, row, k)
 
-        def work() -> Coverage:
+        def work() -> CoverageRow:
             from pnyx.students.judge import PackagedJudge
 
             asked = Question(question_id(text), text)
-            searcher = self._open.searcher(spec)
+            searcher = self.opened.searcher(spec)
             (found,) = searcher.search([asked], count)
             documents = searcher.engine.fetch([hit.doc_id for hit in found.hits])
             judge = PackagedJudge("support", as_perspectives=True)
             return cover(asked, self._source(spec, most), documents, judge)
 
-        key = ("perspectives", text, repr(spec), most, count, self._open.state)
-        found: Coverage = await self._others.ask(key, lambda: self._slow.run(work))
+        key = ("perspectives", text, repr(spec), most, count, self.opened.state)
+        found: CoverageRow = await self._others.ask(key, lambda: self._slow.run(work))
         return found
 
     def known_perspectives(
         self, question: str, row: Mapping[str, Any] | None = None, *, k: int | str = FOUND
-    ) -> Coverage | None:
+    ) -> CoverageRow | None:
         """Return what `perspectives` gave lately; None where it would have to work."""
         text, spec, most, count = self._viewed(question, row, k)
-        key = ("perspectives", text, repr(spec), most, count, self._open.state)
-        found: Coverage | None = self._others.get(key)
+        key = ("perspectives", text, repr(spec), most, count, self.opened.state)
+        found: CoverageRow | None = self._others.get(key)
         return found
 
     def _viewed(
@@ -273,7 +262,7 @@ class AskService:
         if self._model is not None:
             return LlmPerspectives(self._model, count=count)
         matcher = TopicMatcher(spec.topic)
-        return IndexPerspectives(self._open.index, count=count, matcher=matcher)
+        return IndexPerspectives(self.opened.index, count=count, matcher=matcher)
 
     # Arguing ------------------------------------------------------------------------------------
 
@@ -287,7 +276,7 @@ class AskService:
         """
         text = question_text(question)
         spec, search = chosen_for(self.asking.argue, self.asking.search, row or {})
-        key = ("argue", text, repr(spec), repr(search), self._open.state)
+        key = ("argue", text, repr(spec), repr(search), self.opened.state)
         kept = self._others.get(key)
         if kept is not None:
             for step in kept:
@@ -333,7 +322,7 @@ class AskService:
 
         if job.left:
             raise LeftError("nobody waits for this any more")
-        searcher = self._open.searcher(search)
+        searcher = self.opened.searcher(search)
         case = argue(
             searcher,
             Question(question_id(text), text, definition=spec.definition),
@@ -364,7 +353,7 @@ class AskService:
         started = time.monotonic()
         try:
             await self._quick.run(self._load)
-            await self._quick.run(self._open.index.compile)
+            await self._quick.run(self.opened.index.compile)
         except PnyxError as error:
             self._say(f"warning: {error}")
         self.ready = True
@@ -373,17 +362,17 @@ class AskService:
 
     async def _prepare_labels(self) -> None:
         """Embed the topics of the index's labels, a few at a time: searches compare with them."""
-        topics = await self._slow.run(lambda: label_topics(self._open.index))
+        topics = await self._slow.run(lambda: label_topics(self.opened.index))
         for start in range(0, len(topics), _PREPARED_AT_ONCE):
             some = topics[start : start + _PREPARED_AT_ONCE]
             await self._slow.run(partial(prepare_topics, some))
 
     def _load(self) -> None:
-        index = self._open.index
+        index = self.opened.index
         if not len(index):
             return
         words = index.document_at(0).text[:200]
-        searcher = self._open.searcher(self.asking.search)
+        searcher = self.opened.searcher(self.asking.search)
         if searcher.plan.rerank or searcher.plan.asks_sides:  # those ask, which may cost money
             index.retrieve(words, searcher.plan.scoring, FOUND, searcher.embedder)
             return

@@ -11,7 +11,7 @@ from pnyx.app.open_search import argue_plan
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Question, question_id
 from pnyx.search.relevance import RANKED
-from pnyx.serve.asking.pool import Shared
+from pnyx.serve.asking.pool import SharedResults
 
 if TYPE_CHECKING:
     from pnyx.serve.asking.service import AskService
@@ -38,7 +38,7 @@ class Standings:
 
     def __init__(self, service: AskService) -> None:
         self._service = service
-        self._kept = Shared(_KEPT)
+        self._kept = SharedResults(_KEPT)
 
     def _key(self, question: str, k: int) -> tuple[object, ...]:
         return (question, k, self._service.opened.state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.judge.answers import Answer, Judged
 from pnyx.records import SIDES
@@ -14,13 +14,12 @@ from pnyx.serve.asking.address import BANDS, PAGE, STANDINGS, Asked, document_li
 from pnyx.serve.asking.choices import MOST_HITS
 from pnyx.serve.asking.why import WhyView, why_view
 from pnyx.view.model import probability
-from pnyx.view.text import Segment, one_line, web_address
+from pnyx.view.text import Segment, one_line
 from pnyx.write.placing import chance
 
 if TYPE_CHECKING:
     from pnyx.search.engine import Topic
     from pnyx.search.listing import RetrievedDocument
-    from pnyx.search.sides import Sided
     from pnyx.serve.asking.marking import Marker
     from pnyx.serve.rendering import Links
     from pnyx.write.placing import Placed
@@ -38,25 +37,19 @@ class ResultView:
     """A document in a list.
 
     `standing` is of `STANDINGS`, empty while it is not told; `side_said` says who told it, how
-    surely. `band` is of `BANDS`, empty where the quality is unknown; `quality_share` in [0, 1].
+    surely. `band` is of `BANDS`, empty where the quality is unknown.
     """
 
-    rank: int
-    id: str
+    found: RetrievedDocument
     href: str
     title: str
     excerpt: tuple[Segment, ...]
-    url: str
-    source: str
     standing: str
     side_said: str
     verdicts: tuple[str, ...]
     label: str
-    quality: str
-    quality_share: float
     band: str
     topic: str
-    topic_said: str
     topic_number: str
     topic_href: str
     why: WhyView
@@ -65,68 +58,6 @@ class ResultView:
     def side(self) -> str:
         """`pro`, `con` or empty."""
         return self.standing if self.standing in SIDES else ""
-
-
-@dataclass(frozen=True, slots=True)
-class ValueView:
-    """A value of a facet, how many have it (None: not known yet), where it leads, if anywhere."""
-
-    label: str
-    meaning: str
-    count: int | None
-    href: str
-    chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FacetView:
-    """A way to filter: `name` in addresses, heading and values."""
-
-    name: str
-    heading: str
-    values: tuple[ValueView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """A chosen filter, and the address without it."""
-
-    label: str
-    href: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListView:
-    """Documents that stand alike; `name` is of `STANDINGS`, `opened` if they were asked for."""
-
-    name: str
-    heading: str
-    said: str
-    results: tuple[ResultView, ...]
-    opened: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ResultsView:
-    """A page of results.
-
-    `shown` are those of `count` that pass the filters, best first; `waiting` while their sides are
-    not told, `failed` why they could not be.
-    """
-
-    question: str
-    fields: Mapping[str, str]
-    said: str
-    problems: tuple[str, ...]
-    shown: tuple[ResultView, ...]
-    count: int
-    waiting: bool
-    failed: str
-    facets: tuple[FacetView, ...]
-    chips: tuple[Chip, ...]
-    more: str
-    sides: tuple[ListView, ...]
-    others: tuple[ListView, ...]
 
 
 def result_views(
@@ -154,22 +85,16 @@ def _result(
     number = "" if one.topic is None else str(one.topic.number)
     standing = _standing(placed)
     return ResultView(
-        rank=one.hit.rank,
-        id=doc_id,
+        found=one,
         href=document_link(links, doc_id, asked.question),
         title=title or one_line(doc_id)[:_LONGEST_TITLE] or "(no id)",
         excerpt=marker.excerpt(text),
-        url=web_address(document.url),
-        source=one_line(document.source)[:_LONGEST_TOPIC],
         standing=standing,
         side_said=_side_said(placed, standing),
         verdicts=_verdicts(placed),
         label=_label(one, placed),
-        quality="" if share is None else f"better than {share:.0%}",
-        quality_share=share or 0.0,
         band="" if share is None else tuple(BANDS)[2 - min(2, int(share * 3))],
         topic=_topic_name(one.topic),
-        topic_said="" if one.topic is None else one_line(one.topic.label)[:_LONGEST_TITLE],
         topic_number=number,
         topic_href=asked.with_(topic=number).link(links) if number else "",
         why=why_view(one.hit.rank, one.why),
@@ -197,7 +122,11 @@ def _side_said(placed: Placed | None, standing: str) -> str:
         return _joined(STANDINGS[standing], by, probability(p))
     if sided.reasons:
         return f"No verdict: {one_line(sided.reasons[0])[:200]}"
-    return _joined("Not sure enough", *_chances(sided))
+    stated = {side: chance(sided.verdicts.get(side)) for side in SIDES}
+    chances = [
+        f"{STANDINGS[side].lower()} {probability(p)}" for side, p in stated.items() if p is not None
+    ]
+    return _joined("Not sure enough", *chances)
 
 
 def _verdicts(placed: Placed | None) -> tuple[str, ...]:
@@ -218,13 +147,6 @@ def _verdict(what: str, answer: Answer) -> str:
     return _joined(f"{what}? {word}", probability(answer.probability), by) + (
         f": {why}" if why else ""
     )
-
-
-def _chances(sided: Sided) -> Iterator[str]:
-    for side in SIDES:
-        p = chance(sided.verdicts.get(side))
-        if p is not None:
-            yield f"{STANDINGS[side].lower()} {probability(p)}"
 
 
 def _joined(*parts: str) -> str:
@@ -271,48 +193,38 @@ def results_view(
     said: str,
     problems: Sequence[str] = (),
     failed: str = "",
-) -> ResultsView:
-    """Return a page of results: those that pass the filters, the filters with their counts."""
-    shown = tuple(one for one in results if _passes(one, asked, waiting=waiting))
+) -> dict[str, Any]:
+    """Return a page of results: those that pass the filters, the filters with their counts.
+
+    `shown` are those of `count` that pass the filters, best first; `waiting` while their sides are
+    not told, `failed` why they could not be.
+    """
+    shown = [result for result in results if _passes(result, asked, waiting=waiting)]
     more = ""
     if len(results) >= asked.count and asked.count < MOST_HITS:
         more = asked.with_(count=min(MOST_HITS, asked.count + PAGE)).link(links)
-    lists = [
-        ListView(
-            name,
-            heading,
-            _OTHERS.get(name) or _many(sum(one.standing == name for one in shown)),
-            tuple(one for one in shown if one.standing == name),
-            asked.side == name,
-        )
-        for name, heading in STANDINGS.items()
-    ]
-    wanted = [one for one in lists if one.name in SIDES and asked.side in ("", one.name)]
-    return ResultsView(
-        question=asked.question,
-        fields=asked.fields(),
-        said=said,
-        problems=tuple(map(one_line, problems)),
-        shown=shown,
-        count=len(results),
-        waiting=waiting,
-        failed=failed,
-        facets=tuple(_facets(asked, results, links, waiting=waiting)),
-        chips=tuple(_chips(asked, results, links)),
-        more=more,
-        sides=() if asked.side in _OTHERS else tuple(wanted),
-        others=tuple(one for one in lists if one.name in _OTHERS and one.results),
-    )
+    lists = []
+    for name, heading in STANDINGS.items():
+        alike = [result for result in shown if result.standing == name]
+        counted = "one document" if len(alike) == 1 else f"{len(alike)} documents"
+        lists.append({"name": name, "heading": heading, "said": _OTHERS.get(name) or counted,
+                      "results": alike, "opened": asked.side == name})  # fmt: skip
+    wanted = [one for one in lists if one["name"] in SIDES and asked.side in ("", one["name"])]
+    return {
+        "question": asked.question, "fields": asked.fields(), "said": said,
+        "problems": list(map(one_line, problems)), "shown": shown, "count": len(results),
+        "waiting": waiting, "failed": failed, "more": more,
+        "facets": list(_facets(asked, results, links, waiting=waiting)),
+        "chips": list(_chips(asked, results, links)),
+        "sides": [] if asked.side in _OTHERS else wanted,
+        "others": [one for one in lists if one["name"] in _OTHERS and one["results"]],
+    }  # fmt: skip
 
 
 _OTHERS: Final[Mapping[str, str]] = {
     "undecided": "About the question, as far as can be told, but on neither side surely enough.",
     "off": "They share words with the question and are about something else.",
 }
-
-
-def _many(count: int) -> str:
-    return "one document" if count == 1 else f"{count} documents"
 
 
 _FILTERS: Final[Mapping[str, Callable[[ResultView], str]]] = {
@@ -332,9 +244,14 @@ def _passes(one: ResultView, asked: Asked, *, waiting: bool = False, but: str = 
 
 def _facets(
     asked: Asked, results: Sequence[ResultView], links: Links, *, waiting: bool
-) -> Iterator[FacetView]:
+) -> Iterator[dict[str, Any]]:
+    """Yield ways to filter: values, how many have each (None: not told yet), where it leads."""
     topics = {one.topic_number: one.topic for one in results if one.topic_number}
-    meanings = {one.topic_number: one.topic_said for one in results}
+    meanings = {
+        one.topic_number: one_line(one.found.topic.label)[:_LONGEST_TITLE]
+        for one in results
+        if one.found.topic is not None
+    }
     rated = any(one.band for one in results)
     for name, heading, labels in (
         ("side", "Side", STANDINGS),
@@ -344,26 +261,24 @@ def _facets(
         some = [one for one in results if _passes(one, asked, waiting=waiting, but=name)]
         counts = Counter(map(_FILTERS[name], some))
         untold = waiting and name == "side"
-        values = [
-            ValueView(
-                label,
-                meanings.get(value, "") if name == "topic" else "",
-                None if untold else counts[value],
-                asked.with_(**{name: value}).link(links) if counts[value] and not untold else "",
-                getattr(asked, name) == value,
-            )
+        offers: list[dict[str, Any]] = [
+            {"label": label, "meaning": meanings.get(value, "") if name == "topic" else "",
+             "count": None if untold else counts[value],
+             "href": asked.with_(**{name: value}).link(links)
+             if counts[value] and not untold else "",
+             "chosen": getattr(asked, name) == value}
             for value, label in labels.items()
-        ]
+        ]  # fmt: skip
         if name == "topic":
-            values.sort(key=lambda value: (not value.chosen, -(value.count or 0)))
-        if values:
-            yield FacetView(name, heading, tuple(values[:_MOST_VALUES]))
+            offers.sort(key=lambda offer: (not offer["chosen"], -(offer["count"] or 0)))
+        if offers:
+            yield {"name": name, "heading": heading, "offers": offers[:_MOST_VALUES]}
 
 
-def _chips(asked: Asked, results: Sequence[ResultView], links: Links) -> Iterator[Chip]:
+def _chips(asked: Asked, results: Sequence[ResultView], links: Links) -> Iterator[tuple[str, str]]:
+    """Yield each chosen filter, and the address without it."""
     topics = {one.topic_number: one.topic for one in results}
     for name, labels in (("side", STANDINGS), ("topic", topics), ("quality", BANDS)):
         value = getattr(asked, name)
         if value:
-            label = labels.get(value) or f"topic {value}"
-            yield Chip(label, asked.with_(**{name: ""}).link(links))
+            yield labels.get(value) or f"topic {value}", asked.with_(**{name: ""}).link(links)

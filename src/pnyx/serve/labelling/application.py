@@ -25,7 +25,6 @@ def build_labelling(desk: Desk, people: People, *, token: str = "") -> Guard:
         nav=(("Label", ("next",)), ("Items", ("items",))),
         scripts=("labelling.js",),
     )
-    pages = Pages(desk, people)
     first, *others = people.tokens.values() if people.closed else [token]
-    routes = [*pages.routes(), *Organising(desk, people, pages).routes()]
+    routes = [*Pages(desk, people).routes(), *Organising(desk, people).routes()]
     return build_app(routes, site, token=first, others=others)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, get_args
 
 from pnyx.corpora.benchmarks.label_words import ADJUDICATED
 from pnyx.errors import InputError, shorten
@@ -101,13 +101,6 @@ class State:
         return self.said is not None and self.said.does == "answer"
 
 
-class Done(NamedTuple):
-    """An item that was answered or skipped, and what was said of it before."""
-
-    item: str
-    before: Act | None
-
-
 _NOTHING: Final = State()
 
 
@@ -116,7 +109,8 @@ class Book:
 
     def __init__(self, acts: Iterable[Act] = ()) -> None:
         self._states: dict[str, dict[str, State]] = {}
-        self._done: dict[str, list[Done]] = {}
+        self._done: dict[str, list[tuple[str, Act | None]]] = {}
+        """Annotator -> items answered or skipped, and what was said of each before."""
         self.count = 0
         for act in acts:
             self.apply(act)
@@ -127,15 +121,15 @@ class Book:
         InputError: an undo of what is not the last thing that the person said.
         """
         done = self._done.setdefault(act.who, [])
-        if act.does == "undo" and (not done or done[-1].item != act.item):
+        if act.does == "undo" and (not done or done[-1][0] != act.item):
             raise InputError(f"{shorten(act.item, 40)!r} is not what was answered last")
         state = self._states.setdefault(act.who, {}).setdefault(act.item, State())
         if act.does == "undo":
-            state.draft, state.said = state.said, done.pop().before
+            state.draft, state.said = state.said, done.pop()[1]
         elif act.does == "draft":
             state.draft = act
         else:
-            done.append(Done(act.item, state.said))
+            done.append((act.item, state.said))
             state.said, state.draft = act, None
         state.version += 1
         state.ever = state.ever or act.does == "answer"
@@ -150,7 +144,7 @@ class Book:
     def last(self, who: str) -> str:
         """Return the item that an undo of this person is about; empty for none."""
         done = self._done.get(who)
-        return done[-1].item if done else ""
+        return done[-1][0] if done else ""
 
     @property
     def people(self) -> list[str]:

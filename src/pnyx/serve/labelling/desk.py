@@ -19,7 +19,7 @@ from pnyx.judge.tasks import Task
 from pnyx.judge.verdicts import Verdict
 from pnyx.serve.labelling.book import Act, Book, State, disputed, label_rows
 from pnyx.serve.labelling.forms import Form, form_of
-from pnyx.serve.labelling.journal import Journal
+from pnyx.serve.labelling.journal import LabelJournal
 from pnyx.serve.labelling.people import is_turned, order_of, shared_out
 
 Show = Literal["open", "answered", "unsure", "skipped", "commented", "differs"]
@@ -88,7 +88,7 @@ class Desk:
 
     task: Task
     questions: Sequence[JudgeQuestion]
-    journal: Journal
+    journal: LabelJournal
     share: Share = Share()
     suggested: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
 

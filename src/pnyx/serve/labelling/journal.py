@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pnyx.errors import InputError
-from pnyx.files import atomic_text, disk_errors, json_line, make_folder, read_json
-from pnyx.placing import append
+from pnyx.files import atomic_text, disk_errors, json_line, read_json
+from pnyx.placing import append, make_folder
 from pnyx.search.lexical.manifest import locked
 from pnyx.serve.labelling.book import Act
 
@@ -31,7 +31,7 @@ def journal_of(labels: str | Path) -> Path:
     return Path(f"{labels}.journal")
 
 
-class Journal:
+class LabelJournal:
     """What people did; a context manager that holds the folder's lock.
 
     Args:
@@ -52,7 +52,7 @@ class Journal:
         self._open = contextlib.ExitStack()
         self.secret = ""
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> LabelJournal:
         manifest = self.folder / _MANIFEST
         if self.labels.exists() and not manifest.exists():
             problem = "exists already, and pnyx label did not write it: name another file"

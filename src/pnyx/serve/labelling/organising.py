@@ -5,27 +5,15 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pnyx.corpora.benchmarks.label_words import ADJUDICATED
-from pnyx.errors import InputError
-from pnyx.serve.application import html, not_found
-from pnyx.serve.labelling.book import Act, label_rows
-from pnyx.serve.labelling.desk import Desk, StaleError
-from pnyx.serve.labelling.forms import Form
-from pnyx.serve.labelling.pages import Pages
-from pnyx.serve.labelling.people import People
-from pnyx.serve.labelling.sent import (
-    PART,
-    SKIPS,
-    as_json,
-    blocking,
-    draft_of,
-    moved,
-    see,
-    version_of,
-)
+from pnyx.serve.application import html, see
+from pnyx.serve.labelling.book import Act, State, label_rows
+from pnyx.serve.labelling.desk import Desk
+from pnyx.serve.labelling.item_pages import ItemPages
+from pnyx.serve.labelling.sent import moved
 from pnyx.serve.rendering import Links
 
 if TYPE_CHECKING:
@@ -50,7 +38,7 @@ _REST: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class AgreementPage:
     """How far people agree.
 
     Attributes:
@@ -68,7 +56,7 @@ class Agreement:
     drawn_by: tuple[str, int] = ("item", 0)
 
 
-def agreement_of(desk: Desk) -> Agreement:
+def agreement_of(desk: Desk) -> AgreementPage:
     """Return the agreement of the people, adjudicated answers left out."""
     from pnyx.measure.answers.raters import measure_raters
     from pnyx.measure.core.base import Bootstrap
@@ -77,25 +65,27 @@ def agreement_of(desk: Desk) -> Agreement:
     shared = sum(len(answers) > 1 for answers in said.values())
     items = shared, sum(map(bool, said.values()))
     if not shared:
-        return Agreement(reason="No item has answers of two people yet.", items=items)
+        return AgreementPage(reason="No item has answers of two people yet.", items=items)
     rows = [row for q in desk.questions for row in label_rows(q, said[q.id])]
     if any(isinstance(row["value"], list) for row in rows):
-        return Agreement(reason="Orders have no measure of agreement here.", items=items)
+        return AgreementPage(reason="Orders have no measure of agreement here.", items=items)
     draws = _FEW_DRAWS if len(rows) > _MANY else _DRAWS
     found = measure_raters(None, [rows], bootstrap=Bootstrap(draws=draws))
-    return Agreement(
+    return AgreementPage(
         found.compared[0], items=items, draws=draws, drawn_by=(found.clustered_by, found.clusters)
     )
 
 
 @dataclass
-class Organising:
-    """The routes of the organiser, each a method that answers a request."""
+class Organising(ItemPages):
+    """The routes of the organiser, each a method that answers a request.
 
-    desk: Desk
-    people: People
-    pages: Pages
-    _known: tuple[int, Agreement] = field(default=(-1, Agreement()), init=False)
+    Whoever decides has all items in the order of the file, so an item's place is its number.
+    """
+
+    root: ClassVar[str] = "adjudicate"
+    undoes: ClassVar[tuple[str, ...]] = ("adjudicate", "undo")
+    _known: tuple[int, AgreementPage] = field(default=(-1, AgreementPage()), init=False)
     _working: Any = field(default=None, init=False)
     _rests_until: float = field(default=0.0, init=False)
 
@@ -109,12 +99,12 @@ class Organising:
             Route("/organise/labels", own(self.labels)),
             Route("/adjudicate", own(self.first)),
             Route("/adjudicate/undo", own(self.undo), methods=["POST"]),
-            Route("/adjudicate/{item:int}", own(self.item)),
-            Route("/adjudicate/{item:int}", own(self.decide), methods=["POST"]),
+            Route("/adjudicate/{place:int}", own(self.item)),
+            Route("/adjudicate/{place:int}", own(self.answer), methods=["POST"]),
         ]
 
     def _own(
-        self, page: Callable[[Request], Awaitable[Response]]
+        self, page: Callable[[Request, str], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
         """Return a page that is for the organiser alone."""
 
@@ -123,21 +113,21 @@ class Organising:
 
             if not self.people.is_organiser(request):
                 raise HTTPException(403, "This page is the organiser's.")
-            return await page(request)
+            return await page(request, ADJUDICATED)
 
         return answer
 
-    async def organise(self, request: Request) -> Response:
+    async def organise(self, request: Request, _: str) -> Response:
         """Show how far everybody is, the agreement, and what is in dispute."""
         desk = self.desk
         await self._agree()
         named = dict.fromkeys([*desk.share.annotators, *desk.book.people])
         disputes = desk.disputes()
-        decided = sum(desk.state(ADJUDICATED, item).said is not None for item in disputes)
         return html(
             request, "labelling/organise.html.j2",
             people=[(who, desk.progress(who)[0], self._pace(who)) for who in named],
-            agreement=self._known[1], measures=_MEASURES, disputes=len(disputes), decided=decided,
+            agreement=self._known[1], measures=_MEASURES, disputes=len(disputes),
+            decided=self._decided(disputes),
             labels=str(desk.journal.labels.name), task=desk.task, closed=self.people.closed,
             waiting=not self._working.done(), behind=desk.book.count - max(self._known[0], 0),
             dimensions=self._dimensions(), trouble=desk.trouble, here=("organise",),
@@ -180,7 +170,7 @@ class Organising:
         labels = {f.dimension: f.label for f in form.fields}
         return {name: labels.get(name) or name for name in names}
 
-    async def labels(self, _: Request) -> Response:
+    async def labels(self, *_: object) -> Response:
         """Send LABELS as it stands."""
         from starlette.responses import Response
 
@@ -192,105 +182,44 @@ class Organising:
 
     # Adjudication -------------------------------------------------------------------------------
 
-    async def first(self, _: Request) -> Response:
+    async def first(self, *_: object) -> Response:
         """Lead to the first dispute that is open, else to what is said at the end."""
-        found = self._following(-1)
-        return see(Links().to("organise") if found is None else self._address(found))
+        return see(self.address(self._following(-1)))
 
     def _following(self, item: int) -> int | None:
         disputes = self.desk.disputes()
         later = [n for n in disputes if n > item] + [n for n in disputes if n < item]
         return next((n for n in later if self.desk.state(ADJUDICATED, n).said is None), None)
 
-    def _address(self, item: int) -> str:
-        return Links().to("adjudicate", str(item + 1))
+    def address(self, place: int | None, show: str = "") -> str:
+        """Return the address of an item in dispute; without one, of the overview."""
+        return Links().to("organise") if place is None else super().address(place)
 
-    async def item(self, request: Request) -> Response:
-        """Show an item in dispute with what was said of it."""
-        return self._work(request, self._item(request))
-
-    def _item(self, request: Request) -> int:
-        item = int(request.path_params["item"]) - 1
-        if not 0 <= item < len(self.desk.questions):
-            raise not_found(f"there are {len(self.desk.questions)} items, from 1")
-        return item
-
-    async def decide(self, request: Request) -> Response:
-        """Take the third decision."""
-        item, sent = self._item(request), await request.form()
-        question = self.desk.questions[item]
-        form = self.desk.form(question, ADJUDICATED)
-        try:
-            act = self.pages.act(ADJUDICATED, item, form, sent, self.desk.state(ADJUDICATED, item))
-            act = replace(act, seen="")  # no judge is shown to who decides
-            state = await blocking(self.desk.record, act, version_of(sent))
-        except StaleError as error:
-            return self._work(request, item, problem=str(error), status=409)
-        except InputError as error:
-            kept = draft_of(form, sent, ADJUDICATED, question.id)
-            return self._work(request, item, problem=str(error), status=400, kept=kept)
-        if act.does == "draft":
-            return as_json({"version": state.version})
-        # The item again, with the names: who looks at it has decided.
-        if act.does == "answer":
-            return self._to(request, item)
-        following = self._following(item)
-        return (
-            moved(request, Links().to("organise"))
-            if following is None
-            else self._to(request, following)
-        )
-
-    async def undo(self, request: Request) -> Response:
-        """Take back the last decision."""
-        sent = await request.form()
-        item = self.desk.places.get(str(sent.get("item", "")))
-        if item is None:
-            raise InputError("there is nothing to take back")
-        act = Act(ADJUDICATED, self.desk.questions[item].id, "undo")
-        try:
-            await blocking(self.desk.record, act, version_of(sent))
-        except (StaleError, InputError) as error:
-            return self._work(request, item, problem=str(error), status=409)
-        return self._to(request, item)
-
-    def _to(self, request: Request, item: int) -> Response:
-        return self._work(request, item) if PART in request.headers else see(self._address(item))
-
-    def _work(
-        self,
-        request: Request,
-        item: int,
-        *,
-        problem: str = "",
-        status: int = 200,
-        kept: Act | None = None,
+    def onward(
+        self, request: Request, who: str, place: int, act: Act, before: State, show: str
     ) -> Response:
-        desk, question = self.desk, self.desk.questions[item]
-        part = PART in request.headers
-        disputes, last = desk.disputes(), desk.book.last(ADJUDICATED)
-        following = self._following(item)
-        state = desk.state(ADJUDICATED, item)
-        form = desk.form(question, ADJUDICATED)
-        answer = html(
-            request,
-            "labelling/work.html.j2" if part else "labelling/page.html.j2",
-            status=status,
-            **self.pages.item_values(ADJUDICATED, item) | {"suggestions": []},
-            who=ADJUDICATED, total=None, groups={}, show="", problem=problem,
-            kept=kept or self._agreed(item, form), last=last,
-            last_version=desk.book.state(ADJUDICATED, last).version if last else 0,
-            skips=SKIPS, task=desk.task, trouble=desk.trouble, here=("organise",),
-            others=self._others(item), named=state.said is not None,
-            disputed=desk.disputed(question), disputes=len(disputes),
-            decided=sum(desk.state(ADJUDICATED, n).said is not None for n in disputes),
-            action=self._address(item), undo=Links().to("adjudicate", "undo"),
-            back=Links().to("organise"),
-            onward=Links().to("organise") if following is None else self._address(following),
-        )  # fmt: skip
-        if part:
-            answer.headers["x-pnyx-address"] = self._address(item)
-        return answer
+        """Show a decided item again, with the names: who looks at it has decided."""
+        if act.does == "answer":
+            return self.to(request, who, place)
+        following = self._following(place)
+        if following is None:
+            return moved(request, self.address(None))
+        return self.to(request, who, following)
+
+    def values(self, who: str, place: int | None, kept: Act | None) -> dict[str, Any]:
+        """Return what was said of an item, and how far the disputes are decided."""
+        desk, item = self.desk, place or 0
+        question, disputes = desk.questions[item], desk.disputes()
+        return {
+            "suggestions": [], "total": None, "groups": {}, "kept": kept or self._agreed(item),
+            "others": self._others(item), "named": desk.state(who, item).said is not None,
+            "disputed": desk.disputed(question), "disputes": len(disputes),
+            "decided": self._decided(disputes), "here": ("organise",),
+            "back": self.address(None), "onward": self.address(self._following(item)),
+        }  # fmt: skip
+
+    def _decided(self, disputes: list[int]) -> int:
+        return sum(self.desk.state(ADJUDICATED, item).said is not None for item in disputes)
 
     def _others(self, item: int) -> list[Act]:
         """Return what people said, in an order of its own for each item, so that none is known."""
@@ -299,9 +228,10 @@ class Organising:
         random.Random(f"{self.desk.share.seed}:others:{question.id}").shuffle(found)
         return found
 
-    def _agreed(self, item: int, form: Form) -> Act | None:
+    def _agreed(self, item: int) -> Act | None:
         """Return, before a decision, the choices that all agree on, so that the others are left."""
         question = self.desk.questions[item]
+        form = self.desk.form(question, ADJUDICATED)
         if self.desk.state(ADJUDICATED, item).latest is not None or form.single or form.places:
             return None
         others = self._others(item)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.files import clean_text
+from pnyx.serve.application import see
 from pnyx.serve.labelling.book import Act
 from pnyx.serve.labelling.desk import SHOWS
 from pnyx.serve.labelling.forms import Form, Marks
-from pnyx.serve.rendering import Links
 
 if TYPE_CHECKING:
     from starlette.datastructures import FormData
@@ -69,18 +69,6 @@ def show_of(sent: Mapping[str, Any]) -> str:
     return found if found in SHOWS else ""
 
 
-def item_address(place: int, show: str = "") -> str:
-    """Return the address of an item by its place."""
-    return Links().to("item", str(place + 1), show=show)
-
-
-def see(address: str) -> Response:
-    """Lead to another page."""
-    from starlette.responses import RedirectResponse
-
-    return RedirectResponse(address, 303)
-
-
 def moved(request: Request, address: str) -> Response:
     """Lead to another page, whether a script or a browser asks."""
     from starlette.responses import Response
@@ -88,17 +76,3 @@ def moved(request: Request, address: str) -> Response:
     if PART not in request.headers:
         return see(address)
     return Response(status_code=204, headers={"x-pnyx-leave": address})
-
-
-def as_json(values: Mapping[str, Any]) -> Response:
-    """Answer a script."""
-    from starlette.responses import JSONResponse
-
-    return JSONResponse(values)
-
-
-async def blocking(function: Callable[..., Any], *args: Any) -> Any:
-    """Call in a thread what waits for the disk."""
-    from anyio.to_thread import run_sync
-
-    return await run_sync(function, *args)

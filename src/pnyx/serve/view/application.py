@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pnyx.errors import PnyxError
-from pnyx.serve.application import build_app, html, not_found
+from pnyx.serve.application import build_app, html, not_found, see
 from pnyx.serve.rendering import Links
 from pnyx.serve.view import kinds
 from pnyx.serve.view.builder import SEARCHED, SENTENCES_A_REPORT
@@ -132,12 +132,10 @@ def _file_of(catalogue: Catalogue, path: str, sort: str, error: NotFoundError) -
 
 async def _chosen_pair(request: Request) -> Response:
     """Lead to the page of the pair that a form chose."""
-    from starlette.responses import RedirectResponse
-
     what, first, second = (request.query_params.get(n, "") for n in ("what", "first", "second"))
     if what not in ("runs", "judges") or not first or not second:
         raise not_found("two of a kind are compared: choose both")
-    return RedirectResponse(Links().to("compare", what, first, second), 303)
+    return see(Links().to("compare", what, first, second))
 
 
 def _prepare(current: CurrentCatalogue) -> None:

@@ -140,10 +140,9 @@ def _scale(values: Iterable[MeasureValue]) -> Scale:
 _OF_RUNS: Final = "FROM value WHERE topic IS NULL AND run NOT NULL"
 
 
-def measured_sources(catalogue: Catalogue) -> list[SourceRow]:
+def measured_sources(catalogue: Catalogue) -> tuple[SourceRow, ...]:
     """Return the sources that measure runs, as they were given."""
-    ids = {row[0] for row in catalogue.each(f"SELECT DISTINCT source {_OF_RUNS}")}
-    return [source for source in catalogue.sources() if source.id in ids]
+    return catalogue.sources_in(f"SELECT DISTINCT source {_OF_RUNS}")
 
 
 def _measures(catalogue: Catalogue, source: SourceRow) -> list[str]:
@@ -233,7 +232,7 @@ def _leaderboards(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
 
 
 def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, Parts]]:
-    if source.id in {measured.id for measured in measured_sources(catalogue)}:
+    if source in measured_sources(catalogue):
         yield "Leaderboard", ("leaderboard", source.name)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pnyx.judge.calibration.recalibration import curve_from
 from pnyx.measure.answers.binary import ReliabilityBin
-from pnyx.measure.answers.thresholds import Choice, Curve, Thresholds
+from pnyx.measure.answers.thresholds import BestThreshold, Curve, Thresholds
 from pnyx.measure.core.base import BOOTSTRAP
 from pnyx.serve.view.figure import Figure, FigureSection, file_name
 from pnyx.view.plots import recalibration_plot, reliability_plot, thresholds_plot
@@ -164,5 +164,5 @@ def _curve(rows: Sequence[Row], at: str) -> Curve:
     return Curve(tuple(float(row[at]) for row in rows), *points)
 
 
-def _choice(row: Row) -> Choice:
-    return Choice(float(row["at"]), figure(row["f1"]), figure(row["held_out_f1"]))
+def _choice(row: Row) -> BestThreshold:
+    return BestThreshold(float(row["at"]), figure(row["f1"]), figure(row["held_out_f1"]))

@@ -176,6 +176,11 @@ class Catalogue:
             for source in self.rows(kinds.SOURCES)
         ]
 
+    def sources_in(self, sql: str, *values: Any) -> tuple[SourceRow, ...]:
+        """Return the sources whose numbers a query gives, in the order of all."""
+        ids = {row[0] for row in self.each(sql, *values)}
+        return tuple(source for source in self.sources() if source.id in ids)
+
     def source(self, name: str) -> SourceRow:
         """Return a source."""
         wanted = slug(name)

@@ -17,7 +17,8 @@ from typing import Final
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, escaped
-from pnyx.files import atomic_text, disk_errors, make_folder
+from pnyx.files import atomic_text, disk_errors
+from pnyx.placing import make_folder
 from pnyx.restricted import hides_text
 from pnyx.serve.view.builder import Builder
 from pnyx.serve.view.catalogue import Catalogue

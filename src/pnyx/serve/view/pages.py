@@ -71,10 +71,6 @@ Addresses: TypeAlias = Callable[[Catalogue], Iterable[tuple[Parts, int]]]
 """catalogue -> (parts, how many pages) of everything that can be shown, for the export."""
 
 
-def _none(_catalogue: Catalogue, _source: SourceRow) -> Iterable[tuple[str, Parts]]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class PageRoute:
     """A line of the route table.
@@ -96,7 +92,7 @@ class PageRoute:
     least: int = 0
     most: int = 0
     paged: bool = False
-    of_source: Callable[[Catalogue, SourceRow], Iterable[tuple[str, Parts]]] = _none
+    of_source: Callable[[Catalogue, SourceRow], Iterable[tuple[str, Parts]]] = lambda *_: ()
     nav: str = ""
 
     def address(self, parts: Parts, sort: str = "") -> Address:

@@ -22,7 +22,7 @@ from pnyx.serve.view.figure import Figure, FigureSection, figure_page, link_grou
 from pnyx.serve.view.kinds import JUDGEMENTS
 from pnyx.serve.view.pages import Address, Content, PageFile, PageRoute, Parts
 from pnyx.serve.view.records import JudgementRow, NotFoundError, SourceRow
-from pnyx.view.plots import Panel, Point, interval_plot
+from pnyx.view.plots import PlotPanel, Point, interval_plot
 from pnyx.view.tables import Column, Table
 
 _DRAWN: Final = 40
@@ -131,8 +131,7 @@ def _matrix_of(
 @lru_cache(maxsize=8)
 def _sources(catalogue: Catalogue) -> tuple[SourceRow, ...]:
     """Return the sources that hold verdicts on pairs of document and perspective."""
-    ids = {row[0] for row in catalogue.each(f"SELECT DISTINCT j.source {_PAIRS}")}
-    return tuple(source for source in catalogue.sources() if source.id in ids)
+    return catalogue.sources_in(f"SELECT DISTINCT j.source {_PAIRS}")
 
 
 @lru_cache(maxsize=8)
@@ -295,7 +294,7 @@ def _covered(catalogue: Catalogue, source: SourceRow, name: str) -> Figure:
     ]  # fmt: skip
     sums = [sum(int(row[n]) for row in rows) for n in range(1, 1 + len(counted))]
     panels = [
-        Panel(
+        PlotPanel(
             head,
             [
                 Point("mean", mean.value, mean.low, mean.high),

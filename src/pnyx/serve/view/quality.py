@@ -56,9 +56,7 @@ class Profile:
 
 @lru_cache(maxsize=8)
 def _sources(catalogue: Catalogue) -> tuple[SourceRow, ...]:
-    sql = "SELECT DISTINCT source FROM judgement WHERE dimension != ''"
-    ids = {row[0] for row in catalogue.each(sql)}
-    return tuple(source for source in catalogue.sources() if source.id in ids)
+    return catalogue.sources_in("SELECT DISTINCT source FROM judgement WHERE dimension != ''")
 
 
 @lru_cache(maxsize=8)

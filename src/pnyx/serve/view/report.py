@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pnyx.judge.answers import QUOTED, Answer, answer_of_row
-from pnyx.judge.reports.records import Finding, JudgedCitation, JudgedReport, JudgedSentence
+from pnyx.judge.reports.records import JudgedCitation, JudgedReport, JudgedSentence, NodeAnswer
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.registry import SHOWN, measure_report
 from pnyx.measure.reports.responses import precisions
@@ -98,7 +98,7 @@ def report_of(catalogue: Catalogue, row: ReportRow, supports: Supports | None) -
     return JudgedReport(row.topic, row.run, tuple(sentences))
 
 
-def _attests(support: tuple[JudgementRow, Mapping[str, Any]] | None) -> Finding:
+def _attests(support: tuple[JudgementRow, Mapping[str, Any]] | None) -> NodeAnswer:
     if support is None:
         return wording.NOT_JUDGED
     quoted = support[1].get("method") == QUOTED.method
@@ -117,23 +117,18 @@ def measures_of(
     return precisions(catalogue.response(row), answers) if answers else {}
 
 
-def document_numbers(report: JudgedReport) -> dict[str, int]:
-    """Return the number of each cited document, in the order of first citation."""
-    cited = dict.fromkeys(c.doc_id for sentence in report.sentences for c in sentence.citations)
-    return {doc: n for n, doc in enumerate(cited, 1)}
-
-
 def _read(catalogue: Catalogue, row: ReportRow) -> tuple[JudgedReport, dict[str, Any]]:
     """Return a report, and what all pages on it show."""
     supports = None if row.kind == "judged" else supports_of(catalogue, row)
     report = report_of(catalogue, row, supports)
+    cited = dict.fromkeys(c.doc_id for sentence in report.sentences for c in sentence.citations)
     values = {
         "row": row,
         "report": report,
         "supports": supports,
         "source": catalogue.source(row.source),
         "topic": catalogue.topic(row.topic),
-        "documents": document_numbers(report),
+        "documents": {doc: n for n, doc in enumerate(cited, 1)},
         "nuggets": {nugget.id: (n, nugget) for n, nugget in enumerate(report.nuggets, 1)},
         "words": wording,
     }
@@ -167,7 +162,7 @@ class NodeFinding(NamedTuple):
 
     question: str
     node: str
-    finding: Finding
+    finding: NodeAnswer
     judgements: Sequence[JudgementRow]
 
 
@@ -238,7 +233,7 @@ def _document(document: Document, findings: Sequence[NodeFinding], *evidence: st
 
 
 def _at_node(
-    node: str, finding: Finding, links: Sequence[LinkedJudgement], about: str = ""
+    node: str, finding: NodeAnswer, links: Sequence[LinkedJudgement], about: str = ""
 ) -> NodeFinding:
     judgements = [link.judgement for link in links if (link.node, link.about) == (node, about)]
     return NodeFinding(wording.NODES[node][0], node, finding, judgements)
@@ -246,7 +241,7 @@ def _at_node(
 
 def _nuggets_asked(
     catalogue: Catalogue, links: Sequence[LinkedJudgement]
-) -> list[tuple[JudgementRow, Finding, Any]]:
+) -> list[tuple[JudgementRow, NodeAnswer, Any]]:
     """Return (judgement, finding, place of the nugget's answer) of each, the unscored first."""
     asked = []
     for link in links:

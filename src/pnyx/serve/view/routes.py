@@ -56,23 +56,11 @@ def _show_source(catalogue: Catalogue, address: Address) -> Content:
 
 
 _LABELS: Final = {
-    "path": "File",
-    "kind": "Kind",
-    "task": "Task",
-    "judge": "Judge",
-    "finished": "Finished",
-    "card": "What is known of the judge",
-    "started": "Started",
-    "pnyx": "Version of Pnyx",
-    "seed": "Seed",
-    "prompt": "Prompt",
-    "models": "Models",
-    "cost": "Cost",
-    "items": "Items",
-    "inputs": "Inputs",
-    "plan": "Rules",
-    "settings": "Settings",
-}
+    "path": "File", "kind": "Kind", "task": "Task", "judge": "Judge", "finished": "Finished",
+    "card": "What is known of the judge", "started": "Started", "pnyx": "Version of Pnyx",
+    "seed": "Seed", "prompt": "Prompt", "models": "Models", "cost": "Cost", "items": "Items",
+    "inputs": "Inputs", "plan": "Rules", "settings": "Settings",
+}  # fmt: skip
 """What a source may say of itself, and what that is called."""
 
 

@@ -53,10 +53,9 @@ def _show(kind: Kind[Any], catalogue: Catalogue, address: Address) -> Content:
     return Content("table", values, files)
 
 
-def _sources(catalogue: Catalogue, kind: Kind[Any]) -> list[SourceRow]:
+def _sources(catalogue: Catalogue, kind: Kind[Any]) -> tuple[SourceRow, ...]:
     sql = "SELECT source FROM facet WHERE kind = ? AND facet = '' AND source != 0"
-    ids = {row[0] for row in catalogue.each(sql, kind.name)}
-    return [source for source in catalogue.sources() if source.id in ids]
+    return catalogue.sources_in(sql, kind.name)
 
 
 def _chosen(facets: Iterable[FacetValue], part: str) -> dict[str, FacetValue]:

@@ -6,61 +6,35 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from pnyx.judge.reports.records import (
-    Finding,
     JudgedAnswer,
     JudgedNugget,
     JudgedReport,
     JudgedSentence,
+    NodeAnswer,
     Outcome,
-    Step,
+    TreePath,
 )
 from pnyx.serve.view.records import JudgementRow
 from pnyx.view.model import STATES, State, StateWording, said_of, state_of
 
 NODES: Final[Mapping[str, tuple[str, str, str, str]]] = {
-    "relevant": (
-        "Is the cited document relevant?",
-        "the cited document is relevant",
-        "the cited document is not relevant",
-        "it is open whether the cited document is relevant",
-    ),
-    "attests": (
-        "Does it attest the sentence?",
-        "it attests the sentence",
-        "the cited document does not attest it",
-        "it is open whether it attests the sentence",
-    ),
-    "answers": (
-        "Does the sentence answer a nugget?",
-        "it answers a nugget",
-        "it answers no nugget",
-        "it is open which nuggets it answers",
-    ),
-    "negative": (
-        "Does it say that something is not known?",
-        "it says that something is not known",
+    "relevant": ("Is the cited document relevant?", "the cited document is relevant",
+        "the cited document is not relevant", "it is open whether the cited document is relevant"),
+    "attests": ("Does it attest the sentence?", "it attests the sentence",
+        "the cited document does not attest it", "it is open whether it attests the sentence"),
+    "answers": ("Does the sentence answer a nugget?", "it answers a nugget", "it answers no nugget",
+        "it is open which nuggets it answers"),
+    "negative": ("Does it say that something is not known?", "it says that something is not known",
         "it does not say that something is not known",
-        "it is open whether it says that something is not known",
-    ),
-    "unanswerable": (
-        "Does a nugget without answers confirm that?",
-        "a nugget without answers confirms that",
-        "no nugget confirms that",
-        "it is open whether a nugget confirms that",
-    ),
-    "needs_citation": (
-        "Does it need a citation?",
-        "it needs a citation",
-        "it needs no citation",
-        "it is open whether it needs a citation",
-    ),
-    "said_before": (
-        "Was it said and cited before?",
-        "it was said and cited before",
-        "nothing before it says and cites it",
-        "it is open whether it was said before",
-    ),
-}
+        "it is open whether it says that something is not known"),
+    "unanswerable": ("Does a nugget without answers confirm that?",
+        "a nugget without answers confirms that", "no nugget confirms that",
+        "it is open whether a nugget confirms that"),
+    "needs_citation": ("Does it need a citation?", "it needs a citation", "it needs no citation",
+        "it is open whether it needs a citation"),
+    "said_before": ("Was it said and cited before?", "it was said and cited before",
+        "nothing before it says and cites it", "it is open whether it was said before"),
+}  # fmt: skip
 """Node -> what is asked there, and what a yes, a no and nothing mean."""
 
 _YES_NO: Final = ("yes", "no")
@@ -71,17 +45,14 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
 """Node -> what a yes and a no are called there, where not so."""
 
 OUTCOMES: Final[Mapping[Outcome, State]] = {
-    "reward": "yes",
-    "penalty": "no",
-    "neutral": "uncited",
-    "unscored": "unscored",
-}
+    "reward": "yes", "penalty": "no", "neutral": "uncited", "unscored": "unscored",
+}  # fmt: skip
 """Outcome -> the sign that it has."""
 
-NOT_JUDGED: Final = Finding(None, why="no judgement of it is given")
+NOT_JUDGED: Final = NodeAnswer(None, why="no judgement of it is given")
 """Of a citation of a response whose judgements are not among the results."""
 
-VERBATIM: Final = Finding(True)
+VERBATIM: Final = NodeAnswer(True)
 """Of a citation whose passage the sentence quotes word for word: no judge was asked."""
 
 _LABELS: Final = {"f1": "F1", "f1_weighted": "F1, weighted",
@@ -121,7 +92,7 @@ def _bounds(scale: Any) -> str:
     return f" of {scale[0]:g} to {scale[1]:g}"
 
 
-def finding_worded(finding: Finding, node: str = "") -> tuple[State, str]:
+def finding_worded(finding: NodeAnswer, node: str = "") -> tuple[State, str]:
     """Return the sign and the word of what was found out at a node."""
     if finding is NOT_JUDGED:
         return "unscored", "not judged"
@@ -130,7 +101,7 @@ def finding_worded(finding: Finding, node: str = "") -> tuple[State, str]:
     return worded(finding.value, finding.probability, WORDS.get(node, _YES_NO))
 
 
-def finding_of(judgement: JudgementRow, line: Mapping[str, Any]) -> Finding:
+def finding_of(judgement: JudgementRow, line: Mapping[str, Any]) -> NodeAnswer:
     """Return a judgement and its line as a finding, with the reason that the line states."""
     value, notes = judgement.value, line.get("notes")
     reason = line.get("explanation")
@@ -139,7 +110,7 @@ def finding_of(judgement: JudgementRow, line: Mapping[str, Any]) -> Finding:
         why = f"{why} (given in part, which is a no)".strip()
     if value is None:
         why = judgement.unscored or why
-    return Finding(value, judgement.judge, why, judgement.probability)
+    return NodeAnswer(value, judgement.judge, why, judgement.probability)
 
 
 def sentence_state(sentence: JudgedSentence) -> State:
@@ -153,7 +124,7 @@ def legend(reports: Iterable[JudgedReport]) -> list[tuple[State, StateWording]]:
     return [(state, STATES[state]) for state in STATES if state in states]
 
 
-def step_words(step: Step) -> str:
+def step_words(step: TreePath) -> str:
     """Return a way through the tree in words."""
     return "; ".join(map(_node_words, step.path)) or "nothing could be asked"
 
@@ -164,12 +135,12 @@ def _node_words(passed: str) -> str:
     return words[place] if words and place else passed
 
 
-def step_outcome(step: Step) -> str:
+def step_outcome(step: TreePath) -> str:
     """Return the outcome of a step with its weight."""
     return f"{step.outcome} {abs(step.weight):g}" if step.weight else step.outcome
 
 
-def step_state(step: Step) -> State:
+def step_state(step: TreePath) -> State:
     """Return the sign of a step's outcome."""
     return OUTCOMES[step.outcome]
 

@@ -30,7 +30,7 @@ _OWN: Final = ("team_id", "run_id", "topic_id", "narrative_id", "request_id", "n
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ResponseForm:
     """How responses are written.
 
     Attributes:
@@ -78,7 +78,7 @@ def form_of(
     metadata: Mapping[str, str] | None = None,
     run: str = "",
     described: str = "pnyx report",
-) -> Form:
+) -> ResponseForm:
     """Return how responses are written for a track.
 
     `metadata` adds fields and replaces those that are filled in; `described` is the `run_desc` of a
@@ -90,7 +90,7 @@ def form_of(
     if clash := sorted(set(given).intersection(_OWN)):
         raise InputError(f"metadata: {clash[0]} is filled in from the request, team and run")
     if rules is None:
-        return Form(layout or "ragtime", style or "scores", given)
+        return ResponseForm(layout or "ragtime", style or "scores", given)
     for _, problem in run_id_problems(run, rules):
         raise InputError(f"{rules.track}: {problem}")
     wanted: Layout = "rag24" if rules.flat else "ragtime"
@@ -110,4 +110,4 @@ def form_of(
     missing = [name for name in asked if name not in (*_OWN, *filled, *given)]
     if missing and not rules.flat:
         raise InputError(f"{rules.track} wants metadata {missing[0]}: give it")
-    return Form(wanted, style or accepted[0], {**filled, **given}, rules)
+    return ResponseForm(wanted, style or accepted[0], {**filled, **given}, rules)

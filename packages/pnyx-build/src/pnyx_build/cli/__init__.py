@@ -38,7 +38,7 @@ class ImportSpec(SidesSpec, DraftsSpec):
     """Where perspectives are written as drafts."""
 
 
-class ExportSpec(Spec, heading="Output"):
+class DraftsOutputSpec(Spec, heading="Output"):
     """Where finished drafts are written."""
 
     questions: str | None = out_opt(None, "Questions to write (JSONL); - is stdout.")
@@ -87,7 +87,7 @@ def import_(source: str, spec: ImportSpec, as_json: bool) -> int:
 
 @verb("export", short_help="Write finished drafts as questions and perspectives.")
 @click.argument("drafts")
-def export(drafts: str, output: ExportSpec, as_json: bool) -> int:
+def export(drafts: str, output: DraftsOutputSpec, as_json: bool) -> int:
     """Write DRAFTS as the two files that searching and measuring read.
 
     Other fields of a draft (its source, its author) are kept with the question.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
-from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, SearchSpec
+from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, WebSearchSpec
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HTML = (".html", ".htm", ".xhtml")
 
 
-class SourceSearchSpec(SearchSpec, rare="search_url results"):
+class SourceSearchSpec(WebSearchSpec, rare="search_url results"):
     """What searches for sources."""
 
     search: str | None = file_opt(
