@@ -108,7 +108,8 @@ class Measured:
         if system not in self.against:
             return "–"
         one, scale = self.against[system], self.column.scale
-        return f"{scale * one.test.difference:+.3f} {_bounds(one, scale, '+')} {_p(one.test.p)} ({_p(one.p_holm)})"
+        value = f"{scale * one.test.difference:+.3f} {_bounds(one, scale, '+')}"
+        return f"{value} {_p(one.test.p)} ({_p(one.p_holm)})"
 
 
 def _bounds(one: Any, scale: float, sign: str = "") -> str:
