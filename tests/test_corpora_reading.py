@@ -23,6 +23,7 @@ from pnyx.corpora import (
     read_run,
     sniff,
 )
+from pnyx.corpora.jsonstream import top_level_keys
 from pnyx.corpora.reading import all_formats
 from pnyx.errors import InputError, MissingExtra
 from pnyx.records import Argument, Citation, Document
@@ -532,3 +533,9 @@ def test_the_documentation_shows_every_format_with_its_example():
     for name, found in FORMATS.items():
         assert f"### `{name}`" in page
         assert f"```\n{found.example.rstrip()}\n```" in page
+
+
+def test_a_number_of_thousands_of_digits_hides_no_key() -> None:
+    for _ in range(50):
+        head = b'{"id":' + b"9" * 6000 + b',"text":"x"}'
+        assert top_level_keys(head) == ("{", ["id", "text"])

@@ -100,7 +100,7 @@ class Measured:
     def mean(self, system: str) -> str:
         """Return mean and interval, marked where better or worse after correction."""
         one, scale = self.runs[system].measures[self.name], self.column.scale
-        value = f"{scale * one.value:.3f} [{scale * one.low:.3f}, {scale * one.high:.3f}]"
+        value = f"{scale * one.value:.3f} {_bounds(one, scale)}"
         return value + _mark(self.against.get(system))
 
     def difference(self, system: str) -> str:
@@ -108,8 +108,15 @@ class Measured:
         if system not in self.against:
             return "–"
         one, scale = self.against[system], self.column.scale
-        bounds = f"[{scale * one.low:+.3f}, {scale * one.high:+.3f}]"
-        return f"{scale * one.test.difference:+.3f} {bounds} {_p(one.test.p)} ({_p(one.p_holm)})"
+        value = f"{scale * one.test.difference:+.3f} {_bounds(one, scale, '+')}"
+        return f"{value} {_p(one.test.p)} ({_p(one.p_holm)})"
+
+
+def _bounds(one: Any, scale: float, sign: str = "") -> str:
+    """Return the interval of a mean or a difference; where all values are equal there is none."""
+    if one.low is None or one.high is None:
+        return "[no interval]"
+    return f"[{scale * one.low:{sign}.3f}, {scale * one.high:{sign}.3f}]"
 
 
 def _mark(one: Comparison | None) -> str:
@@ -176,7 +183,7 @@ def verdict(
 def _shown(one: Comparison) -> str:
     against = one.against
     return (
-        f"{one.test.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}], p {_p(one.test.p)}, Holm "
+        f"{one.test.difference:+.3f} {_bounds(one, 1.0, '+')}, p {_p(one.test.p)}, Holm "
         f"{_p(one.p_holm)}; a loss of {MARGIN:g} rejected with p "
         f"{_p(against.p_not_lower)}, Holm {_p(against.p_not_lower_holm)}: "
         f"**{WORDS[one.conclusion]}**"
