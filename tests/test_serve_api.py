@@ -160,7 +160,7 @@ def test_items_are_judged_as_by_pnyx_judge(client, call, own_place):
 
 
 def test_what_is_unscored_is_no_number(client):
-    hard = {"id": "1", "text": "Tea.", "question": "Why tea?", "stance": "pro"}
+    hard = {"id": "1", "text": "...", "question": "Is tea healthy?", "stance": "pro"}
     judged = client.post("/v1/judge", json={"task": "stance", "items": [hard]}).json()
     (line,) = judged["answers"]
     assert line["value"] is line["probability"] is None

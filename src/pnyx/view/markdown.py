@@ -22,7 +22,7 @@ def render_markdown(case: Case) -> str:
     page = view_case(case)
     parts = [
         [f"# {escape_markdown(page.question)}"],
-        [f"Read as: *{escape_markdown(page.claims[0])}* / *{escape_markdown(page.claims[1])}*"],
+        ["Read as: " + " / ".join(f"“{escape_markdown(claim)}”" for claim in page.claims)],
         *([f"**{escape_markdown(doubt)}**"] for doubt in page.doubts),
         *([line] for side in page.sides for line in _side(side)),
         ["## References"],
