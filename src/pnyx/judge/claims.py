@@ -108,6 +108,7 @@ _OPINION = re.compile(
 """What introduces the claim proper: "This House believes that ...", "Do you think ...?"."""
 
 
+_SIGNS = re.compile(r"(?<![\s?!.…])[\s?!.…]++$")
 _BOTH = re.compile(
     r"^(?:what are )?(?:the )?(?:main |best |strongest )?(?:arguments|reasons|case|pros and cons)"
     r"(?: (?:for|against|in favou?r of|of|about|on|and|or))+ (?P<matter>.{3,})$",
@@ -128,7 +129,7 @@ def claims(question: str) -> tuple[str, str]:
     behind it, and what asks nothing "Yes: ..." and "No: ...".
     """
     line = " ".join(question.split())
-    core = re.sub(r"(?<![\s?!.…])[\s?!.…]++$", "", line)
+    core = _SIGNS.sub("", line)
     core = re.sub(r",? or not$", "", core, flags=re.IGNORECASE)
     if both := _BOTH.match(core):
         matter = both["matter"]
@@ -276,7 +277,7 @@ def _base(word: str) -> str:
 
 
 def _unsure(line: str) -> tuple[str, str]:
-    asked = re.sub(r"[\s?!.…]*\?[\s?!.…]*$", "", line) if line.endswith("?") else ""
+    asked = _SIGNS.sub("", line) if line.endswith("?") else ""
     if asked:
         return asked + _YES, asked + _NO
     return f"Yes: {line}".strip(), f"No: {line}".strip()
