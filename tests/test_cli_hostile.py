@@ -302,10 +302,10 @@ def test_a_question_that_yes_or_no_cannot_answer(tmp_path: Path) -> None:
     text = "Compulsory voting raises turnout among the poor and makes voting fair."
     (tmp_path / "d.jsonl").write_text(json.dumps({"id": "1", "text": text}) + "\n")
     pnyx("index", tmp_path / "d.jsonl", "--out", tmp_path / "i")
-    done = pnyx("argue", tmp_path / "i", "What makes compulsory voting fair?")
-    assert done.returncode == 3, done
-    assert b"ask a question that yes or no answers" in done.stderr
-    assert b"ask a question that yes or no answers" in done.stdout
+    question = "What makes compulsory voting fair?"
+    done = pnyx("argue", tmp_path / "i", question)
+    assert done.returncode == 0, done
+    assert f"read as: {question} Yes. / {question} No.".encode() in done.stderr
 
 
 def test_waiting_for_a_model_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
