@@ -77,6 +77,46 @@ def test_a_question_that_cannot_be_taken_apart_stands_with_yes_and_no(question):
     assert (other_side(pro), other_side(con)) == (con, pro)
 
 
+@pytest.mark.parametrize(
+    ("question", "pro", "con"),
+    [
+        ("What are the arguments for and against nuclear power?", "Nuclear power is a good thing.",
+         "Nuclear power is a bad thing."),
+        ("what are the pros and cons of school uniforms", "School uniforms are a good thing.",
+         "School uniforms are a bad thing."),
+        ("Is sugar good or bad for children?", "Sugar is good for children.",
+         "Sugar is bad for children."),
+        ("Are zoos cruel, or do they protect animals?", "Zoos are cruel.", "Zoos are not cruel."),
+        ("Why should voting be compulsory?", "Voting should be compulsory.",
+         "Voting should not be compulsory."),
+        ("Ought people to be made to vote?", "People ought to be made to vote.",
+         "People ought not to be made to vote."),
+        ("Is paying a ransom ever right?", "Paying a ransom is right.",
+         "Paying a ransom is never right."),
+        ("Are countries without a king happier?", "Countries without a king are happier.",
+         "Countries without a king are not happier."),
+        ("If one runner cheats, should the whole team lose its medals?",
+         "If one runner cheats, the whole team should lose its medals.",
+         "If one runner cheats, the whole team should not lose its medals."),
+        ("Is ending a patient's life always murder?", "Ending a patient's life is always murder.",
+         "Ending a patient's life is not always murder."),
+    ],
+)  # fmt: skip
+def test_questions_as_people_ask_them(question, pro, con):
+    assert claims(question) == (pro, con)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["The case for and against war was weak.", "Reasons for war are many.",
+     "Arguments about tea are silly."],
+)  # fmt: skip
+def test_a_claim_about_arguments_is_no_open_question(claim):
+    pro, con = claims(claim)
+    assert pro == claim
+    assert " not " in con
+
+
 @pytest.mark.parametrize("text", ["Death penalty", ""])
 def test_what_asks_nothing_is_not_guessed(text):
     assert claims(text) == (f"Yes: {text}".strip(), f"No: {text}".strip())

@@ -18,6 +18,7 @@ _MODALS = _words("should must can could will would may might shall")
 _BE = _words("is are was were")
 _DO = _words("do does did")
 _HAVE = _words("has have had")
+_FINITE = _MODALS | _BE | _DO | _HAVE
 _NEGATED = {
     "shouldn't": "should", "can't": "can", "cannot": "can", "couldn't": "could", "won't": "will",
     "wouldn't": "would", "mustn't": "must", "isn't": "is", "aren't": "are", "wasn't": "was",
@@ -110,8 +111,9 @@ _OPINION = re.compile(
 
 _SIGNS = re.compile(r"(?<![\s?!.…])[\s?!.…]++$")
 _BOTH = re.compile(
-    r"^(?:what are )?(?:the )?(?:main |best |strongest )?(?:arguments|reasons|case|pros and cons)"
-    r"(?: (?:for|against|in favou?r of|of|about|on|and|or))+ (?P<matter>.{3,})$",
+    r"^(?:what are )?(?:the )?(?:(?:main|best|strongest) )?"
+    r"(?:(?:arguments|reasons|case) (?:for (?:and|or) against|in favou?r of (?:and|or) against)"
+    r"|pros and cons (?:of|about|on)) (?P<matter>.{3,})$",
     re.IGNORECASE,
 )
 """An open question on both sides of a matter: "What are the arguments for and against zoos?"."""
@@ -131,7 +133,8 @@ def claims(question: str) -> tuple[str, str]:
     line = " ".join(question.split())
     core = _SIGNS.sub("", line)
     core = re.sub(r",? or not$", "", core, flags=re.IGNORECASE)
-    if both := _BOTH.match(core):
+    both = _BOTH.match(core)
+    if both and _FINITE.isdisjoint(both["matter"].lower().split()):
         matter = both["matter"]
         verb = "are" if re.search(r"[^su]s$", matter) else "is"
         return _sentence(matter, verb, "a good thing"), _sentence(matter, verb, "a bad thing")
@@ -224,8 +227,7 @@ def question_from(claim: str) -> str | None:
     lower = [word.lower().replace("’", "'") for word in words]
     if {"not", "never", *_NEGATED, *"?;:"}.intersection([*lower, *core]):
         return None
-    finite = _MODALS | _BE | _HAVE | _DO
-    if any(a in ("and", "or", "but") and b in finite for a, b in pairwise(lower)):
+    if any(a in ("and", "or", "but") and b in _FINITE for a, b in pairwise(lower)):
         return None  # two predicates, of which only one can be asked for
     found = _moved_to_front(words, lower)
     if found is None:
