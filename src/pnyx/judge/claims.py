@@ -7,11 +7,22 @@ never wrong.
 from __future__ import annotations
 
 import re
+import tomllib
+from importlib import resources
 from itertools import pairwise
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+_LISTS = tomllib.loads(
+    resources.files("pnyx.judge").joinpath("claim_words.toml").read_text("utf-8")
+)
+
+
+def _listed(name: str) -> frozenset[str]:
+    return _words(_LISTS[name])
 
 
 _MODALS = _words("should must can could will would may might shall")
@@ -40,60 +51,15 @@ _NOT_BEFORE_VERB = _words(
 _SUBJECTS = _words("we i you he she they")
 _SUBORDINATE = _words("when if because while although whether until unless")
 _RELATIVE = _words("who that which whom where when if")
-_VERBS = _words(
-    "abandon abolish accept achieve act adapt adopt affect afford agree allow annoy apologise "
-    "apologize appear apply appoint argue arm ask assist assume attempt avoid ban be become "
-    "begin believe belong benefit betray block boycott break bring build buy cancel carry cause "
-    "cease celebrate censor change charge choose close come compensate compete comply condemn "
-    "confiscate consider contradict contribute control corrupt cost count create criminalise "
-    "criminalize cut deceive decide declare decrease decriminalise decriminalize dedicate "
-    "defend delay deliver denounce deny depend depict deport deserve destabilise destroy detain "
-    "deter determine devalue develop differ disappear disband discourage discriminate distract "
-    "divide do dominate donate drink drive drop earn eat educate eliminate embrace emigrate "
-    "employ empower enable encourage end endanger enforce engage enhance enjoy enrich ensure "
-    "enter establish exclude excuse exist expand expel explain exploit expose extend fail feed "
-    "feel fight finance fix follow forbid force forget forgive form fuel fund get give go grant "
-    "guarantee happen harm have help hide hinder hire hoard hold hunt hurt ignore implement "
-    "impose improve include increase influence infringe inherit inspire insult integrate "
-    "intervene introduce intrude invade invest isolate join judge justify keep kill know lack "
-    "lead learn leave legalise legalize let lie lift limit live lose love lower maintain make "
-    "manage mandate matter mean migrate motivate move nationalise nationalize need negotiate "
-    "nurture obey offer open oppose oppress outlaw outweigh overcome own participate pay "
-    "perform permit persuade play poison police pollute preserve pressure prevail prevent "
-    "prioritise prioritize privatise privatize produce prohibit promote prosecute protect prove "
-    "provide provoke publish pull punish pursue put quit raise reach read reassure rebuild "
-    "receive recognise recognize reconsider recover reduce reflect refuse regulate reintroduce "
-    "reject relax rely remain remove repeal replace replicate require rescue resign resolve "
-    "respect respond restore restrict retain retire return reveal reverse reward rob ruin rule "
-    "run sacrifice satisfy save say scrap see seek sell send separate serve settle share shield "
-    "show sit solve speak spend spoil spread start stay stop strengthen struggle study submit "
-    "subsidise subsidize succeed suffer suit support surrender survive sustain take talk tax "
-    "teach tell tempt tend think threaten tolerate trade treat trust try turn undermine "
-    "understand unite use vaccinate violate visit vote want warn waste weaken wear wed welcome "
-    "win withdraw work worry worsen write"
-)
-_PREDICATES = _words(
-    "a an the able acceptable adequate always appropriate bad beneficial best better compatible "
-    "constitutional corrupt cruel dangerous dead desirable doomed dying effective essential "
-    "ethical evil fair feasible flat free good great harmful healthy helpful human immoral "
-    "important "
-    "impossible inevitable inherently justifiable justified legal legitimate likely moral more "
-    "morally much natural necessary necessarily needed no not obsolete outdated overpaid "
-    "overpopulated overrated possible primarily profitable racist rational ready real really "
-    "reliable responsible right safe sexist still sustainable too true unethical unfair useful "
-    "unsafe useless valid viable worse worth worthwhile wrong nothing nobody something none"
-)
+_VERBS = _listed("verbs")
+_PREDICATES = _listed("predicates")
 _ADJECTIVE = re.compile(r"\w{3,}(less|ful|ous|able|ible|ic|al|ive|ent|ant|ary|ish|ier)$")
 _DETERMINED = [[word] for word in "a an the our their your its people us them".split()]
 _STATES = re.compile(
     r"in (need|favour|favor|danger|crisis|order|decline)$|out of|up to|at (risk|fault)$"
 )
 """Predicates that begin with a preposition."""
-_PARTICIPLES = _words(
-    "been become begun bought broken brought built caught chosen come cut done failed fallen felt "
-    "forgotten found given gone got gotten grown hurt kept led left let lost made met paid proven "
-    "put risen run said seen set shown spent spread sunk taken taught told thought won"
-)
+_PARTICIPLES = _listed("participles")
 _ALTERNATIVE = re.compile(
     r" or (bad|good|worse|better|wrong|right|harmful|helpful|useful|useless|false|true|evil|unfair"
     r"|more|less)\b",
