@@ -175,6 +175,7 @@ def test_words_of_questions_in_any_order_never_fail(words):
         ("The UN should recognize Palestine", "Should the UN recognize Palestine?"),
         ("There must be compulsory identity cards", "Must there be compulsory identity cards?"),
         ("Reality TV has gone too far", "Has Reality TV gone too far?"),
+        ("Hosting the Olympics is costly", "Is hosting the Olympics costly?"),
         ("Social deprivation causes crime", "Does Social deprivation cause crime?"),
         ("Violent games cause crime", "Do Violent games cause crime?"),
         ("Ban plastic bags", "Should we ban plastic bags?"),

@@ -209,8 +209,8 @@ def _moved_to_front(words: list[str], lower: list[str]) -> list[str] | None:
         if place is not None:
             if _OPENS_CLAUSE.intersection(lower[:place]):
                 return None
-            subject = [_lowered(words[0]), *words[1:place]]
-            return [words[place].title(), *subject, *words[place + 1 :]]
+            subject = _lowered(" ".join(words[:place]))
+            return [words[place].title(), subject, *words[place + 1 :]]
     places = [i for i, word in enumerate(lower) if _base(word)]
     if len(places) != 1 or lower[places[0]] in _BE | _DO | _HAVE | {"be"} or len(words) < 2:
         return None  # "Drug use harms people": which of the two is the verb?
@@ -224,7 +224,7 @@ def _moved_to_front(words: list[str], lower: list[str]) -> list[str] | None:
         return None
     return [
         "Does" if third else "Do",
-        *[_lowered(words[0]), *words[1:place]],
+        _lowered(" ".join(words[:place])),
         *[_base(lower[place]), *words[place + 1 :]],
     ]
 
@@ -256,9 +256,12 @@ def _sentence(*parts: str) -> str:
     return text[:1].upper() + text[1:] + "."
 
 
+_GERUND = re.compile(r"[A-Z]\w+ing (the|an?|our|their) ")
+
+
 def _lowered(text: str) -> str:
     first = text.split(" ", 1)[0].lower()
-    known = first in _PRONOUNS - {"i"} | _NOT_BEFORE_VERB
+    known = first in _PRONOUNS - {"i"} | _NOT_BEFORE_VERB or _GERUND.match(text)
     return text[:1].lower() + text[1:] if known else text
 
 
