@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pnyx.app.open_models import Say
 from pnyx.errors import OptionError
-from pnyx.search.plan import PERSPECTIVES, Listwise, SearchPlan
+from pnyx.search.plan import AUTO, PERSPECTIVES, Listwise, SearchPlan
 
 if TYPE_CHECKING:
     from pnyx.app.search_specs import ArgueSpec, ScoringSpec, SearchSpec
@@ -78,6 +78,7 @@ def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
         listwise=Listwise(window, spec.step or min(usual.step, window)),
         diversify=spec.diversify,
         topics=spec.topic,
+        good_first=spec.model == AUTO,
         **_given(spec, "lam depth threshold stance certainty"),
     )
 
@@ -85,7 +86,6 @@ def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
 def _resolved(index: Index, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
     """Return what auto stands for; whoever names an embedder wants the vectors to be used."""
     from pnyx.models.embed.embedder import PACKAGED, embedder_from
-    from pnyx.search.plan import AUTO
     from pnyx.search.ranking.scoring import choose_scoring
 
     named = scoring.model == AUTO and embedder not in (None, PACKAGED)

@@ -161,7 +161,7 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
     from pnyx.search.listing import has_all, list_hits
     from pnyx.search.sides import label_topic
 
-    (result,) = searcher.search([question], k)
+    result = searcher.show(question, k)
     for problem in result.problems:
         warn(problem)
     if not result.hits:

@@ -17,6 +17,7 @@ from pnyx.search.index import Index
 from pnyx.search.plan import PARAMETERS, Scoring
 from pnyx.search.ranking.dense import cosines_of
 from pnyx.search.ranking.fusion import RRF_CONSTANT, Normalisation, RankedList, lowest, normalised
+from pnyx.search.ranking.good_first import COPY, NEAR, QUALITY, Goodness
 from pnyx.search.ranking.scoring import (
     question_vector,
     rank_parts,
@@ -35,7 +36,8 @@ class Explanation:
     """A part of a score, or the score itself.
 
     Attributes:
-        name: a model, `R`, `C` or `Q` of the Touché model, or a word of the question.
+        name: a model, `R`, `C` or `Q` of the Touché model, or a word of the question; where good
+            arguments were put first (`good`) also `relevance`, `neighbours`, `quality`, `copy`.
         value: what it adds to the whole, or multiplies it by; of the whole, the score.
         raw: what it is in itself: a score, a cosine, a quality; None where it is not known of the
             document (in a hybrid: the document is not among the best by that model).
@@ -70,6 +72,22 @@ def explain(
     = R (1 + wC C) (1 + wQ Q). Raises what `Index.retrieve` raises.
     """
     return _explained(index, text, scoring, index.numbers(ids), embedder, k)
+
+
+def explain_good(why: Explanation, good: Goodness) -> Explanation:
+    """Return why a document has its score once good arguments are put first.
+
+    `why` tells its score by the model that ranked, `good` what came of it.
+    """
+    own = replace(why, value=(1.0 - NEAR) * good.own, weight=1.0 - NEAR)
+    near = Explanation("neighbours", NEAR * good.near, good.near, NEAR)
+    relevance = Explanation(
+        "relevance", good.relevance, good.relevance, combine="sum", parts=(own, near)
+    )
+    parts = [relevance, Explanation("quality", good.boost, good.share, QUALITY)]
+    if good.copy_of:
+        parts.append(Explanation("copy", COPY, None))
+    return Explanation("good", good.score, good.score, combine="product", parts=tuple(parts))
 
 
 def _explained(

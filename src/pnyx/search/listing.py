@@ -104,7 +104,7 @@ def list_hits(
 
 def explain_hits(found: Found, searcher: Searcher, ids: Sequence[str]) -> dict[str, Explanation]:
     """Return the parts of each document's score for what it was searched by, by document id."""
-    from pnyx.search.explain import explain
+    from pnyx.search.explain import explain, explain_good
     from pnyx.search.index import Index
 
     index = searcher.engine
@@ -118,11 +118,16 @@ def explain_hits(found: Found, searcher: Searcher, ids: Sequence[str]) -> dict[s
         by_text.setdefault(text, []).append(doc_id)
     why: dict[str, Explanation] = {}
     depth = searcher.plan.depth if searcher.plan.staged else 0
-    k = max(len(found.hits), depth, FACETED)  # what was ranked: a hybrid's scores depend on it
+    shown = max(len(found.good), len(found.hits))
+    k = max(shown, depth, FACETED)  # what was ranked: a hybrid's scores depend on it
     for text, some in by_text.items():
         parts = explain(index, text, searcher.plan.scoring, some, searcher.embedder, k=k)
         why |= dict(zip(some, parts, strict=True))
-    return why
+    return why | {
+        doc_id: explain_good(why[doc_id], found.good[doc_id])
+        for doc_id in ids
+        if doc_id in found.good
+    }
 
 
 def _known(value: float) -> float | None:

@@ -23,8 +23,9 @@ from pnyx.search.engine import Engine, Hit
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.lexical.record_codec import searched_text
 from pnyx.search.perspectives import merge_perspectives, query_for
-from pnyx.search.plan import AUTO, FOUND, SearchPlan
+from pnyx.search.plan import AUTO, FOUND, SearchPlan, check_least
 from pnyx.search.ranking.diversify import in_order, mmr, of_best
+from pnyx.search.ranking.good_first import POOL, Goodness, good_first
 from pnyx.search.ranking.rerank import Reranked, at_least, rerank_many, rerank_pointwise
 from pnyx.search.ranking.scoring import choose_scoring
 from pnyx.search.sides import Sided, sides_of
@@ -51,6 +52,7 @@ class Found:
         unscored: how many questions to a judge or a language model have no answer.
         probabilities: document id -> P(relevant), of the hits that were judged one by one.
         candidates: how many documents the scoring model found, before any threshold.
+        good: document id -> what its score is made of, where good arguments were put first.
     """
 
     question: Question
@@ -61,6 +63,7 @@ class Found:
     unscored: int = 0
     probabilities: Mapping[str, float] = field(default_factory=dict)
     candidates: int = 0
+    good: Mapping[str, Goodness] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -138,6 +141,39 @@ class Searcher:
         waiting = iter(questions)
         while some := list(islice(waiting, _TOGETHER)):
             yield from self._search(some, k)
+
+    @property
+    def good_first(self) -> bool:
+        """Whether `show` puts good arguments first: vectors rank, and the quality is known."""
+        plan, known = self.plan, self.engine.feature_info("quality")
+        fits = plan.good_first and plan.scoring.model == "hybrid" and not plan.staged
+        return fits and known is not None and known.documents == len(self.engine)
+
+    @property
+    def described(self) -> str:
+        """How people are shown what is found, in words."""
+        return f"{self.plan}{'; good arguments first' * self.good_first}"
+
+    def show(self, question: Question, k: int | None = None) -> Found:
+        """Return the best `k` documents, by default as `search`, in the order to show people.
+
+        Good arguments come first where `good_first`; otherwise it is the order of `search`, which
+        ranks by the model alone. Raises as `search` does.
+        """
+        if not self.good_first:
+            (found,) = self.search([question], k)
+            return found
+        wanted = FOUND if k is None else k
+        check_least("k", wanted, 1)
+        (found,) = self.search([question], max(wanted, POOL))
+        return self.shown(found, wanted)
+
+    def shown(self, found: Found, k: int) -> Found:
+        """Return the best `k` of what `search` found, at least `POOL`, in the order of `show`."""
+        if not self.good_first:
+            return replace(found, hits=found.hits[:k])
+        hits, good = good_first(self.engine, found.hits)
+        return replace(found, hits=tuple(hits[:k]), good=good)
 
     def _search(self, questions: Sequence[Question], k: int) -> list[Found]:
         # First, also where only its perspectives are searched in the end: what the index lacks

@@ -237,6 +237,8 @@ class SearchPlan:
         threshold: of the first `depth` documents, keep only those with at least this P(relevant),
             in (0, 1] (DIRAS, section 5); needs `pointwise`.
         topics: topics of the corpus that are about the question, by hand; see `TopicMatcher`.
+        good_first: let `Searcher.show` put good arguments first where a hybrid ranks, the index
+            knows the quality, and nothing else is done after ranking.
 
     Raises:
         InputError: a number out of range, or no such stage.
@@ -252,6 +254,7 @@ class SearchPlan:
     depth: int = 100
     threshold: float | None = None
     topics: tuple[str, ...] = ()
+    good_first: bool = True
 
     def __post_init__(self) -> None:
         known: Iterable[str]

@@ -83,7 +83,8 @@ class PartRow(DescribedRow):
     """A part of a score, or the score itself."""
 
     name: str
-    """A model; R, C or Q of the Touché model; or a word of the question."""
+    """A model; R, C or Q of the Touché model; a word of the question; or, where good arguments were
+    put first (`good`), relevance, neighbours, quality or copy."""
     value: float
     """What it adds to the whole, or multiplies it by; of the whole, the score."""
     raw: float | None
@@ -104,7 +105,8 @@ class HitRow(DescribedRow):
     rank: int
     """From 1."""
     score: float
-    """By the model that ranked; 1 / rank where anything was done after ranking."""
+    """By the model that ranked or, of `auto`, what puts good arguments first (`why`); 1 / rank
+    where anything else was done after ranking."""
     id: str
     """Of the document, unique within the index."""
     title: str
@@ -134,7 +136,7 @@ class HitRow(DescribedRow):
     cluster: ClusterRow | None
     """Its topic cluster; null where there is none."""
     why: PartRow | None
-    """The parts of which the ranking model made its score, before anything done after ranking."""
+    """The parts of its score, before any other stage than putting good arguments first."""
 
 
 def question_row(question: Question) -> QuestionRow:

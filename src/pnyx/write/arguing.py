@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -134,11 +134,23 @@ class Placing:
     sides: Judge
     ranked: RankedRelevance | None
 
-    async def place(self, hits: Sequence[Hit], documents: Sequence[Evidence]) -> list[Placed]:
-        """Place the documents of the first `hits`, best first; see `RankedRelevance.judge`."""
+    async def place(
+        self,
+        hits: Sequence[Hit],
+        documents: Sequence[Evidence],
+        only: Collection[str] | None = None,
+    ) -> list[Placed]:
+        """Place the documents of the first `hits`, best first; see `RankedRelevance.judge`.
+
+        `only` are ids of those to place, by default all.
+        """
         text, relevance = self.question.text, None
         if self.ranked is not None:
             relevance = self.ranked.judge(text, hits, documents)
+        if only is not None:
+            kept = [place for place, one in enumerate(documents) if one.id in only]
+            documents = [documents[place] for place in kept]
+            relevance = relevance and [relevance[place] for place in kept]
         matcher = self.searcher.matcher
         return await place(
             self.question, documents, self.judge, self.plan, relevance, matcher, self.sides

@@ -44,7 +44,7 @@ def find(
     searcher: Searcher, index: Index, question: Question, k: int, facet: int | None = None
 ) -> SearchAnswer:
     """Search, and say why each document stands where it does; `index` is what is searched."""
-    (found,) = searcher.search([question], max(k, FACETED))
+    found = searcher.show(question, max(k, FACETED))
     ids = [hit.doc_id for hit in found.hits[:FACETED]]
     clustered = has_all(index, "clusters")
     topics = tuple(facets(index, ids)) if clustered else ()
@@ -57,7 +57,7 @@ def find(
     note = [searcher.note] if searcher.note else []
     return SearchAnswer(
         question,
-        str(searcher.plan),
+        searcher.described,
         tuple(listed),
         topics,
         facet,

@@ -156,7 +156,7 @@ class AskService:
         known = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
         size = f"{len(index):,} documents" + (f" with {', '.join(known)}" if known else "")
         judge = f"judge {self.judge.name}"
-        return size, str(searcher.plan), judge, writer
+        return size, searcher.described, judge, writer
 
     def close(self) -> None:
         """Drop what waits; arguments under way end at their next step."""
@@ -220,7 +220,7 @@ class AskService:
 
             asked = Question(question_id(text), text)
             searcher = self.opened.searcher(spec)
-            (found,) = searcher.search([asked], count)
+            found = searcher.show(asked, count)
             documents = searcher.engine.fetch([hit.doc_id for hit in found.hits])
             judge = PackagedJudge("support", as_perspectives=True)
             return cover(asked, self._source(spec, most), documents, judge)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pnyx.app.open_search import argue_plan
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Question, question_id
+from pnyx.search.ranking.good_first import POOL
 from pnyx.search.relevance import RANKED
 from pnyx.serve.asking.pool import SharedResults
 
@@ -64,9 +65,12 @@ class Standings:
         asked = Question(question_id(text), text)
         asking = self._service.asking
         searcher = self._service.opened.searcher(asking.search)
-        (found,) = searcher.search([asked], max(k, RANKED))
-        shown = searcher.engine.fetch([hit.doc_id for hit in found.hits[:k]])
+        (found,) = searcher.search([asked], max(k, RANKED, POOL))
+        shown = {hit.doc_id for hit in searcher.shown(found, k).hits}
+        last = max((hit.rank for hit in found.hits if hit.doc_id in shown), default=0)
+        documents = searcher.engine.fetch([hit.doc_id for hit in found.hits[:last]])
         placing = placing_of(searcher, asked, self._service.judge, argue_plan(asking.argue))
-        placed = run_blocking(lambda: placing.place(found.hits, shown))
+        # Whether each is about the question is read off the ranking by the model alone.
+        placed = run_blocking(lambda: placing.place(found.hits, documents, shown))
         told = {one.document.id: one for one in placed}
         return Standing(told, time.monotonic() - started)

@@ -20,6 +20,8 @@ _MODELS: Final = {
     "R": "R, relevance",
     "C": "C, topic",
     "Q": "Q, quality",
+    "quality": "Quality",
+    "copy": "Copy",
 }
 _MOST_WORDS: Final = 8
 
@@ -45,7 +47,7 @@ def why_view(rank: int, why: Explanation | None) -> WhyView:
     """Return what is shown of an explanation; without one, that the rank is all that is known."""
     if why is None:
         return WhyView(f"It is number {rank} of the ranking; the parts of its score are gone.", ())
-    parts = why.parts if why.name in ("touche", "hybrid") else (why,)
+    parts = why.parts if why.name in ("touche", "hybrid", "good") else (why,)
     sign = " × " if why.combine == "product" else " + "
     sums = sign.join(f"{_number(p.value)} for {_called(p).lower()}" for p in parts)
     score = f"Number {rank} with a score of {_number(why.value)}"
@@ -74,8 +76,24 @@ def _strongest(parts: Sequence[Explanation], combine: str) -> str:
 def _rows(why: Explanation, parts: Sequence[Explanation]) -> Iterator[WhyRow]:
     times = "× " if why.combine == "product" else ""
     for part in parts:
+        if part.name == "relevance":
+            yield from _relevance_rows(part)
+            continue
         label = _MODELS.get(part.name, one_line(part.name))
         yield WhyRow(label, f"{times}{_number(part.value)}", _meaning(part))
+
+
+def _relevance_rows(part: Explanation) -> Iterator[WhyRow]:
+    """Return what relevance is made of: the document's own score, its parts, its neighbours."""
+    own, near = part.parts
+    said = f"{own.weight:g} × {_number(own.raw or 0.0)}, its own score: {_parts_said(own)}"
+    others = f"{near.weight:g} × {_number(near.raw or 0.0)}, the documents most like it"
+    yield WhyRow("Relevance", _number(part.value), f"{said}; + {others}")
+    yield from _rows(own, own.parts)
+
+
+def _parts_said(why: Explanation) -> str:
+    return " + ".join(f"{_number(p.value)} for {_called(p).lower()}" for p in why.parts)
 
 
 def _meaning(part: Explanation) -> str:
@@ -90,6 +108,12 @@ def _meaning(part: Explanation) -> str:
         if part.raw is None:
             return "not used"
         return f"1 + {part.weight:g} × {part.raw:.2f}, the predicted quality"
+    if part.name == "quality":
+        if part.raw is None:
+            return "its quality is not known, so taken as middling"
+        return f"1 + {part.weight:g} × {part.raw:.2f}, the share of documents of lower quality"
+    if part.name == "copy":
+        return "nearly the same text as one above it"
     words = _words(part)
     if part.raw is None:
         return words or ("fixed at 1" if part.name == "R" else "not among the best by words")

@@ -1,0 +1,136 @@
+"""Good arguments first: how people are shown a ranking (docs/decisions/good-first.md).
+
+What is on the question is told by a document and by those most like it, and within that quality
+counts; near-copies of what stands above come below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.search.engine import Engine, Hit
+
+POOL: Final = 200
+"""The first documents, among which each one's neighbours are looked for."""
+
+NEIGHBOURS: Final = 5
+NEAR: Final = 0.7
+"""Weight of the neighbours' scores beside the document's own."""
+
+QUALITY: Final = 0.25
+"""What the best quality of the collection adds to a score, as a share of it."""
+
+ALIKE: Final = 0.95
+"""Cosine from which a document is a near-copy of one above it."""
+
+COPY: Final = 0.5
+"""What the score of a near-copy is multiplied by."""
+
+_STEPS: Final = 2
+_SHARPNESS: Final = 10.0
+_UNKNOWN: Final = 0.5
+"""The share of documents of lower quality, where the quality is not known."""
+
+Floats = NDArray[np.float64]
+
+
+class Goodness(NamedTuple):
+    """What a score is made of: ((1 - `NEAR`) own + `NEAR` near) (1 + `QUALITY` share) copy.
+
+    Attributes:
+        own: the score by the model that ranked.
+        near: the mean score of the nearest documents, themselves smoothed once.
+        share: of the collection's documents that are of lower quality; None where not known.
+        copy_of: id of the document above that it nearly repeats; empty where there is none.
+    """
+
+    own: float
+    near: float
+    share: float | None
+    copy_of: str = ""
+
+    @property
+    def relevance(self) -> float:
+        """How much it is on the question."""
+        return (1.0 - NEAR) * self.own + NEAR * self.near
+
+    @property
+    def boost(self) -> float:
+        """What quality multiplies it by."""
+        return 1.0 + QUALITY * (_UNKNOWN if self.share is None else self.share)
+
+    @property
+    def score(self) -> float:
+        """The whole."""
+        return self.relevance * self.boost * (COPY if self.copy_of else 1.0)
+
+
+def good_first(engine: Engine, hits: Sequence[Hit]) -> tuple[list[Hit], Mapping[str, Goodness]]:
+    """Put good arguments first.
+
+    Args:
+        engine: has the vectors and the quality of all hits.
+        hits: best first, with the scores of the model that ranked; at least `POOL` of them, so that
+            the order does not depend on how many are wanted.
+
+    Returns all hits in their new order, with their new scores, and what these are made of by id.
+    """
+    if not hits:
+        return [], {}
+    ids = [hit.doc_id for hit in hits]
+    vectors = np.asarray(engine.vectors(ids), dtype=np.float64)
+    own = np.array([hit.score for hit in hits], dtype=np.float64)
+    near = _of_neighbours(own, vectors)
+    shares = engine.quality_shares(ids).tolist()
+    parts = [
+        Goodness(a, b, None if share != share else share)  # NaN
+        for a, b, share in zip(own.tolist(), near.tolist(), shares, strict=True)
+    ]
+    rows = dict(zip(ids, vectors, strict=True))
+    ordered = _ordered(zip(ids, parts, strict=True))
+    known = _with_copies([name for name, _ in ordered], dict(ordered), rows)
+    return [
+        Hit(name, rank, part.score)
+        for rank, (name, part) in enumerate(_ordered(known.items()), start=1)
+    ], known
+
+
+def _ordered(parts: Iterable[tuple[str, Goodness]]) -> list[tuple[str, Goodness]]:
+    """Put the best first; what differs by rounding alone keeps its order."""
+    return sorted(parts, key=lambda one: -round(one[1].score, 9))
+
+
+def _of_neighbours(own: Floats, vectors: Floats) -> Floats:
+    """Return the mean score of each document's nearest in the pool, by exp(cosine / .1)."""
+    pool = min(POOL, len(own))
+    count = min(NEIGHBOURS, pool - 1)
+    if count < 1:
+        return own
+    cosines = vectors @ vectors[:pool].T
+    np.fill_diagonal(cosines, -np.inf)  # of a document to itself
+    nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
+    weights = np.exp(_SHARPNESS * np.take_along_axis(cosines, nearest, axis=1))
+    weights /= weights.sum(axis=1, keepdims=True)
+    near = own
+    for step in range(_STEPS):
+        scores = own if step == 0 else (1.0 - NEAR) * own + NEAR * near
+        near = (weights * scores[nearest]).sum(axis=1)
+    return near
+
+
+def _with_copies(
+    names: Sequence[str], parts: Mapping[str, Goodness], rows: Mapping[str, Floats]
+) -> dict[str, Goodness]:
+    """Say of the best, in order, which of those above each nearly repeats."""
+    found, firsts = dict(parts), list[str]()
+    for name in names[:POOL]:
+        cosines = [float(rows[first] @ rows[name]) for first in firsts]
+        if cosines and max(cosines) >= ALIKE:
+            found[name] = parts[name]._replace(copy_of=firsts[int(np.argmax(cosines))])
+        else:
+            firsts.append(name)
+    return found
