@@ -133,7 +133,8 @@ def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert run("demo", "--out", str(out)) == 0
     printed = capsys.readouterr().out
     assert max(map(len, printed.replace(str(out), "out").splitlines())) <= 80
-    assert (out / re.search(r"(?m)^report to open: +\S+?([^/\s]+\.html)$", printed)[1]).exists()
+    assert (out / re.search(r"(?m)^open this first: +\S+?([^/\s]+\.html)$", printed)[1]).exists()
+    assert "AUROC ." not in printed  # the judge's card stands in the reports
     assert f"pnyx serve {out / 'example.index'}\n" in printed
     assert f"pnyx view {out}\n" in printed
     summary = json.loads((out / "manifest.json").read_text())

@@ -10,7 +10,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from pnyx._version import __version__
 from pnyx.app.judge_specs import ModelSpec
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from pnyx.search.pipeline import Searcher
     from pnyx.write.case import Case, Writer
     from pnyx.write.plan import Plan
+
+
+_FIRST: Final = "Should voting be compulsory?"
+"""The question whose report is to be opened first: that of the README."""
 
 
 class DemoSpec(Spec, heading="Output"):
@@ -109,11 +113,11 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
     )
     parts: list[Part] = [
         demo_table(measures),
-        [f"judge {judge.name}: {judge.card}"],
+        [f"judge {judge.name}; how far it can be trusted stands at the end of each report"],
         [done],
         Table((Column("report"), Column("question")), reports),
     ]
-    lines = _next_steps(Path(out), reports[0][0])
+    lines = _next_steps(Path(out), next(page for page, asked in reports if asked == _FIRST))
     text = "" if as_json else "\n\n".join([shown(parts), "\n".join(lines)])
     return Outcome(summary | {"out": out}, text, unscored, indent=2, ascii=True)
 
@@ -133,7 +137,7 @@ def _next_steps(out: Path, report: str) -> list[str]:
     """Say what to do next, as lines to be copied."""
     called = _as_called()
     lines = [
-        f"report to open:      {out / report}",
+        f"open this first:     {out / report}",
         f"ask in a browser:    {called} serve {shlex.quote(str(out / 'example.index'))}",
         f"look at the results: {called} view {shlex.quote(str(out))}",
     ]
