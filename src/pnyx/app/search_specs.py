@@ -23,7 +23,8 @@ class ScoringSpec(
     model: Literal["auto", "dirichlet", "bm25", "touche", "dense", "hybrid"] = opt(
         "auto",
         "Ranking model. touche needs an index with --clusters --quality; dense and hybrid need "
-        "--vectors; auto is hybrid if the index has vectors, else dirichlet.",
+        "--vectors; auto is hybrid if the index has vectors, else dirichlet, and shows people good "
+        "arguments first.",
     )
     mu: float | None = opt(None, "Dirichlet prior, in tokens.", shown=_SHOWN["mu"])
     k1: float | None = opt(None, "BM25 saturation.", shown=_SHOWN["k1"])
