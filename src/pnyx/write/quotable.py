@@ -71,13 +71,15 @@ def flaw(sentence: str) -> str:
     """
     begin = sentence.lstrip("‘“'\"([ ")[:1]
     paired = all(sentence.count(a) == sentence.count(b) for a, b in ("()", "[]", "“”"))
-    if begin.islower() or not begin.isalnum() or not paired or sentence.count('"') % 2:
+    if begin.islower() or not begin.isalnum():
         return "middle"
     if "?" in sentence or _ASKS.match(sentence):
         return "question"
     for name in ("smiley", "link", "middle", "debate", "conceding"):
         if _pattern(name).search(sentence):
             return name
+    if not paired or sentence.count('"') % 2:
+        return "middle"
     if not _ENDS.search(sentence):
         return "heading"
     return "leaning" if leans(sentence) else ""
