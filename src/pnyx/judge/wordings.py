@@ -119,7 +119,7 @@ _TWO_THINGS = _re(r"^([\w-]+|[\w-]+ [\w-]+) or ([\w-]+|[\w-]+ [\w-]+)$")
 def rivals(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
     """Return two questions or claims of which a question offers the choice; None for any other.
 
-    "Should we tax meat or leave it" gives "Should we tax meat" and "Should we leave it"; `verbs` are
+    "Should we tax meat or ban it" gives "Should we tax meat" and "Should we ban it"; `verbs` are
     the known ones.
     """
     for pattern, first, second in _RIVALS:
