@@ -10,6 +10,7 @@ import click
 import pytest
 
 from chat_server import ChatServer
+from command import run, write_rows
 from pnyx.cli import app, main
 from pnyx.cli.common.params import Command, SpecOption
 from pnyx.corpora import load_example
@@ -114,15 +115,15 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
     monkeypatch.chdir(tmp_path)
     rows = [{"id": "q1", "text": "Is tea healthy?"}, {"id": "q 2", "text": "Is coffee?"}]
-    (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "q.jsonl", rows)
     rows = [{"id": "q1", "text": "Is tea healthy?", "description": "Of tea, all that is known."}]
-    (tmp_path / "described.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "described.jsonl", rows)
     items = [
         {"id": f"i{n}", "question": "Is tea healthy?", "document": f"Tea is good {n} times.",
          "question_id": "q1" if n < 3 else "q 1", "doc_id": f"d{n}"}
         for n in range(4)
     ]  # fmt: skip
-    (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items))
+    write_rows(tmp_path / "items.jsonl", items)
     bank = {"query": "Tea", "qid": "q1", "nuggets": [{"text": "A plant.", "importance": "vital"}]}
     (tmp_path / "bank.jsonl").write_text(json.dumps(bank) + "\n")
     (tmp_path / "folder.md").mkdir()
@@ -164,7 +165,6 @@ def test_a_definition_of_odd_characters_can_be_written(capsys, place):
     (place / "one.jsonl").write_text('{"id": "q1", "text": "Is tea healthy?"}\n')
     reply = json.dumps({"meaning": "Effects \0of \ud800 tea on health", "examples": ["on sleep"]})
     with ChatServer(reply=reply) as server:
-        with pytest.raises(SystemExit) as stopped:
-            main(["annotate", "define", "one.jsonl", "--out", "o.md", "--llm", server.spec])
-        assert stopped.value.code == 0, capsys.readouterr().err
+        command = ("annotate", "define", "one.jsonl", "--out", "o.md")
+        assert run(*command, "--llm", server.spec) == 0
     assert "Effects \ufffdof \ufffd tea" in (place / "o.md").read_text()

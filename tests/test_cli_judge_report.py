@@ -28,6 +28,7 @@ from argue_report import (
     write_labels,
 )
 from chat_server import ChatServer
+from command import rows_of, write_rows
 from pnyx.judge.reports.judging import opened_topics
 from pnyx.judge.reports.opened import DocumentSources
 from pnyx.judge.reports.plan import ReportPlan
@@ -36,10 +37,6 @@ from pnyx.judge.store.store import Store
 from pnyx.runs.reports import judge_reports_into
 
 pytestmark = pytest.mark.usefixtures("own_place")
-
-
-def rows_of(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def reports_of(folder: str | Path) -> list[JudgedReport]:
@@ -330,7 +327,7 @@ def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):
     texts = [{"id": "d7", "text": "Shops on the high street sold more."}, {"id": "z", "text": "?"}]
     texts += [{"id": one.id, "text": one.text} for one in response().documents.values()]
     corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text("".join(json.dumps(row) + "\n" for row in texts))
+    write_rows(corpus, texts)
     assert call("index", corpus, "--out", "my.index", "--lexical")[0] == 0
     for place in (("--documents", corpus), ("--index", "my.index")):
         options = ("--nuggets", bank, "--labels", labels, *place)
@@ -347,7 +344,7 @@ def test_a_made_up_citation_is_a_no_and_is_named(tmp_path, call):
     texts = [{"id": one.id, "text": one.text} for one in response().documents.values()]
     texts[0]["text"] += " The council said so."  # holds what the run embeds: no other text
     texts[1]["text"] = "Trams of the town are closed at night."
-    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in texts))
+    write_rows(tmp_path / "corpus.jsonl", texts)
     options = ("--nuggets", bank, "--labels", labels, "--documents", "corpus.jsonl")
     arguments = ("judge", "report", run, *options)
     status, printed, said = call(*arguments, "--out", "no")
@@ -479,7 +476,7 @@ def test_a_report_of_five_thousand_sentences_and_blank_ones(tmp_path, call):
     blank = [{"text": "...", "citations": []}, {"text": "", "citations": ["d1"]}]
     head = {"metadata": {"team_id": "t", "run_id": "long", "topic_id": "7"}}
     rows = [{**head, "references": ["d1"], "responses": [*cited, *blank]}]
-    (tmp_path / "long.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "long.jsonl", rows)
     status, manifest, said = judge(
         call, "long.jsonl", "--nuggets", bank, "--answers", "lookup", "--credit", "cited"
     )

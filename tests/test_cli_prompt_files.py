@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command import run
 from pnyx.cli import main
 from pnyx.judge.llm.prompting import load_prompt, parse_prompt, prompt_bytes, prompt_names
 from pnyx.judge.llm.templates import TemplateFault, check_template, rendered
@@ -143,9 +144,7 @@ def test_a_file_that_cannot_be_read_is_one_line(capsys):
         ["prompt", "show", "none.toml", "--raw"],
         [*judge, "--prompt", "none.toml"],
     ):
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        assert ended.value.code == 2
+        assert run(*arguments) == 2
         assert "none." in capsys.readouterr().err
 
 

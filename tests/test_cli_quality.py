@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from command import write_rows
 from pnyx.cli import main
 from pnyx.corpora.benchmarks.rated import read_rated
 from pnyx.errors import InputError
@@ -68,7 +69,7 @@ def rated(seed: int = 0, topics: int = 4, each: int = 14) -> list[dict[str, obje
 
 
 def jsonl(path: Path, rows: list[dict[str, object]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
@@ -302,7 +303,7 @@ GOLDEN = {
 recomputed from the authors' notebook, and the half of it that is at hand."""
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.skipif(not WEBIS.exists(), reason="no Webis-ArgQuality-20 in $PNYX_DATA")
 def test_webis_as_published_gives_the_papers_figures(tmp_path, capsys):
     train = (

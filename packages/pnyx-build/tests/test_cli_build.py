@@ -16,7 +16,8 @@ import pytest
 
 from build_server import BLOCK, BuildServer
 from chat_server import ChatServer
-from pnyx.cli import main
+from command import caller, rows_of, write_rows
+from command import run as pnyx
 from pnyx.corpora import read_questions
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
 from pnyx.judge.store.store import Store
@@ -28,21 +29,11 @@ DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[4] / "shared" / "
 pytestmark = pytest.mark.usefixtures("own_place")
 
 
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stopped:
-            main(["build", *map(str, arguments)])
-        captured = capsys.readouterr()
-        return stopped.value.code, captured.out, captured.err
-
-    return call
+run = caller("build")
 
 
 def write(name: str, *rows) -> str:
-    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return name
+    return write_rows(name, rows)
 
 
 def pair(number: int, mark: str = "") -> dict:
@@ -56,10 +47,6 @@ def draft(identifier: str, question: str, *views, **more) -> dict:
 
 def sides(topic: str) -> tuple:
     return ((f"{topic} should be.", "pro"), (f"{topic} should not be.", "con"))
-
-
-def rows_of(name: str) -> list[dict]:
-    return [json.loads(line) for line in Path(name).read_text().splitlines()]
 
 
 # --- draft
@@ -422,8 +409,8 @@ def test_edits_are_not_written_over(run):
     assert run(*command, "--force")[0] == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("step", ["draft", pytest.param("filter", marks=pytest.mark.all)])
+@pytest.mark.all
+@pytest.mark.parametrize("step", ["draft", "filter"])
 def test_killed_and_asked_again_nothing_is_asked_twice(step):
     if step == "draft":
         rest = [write("in.jsonl", *map(pair, range(40))), "--from", "pairs"]
@@ -549,9 +536,7 @@ def test_the_one_shot_prompts_show_a_yes_and_a_no(capsys):
         prompt = f"support-perspective-one-shot{kind}"
         command = ["judge", "support", items, "--prompt", prompt, "--out", f"o{kind}", "--llm"]
         with ChatServer() as server:
-            with pytest.raises(SystemExit) as ended:
-                main([*command, server.spec])
-            assert ended.value.code == 0, capsys.readouterr().err
+            assert pnyx(*command, server.spec) == 0, capsys.readouterr().err
             system, user = (m["content"] for m in server.asked()[0]["messages"])
         assert [label for label, _, _ in BLOCK.findall(system)] == [
             "document", "perspective", "perspective",
