@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from chat_server import ChatServer
 
 
 def run(*arguments: object) -> int:
@@ -73,3 +80,45 @@ def rows_of(path: str | Path) -> list[dict[str, Any]]:
     path = Path(path)
     path = path / "answers.jsonl" if path.is_dir() else path
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def killed_and_run_again(
+    server: ChatServer,
+    arguments: Sequence[str],
+    *,
+    after: int,
+    of: int,
+    concurrency: int,
+    status: int = 0,
+    killed: Callable[[int], object] = lambda _: None,
+) -> None:
+    """Kill `pnyx ARGUMENTS` once `after` of `of` questions are answered, and run it to its end.
+
+    Only what was under way at the kill, and so not yet stored, may be asked twice. `killed` is
+    called between, with the number of answers in the store.
+    """
+    from pnyx.judge.store.store import Store
+
+    command = [sys.executable, "-m", "pnyx", *arguments, "--llm", server.spec]
+    command += ["--concurrency", str(concurrency)]
+    with subprocess.Popen(command) as process:
+        wait_for(lambda: len(server.answered()) >= after)
+        process.send_signal(signal.SIGKILL)
+    time.sleep(0.2)  # the server finishes what it was answering
+    with Store() as store:
+        stored = len(store)
+    answered = len(server.answered())
+    assert after - concurrency <= stored < of
+    killed(stored)
+    server.delay = 0
+    assert subprocess.run(command, check=False, capture_output=True).returncode == status
+    counts = Counter(server.answered())
+    assert len(counts) == of
+    assert counts.total() - of == answered - stored <= concurrency

@@ -11,7 +11,7 @@ import pytest
 
 from chat_server import ChatServer
 from command import run, write_rows
-from pnyx.cli import app, main
+from pnyx.cli import app
 from pnyx.cli.common.params import Command, SpecOption
 from pnyx.corpora import load_example
 from pnyx.search.build import build_index
@@ -153,10 +153,9 @@ def test_nobody_is_asked_for_what_cannot_be_written(capsys, place, command, said
     if " x.index" in command:
         build_index(load_example().arguments[:3], place / "x.index")
     with ChatServer() as server:
-        with pytest.raises(SystemExit) as stopped:
-            main([*command.split(), "--llm", server.spec])
+        status = run(*command.split(), "--llm", server.spec)
         error = capsys.readouterr().err
-        assert (stopped.value.code, error.count("\n")) == (2, 1), error
+        assert (status, error.count("\n")) == (2, 1), error
         assert said in error
         assert server.asked() == []
 

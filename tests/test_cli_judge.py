@@ -14,11 +14,10 @@ import pytest
 
 from argue_report import write_files, write_labels
 from chat_server import ChatServer
-from command import rows_of, runner, write_rows
+from command import killed_and_run_again, rows_of, runner, wait_for, write_rows
 from pnyx.errors import ModelError
 from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.questions import Support
-from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
 from pnyx.runs.results import judge_into
 from pnyx.search.lexical.manifest import locked
@@ -285,35 +284,17 @@ def start(path, server, out="out", **options) -> subprocess.Popen:
     return subprocess.Popen(command, text=True, **options)
 
 
-def wait_for(condition, seconds=120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
-
-
 @pytest.mark.slow
 def test_kill_9_and_again_asks_nothing_that_was_stored(tmp_path):
     path = items(tmp_path, 60)
+    partial = tmp_path / "out" / "answers.jsonl.partial" / "answers.jsonl"
+
+    def killed(stored: int) -> None:
+        assert len(rows_of(partial)) <= stored
+
     with ChatServer(delay=0.05) as server:
-        process = start(path, server)
-        wait_for(lambda: len(server.answered()) >= 20)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        time.sleep(0.2)  # the server finishes what it was answering
-        with Store() as store:
-            stored = len(store)
-        killed_at = len(server.answered())
-        assert 16 <= stored < 60
-        partial = (
-            (tmp_path / "out" / "answers.jsonl.partial" / "answers.jsonl").read_text().splitlines()
-        )
-        assert len(partial) <= stored
-        assert start(path, server).wait() == 0
-    counts = Counter(server.answered())
-    assert len(counts) == 60
-    repeated = sum(n - 1 for n in counts.values())
-    assert repeated == killed_at - stored <= 4
+        command = ["judge", "support", path, "--out", "out"]
+        killed_and_run_again(server, command, after=20, of=60, concurrency=4, killed=killed)
     assert [row["id"] for row in rows_of(tmp_path / "out")] == [f"i{n}" for n in range(60)]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
         "answers.jsonl",

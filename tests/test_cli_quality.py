@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from command import write_rows
-from pnyx.cli import main
+from command import run, write_rows
 from pnyx.corpora.benchmarks.rated import read_rated
 from pnyx.errors import InputError
 from pnyx.search.index import Index
@@ -40,12 +39,8 @@ CHATTER = ("lol whatever", "thanks for this debate", "vote for me please", "i do
 
 def call(capsys, *arguments) -> tuple[int, str, str]:
     given = [str(argument) for argument in arguments]
-    if given[:2] == ["quality", "train"]:
-        status = tool("own_quality").main(given[2:])
-    else:
-        with pytest.raises(SystemExit) as ended:
-            main(given)
-        status = ended.value.code or 0
+    trains = given[:2] == ["quality", "train"]
+    status = tool("own_quality").main(given[2:]) if trains else run(*given)
     said = capsys.readouterr()
     return status, said.out, said.err
 
@@ -69,8 +64,7 @@ def rated(seed: int = 0, topics: int = 4, each: int = 14) -> list[dict[str, obje
 
 
 def jsonl(path: Path, rows: list[dict[str, object]]) -> Path:
-    write_rows(path, rows)
-    return path
+    return Path(write_rows(path, rows))
 
 
 def table(path: Path, rows: list[dict[str, object]]) -> Path:
@@ -99,10 +93,8 @@ def texts(tmp_path) -> Path:
 
 
 def test_the_command_that_trained_says_what_does(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["quality", "train", "rated.csv", "--out", "m"])
-    error = capsys.readouterr().err
-    assert (ended.value.code, error.count("\n")) == (2, 1)
+    status, error = run("quality", "train", "rated.csv", "--out", "m"), capsys.readouterr().err
+    assert (status, error.count("\n")) == (2, 1)
     assert "tools/own_quality.py" in error
 
 

@@ -5,22 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from build_server import BLOCK, BuildServer
 from chat_server import ChatServer
-from command import caller, rows_of, write_rows
+from command import caller, killed_and_run_again, rows_of, write_rows
 from command import run as pnyx
 from pnyx.corpora import read_questions
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
-from pnyx.judge.store.store import Store
 from pnyx_build.cli.drafts import filter_
 from pnyx_build.drafts.files import read_drafts
 from pnyx_build.drafts.filtering import SIMILAR
@@ -417,28 +411,13 @@ def test_killed_and_asked_again_nothing_is_asked_twice(step):
     else:
         rows = [draft(f"d{n}", f"Is number {n} good?", *sides(f"N{n}")) for n in range(40)]
         rest = [write("in.jsonl", *rows), "--dropped", "x.jsonl", "--similar", "1"]
-    with BuildServer(delay=0.05) as server:
-        command = [sys.executable, "-m", "pnyx", "build", step, *rest, "--out", "out.jsonl"]
-        command += ["--concurrency", "2", "--llm", server.spec]
-        process = subprocess.Popen(command)
-        deadline = time.monotonic() + 120
-        while len(server.answered()) < 12:
-            assert time.monotonic() < deadline, "waited in vain"
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        time.sleep(0.2)  # the server finishes what it was answering
-        with Store() as store:
-            stored = len(store)
-        killed_at = len(server.answered())
-        assert 10 <= stored < 40
+    command = ["build", step, *rest, "--out", "out.jsonl"]
+
+    def killed(_: int) -> None:
         assert not Path("out.jsonl").exists()
-        server.delay = 0
-        assert subprocess.run(command, check=False, capture_output=True).returncode == 0
-    counts = Counter(server.answered())
-    assert len(counts) == 40
-    # Only what was under way when it was killed, and so not yet kept, is asked again.
-    assert sum(n - 1 for n in counts.values()) == killed_at - stored <= 2
+
+    with BuildServer(delay=0.05) as server:
+        killed_and_run_again(server, command, after=12, of=40, concurrency=2, killed=killed)
     assert len(read_drafts("out.jsonl")) == 40
 
 
