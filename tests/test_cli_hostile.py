@@ -16,7 +16,7 @@ from typing import TypeAlias
 import pytest
 
 from chat_server import ChatServer
-from command import run
+from command import run, write_rows
 from pnyx.cli import main
 from pnyx.corpora.text.segment import split_sentences
 from pnyx.errors import InputError
@@ -26,7 +26,7 @@ from pnyx.search.build import build_index
 from pnyx.search.quality.files import read_quality_model
 from pnyx.students.student import open_student
 from quality_tool import tool
-from student_fixture import labelled_rows, write_rows
+from student_fixture import labelled_rows
 
 DOCUMENTS = "".join(
     json.dumps({"id": str(i), "text": f"Voting should be compulsory, reason {i}. It is fair."})
