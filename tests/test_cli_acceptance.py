@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from chat_server import answered, key_of
+from command import rows_of
 from pnyx.judge.answers import tally
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import printable
@@ -110,10 +111,6 @@ def command(folder: Path, spec: str, out: str, store: str, *more: str) -> list[s
     arguments = ["judge", "support", str(folder / "items.jsonl"), "--out", str(folder / out)]
     arguments += ["--llm", spec, "--store", str(folder / store), *more]
     return [sys.executable, "-m", "pnyx", *arguments]
-
-
-def rows_of(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
 
 
 def stored_keys(path: Path) -> set[str]:
