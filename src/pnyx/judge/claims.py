@@ -11,6 +11,8 @@ import tomllib
 from importlib import resources
 from itertools import pairwise
 
+from pnyx.records import Question
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -140,6 +142,11 @@ def _of_alternatives(core: str, choice: re.Match[str]) -> tuple[str, str] | None
 def _under(condition: str, pair: tuple[str, str]) -> tuple[str, str]:
     pro, con = (f"{condition[:1].upper()}{condition[1:]}, {_lowered(claim)}" for claim in pair)
     return pro, con
+
+
+def claims_of(question: Question) -> tuple[str, str]:
+    """Return (pro, con) of a question: those that it brings, else what its text is read as."""
+    return question.claims or claims(question.text)
 
 
 _YES, _NO = "? Yes.", "? No."
