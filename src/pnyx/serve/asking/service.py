@@ -325,7 +325,7 @@ class AskService:
         searcher = self.opened.searcher(search)
         case = argue(
             searcher,
-            Question(question_id(text), text, definition=spec.definition),
+            spec.asked_for(text),
             judge=Watched(self.judge, job.count),
             writer=open_writer(spec, self._model),
             plan=argue_plan(spec),
