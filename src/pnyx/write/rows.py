@@ -215,5 +215,5 @@ def case_row(case: Case) -> CaseRow:
 
 
 def _open_row(one: Undecided) -> dict[str, Any]:
-    sides = {side: verdict_fields(answer) for side, answer in one.stance.items()}
+    sides = {str(side): verdict_fields(answer) for side, answer in one.stance.items()}
     return {"doc_id": one.doc_id, "relevance": verdict_fields(one.relevance), **sides}

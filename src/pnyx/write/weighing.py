@@ -261,14 +261,17 @@ class WeighedSides:
 
     async def _ask(self, texts: Sequence[str]) -> list[Answer]:
         asked = self._question
-        more = {"definition": asked.definition, "given": asked.claims}
-        return await ask_async(
-            self._model,
-            [
-                ask_claims(f"sides/{place}", asked.text, _cut(text), **more)
-                for place, text in enumerate(texts)
-            ],
+        made = (
+            ask_claims(
+                f"sides/{place}",
+                asked.text,
+                _cut(text),
+                definition=asked.definition,
+                given=asked.claims,
+            )
+            for place, text in enumerate(texts)
         )
+        return await ask_async(self._model, list(made))
 
     def _verdict(
         self, choice: SideOdds, control: Control, packaged: Answer, is_pro: bool

@@ -167,19 +167,13 @@ class _Tools:
                 description="What pro and con assert, if the question is not read as you mean it.",
             ),
         ] = None,
-        certainty: Annotated[
-            float | None,
-            Field(ge=0.5, le=1.0, description="Documents less surely on a side are not argued."),
-        ] = None,
     ) -> ArgumentAnswer:
         """Argue a question from the index. Keep the citations and the judges' figures with it.
 
         It takes seconds, or minutes where a language model writes.
         """
         row: dict[str, Any] = {"stance": stance, "points": points, "definition": definition}
-        row |= {
-            k: v for k, v in {"claims": claims, "certainty": certainty}.items() if v is not None
-        }
+        row |= {} if claims is None else {"claims": claims}
         with _told():
             case = await self._service.case(question, row)
             return _answer(ArgumentAnswer, case_row(case), documents=_cited(case))
