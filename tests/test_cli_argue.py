@@ -104,7 +104,7 @@ def test_a_question_nobody_wrote_about_ends_well(
     out = tmp_path / "a.jsonl"
     assert run("argue", index, "Should xyzzy be plugh?", "--out", str(out)) == 0
     assert [r.sentences for r in read_responses(str(out))] == [(), ()]
-    assert "pro: no passage about the question was found for this side" in capsys.readouterr().err
+    assert "pro: Nothing about the question was found." in capsys.readouterr().err
     assert run("validate", str(out)) == 0
 
 

@@ -149,7 +149,11 @@ class SearchSpec(StageSpec, ScoringSpec):
     """A whole search."""
 
 
-class ArgueSpec(Spec, heading="Argument", rare="fewest asked writer context examples shots"):
+class ArgueSpec(
+    Spec,
+    heading="Argument",
+    rare="claims certainty fewest asked writer context examples shots",
+):
     """How both sides are argued; see `pnyx.write.arguing.Plan`."""
 
     stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
@@ -193,18 +197,17 @@ class ArgueSpec(Spec, heading="Argument", rare="fewest asked writer context exam
         needs="examples",
     )
 
-    def __post_init__(self) -> None:
-        """Check what a spec checks, and that the claims are two."""
-        super().__post_init__()
+    def asked_for(self, text: str, identifier: str = "") -> Question:
+        """Return what is argued: a question with its definition and, if given, its claims.
+
+        Raises OptionError where these are not two claims.
+        """
         said = [" ".join(claim.split()) for claim in self.claims or ()]
         if "" in said:
             raise OptionError("--claims: found a claim without words, expected two claims")
         if said and said[0].casefold() == said[1].casefold():
             raise OptionError("--claims: found the same claim twice, expected that of each side")
-
-    def asked_for(self, text: str, identifier: str = "") -> Question:
-        """Return what is argued: a question with its definition and, if given, its claims."""
-        pair = self.claims and (" ".join(self.claims[0].split()), " ".join(self.claims[1].split()))
+        pair = (said[0], said[1]) if said else None
         name = identifier or question_id(text)
         return Question(name, text, definition=self.definition, claims=pair)
 

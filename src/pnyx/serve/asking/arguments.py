@@ -67,7 +67,7 @@ def _read(given: Mapping[str, Any]) -> _Wanted:
     pair = tuple(one_line(str(given.get(side, ""))) for side in SIDES)
     if not any(pair) or pair == claims(question):
         return _Wanted(question, ())
-    chosen(ArgueSpec(), {"claims": pair})
+    chosen(ArgueSpec(), {"claims": pair}).asked_for(question)
     return _Wanted(question, pair)
 
 
