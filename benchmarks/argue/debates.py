@@ -268,7 +268,8 @@ def main() -> None:
         report = Report("argue-one-sided")
         bench = Bench(options.work, embedder_from(), Remembered(default_judge(None)))
         measure(collections(DATA), options.part, bench, report)
-        return report.write(options.write)
+        report.write(options.write)
+        return
     report = Report("argue")
     report.name += "-llm" if options.llm else ""
     found = collections(DATA)
