@@ -13,8 +13,10 @@ from chat_server import ChatServer
 from pnyx.cli import main
 from pnyx.corpora import read_responses
 from pnyx.corpora.bundled import load_example
+from pnyx.models.embed.embedder import embedder_from
 from pnyx.records import Argument, Document, Premise, question_id
 from pnyx.search.build import build_index
+from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
 
 pytestmark = pytest.mark.usefixtures("run_once")
@@ -234,6 +236,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The example without its labels: the packaged judge tells the sides."""
     path = tmp_path_factory.mktemp("plain") / "plain.index"
     build_index([Document(a.id, a.text) for a in load_example().arguments], path)
+    embed_documents(path, embedder_from())
     return str(path)
 
 
