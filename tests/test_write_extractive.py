@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Premise, Question
 from pnyx.write.extractive import ExtractiveWriter
+from pnyx.write.quotable import flaw
 
 QUESTION = Question("q", "Should voting be compulsory?")
 
@@ -125,3 +126,40 @@ def test_any_text_is_quoted_verbatim_or_not_at_all(
     documents = [Document(str(i), t) for i, t in enumerate(texts)]
     for sentence in run_blocking(writer.write(QUESTION, "con", documents)).sentences:
         assert sentence.text in texts[int(sentence.citations[0].doc_id)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("National service would give young people a sense of purpose.", ""),
+        ("It is unfair to punish a whole team for what one athlete did.", ""),
+        ("Those who earn more can bear a larger share of the burden.", ""),
+        ("This means that fewer people will be able to vote.", "leaning"),
+        ("If they leave the country, the taxes will be lost.", "leaning"),
+        ("In fact, most buses run empty outside the cities.", "leaning"),
+        ("In your first counterargument you state that buses are cheap.", "debate"),
+        ("The proposition claims that zoos teach children.", "debate"),
+        ("Critics say that the tax drives the rich away.", "conceding"),
+        ("It is true that fares pay for a part of the service, but it is small.", "conceding"),
+        ("Would anybody pay for such a service of their own accord?", "question"),
+        ("and so the fares have to pay for the whole service.", "middle"),
+        ("a) Free buses are used by more people than cheap ones.", "middle"),
+        ("Free buses are used by many more people :)", "smiley"),
+        ("See the figures of the service at www.buses.example today.", "link"),
+        ("The Many Uses of Free Buses in Cities", "heading"),
+    ],
+)
+def test_a_sentence_that_cannot_stand_alone_says_why(sentence: str, expected: str) -> None:
+    assert flaw(sentence) == expected
+
+
+def test_what_cannot_stand_is_not_quoted_while_another_can(writer: ExtractiveWriter) -> None:
+    leaning = "However, they have to be paid for by people who never use them."
+    alone = "Free buses bring people without a car to work and to school."
+    document = Document("d", f"{leaning} {alone} Who would want to walk in the rain?")
+    draft = run_blocking(writer.write(QUESTION, "pro", [document]))
+    assert [s.text for s in draft.sentences] == [alone]
+    draft = run_blocking(writer.write(QUESTION, "pro", [Document("d", leaning)]))
+    assert [s.text for s in draft.sentences] == [leaning], "a side is not left empty for it"
+    asks = Document("d", "Who would ever want to walk in the rain?")
+    assert not run_blocking(writer.write(QUESTION, "pro", [asks])).sentences

@@ -264,13 +264,13 @@ def main() -> None:
     parser.add_argument("--questions", type=int, help="only so many, drawn from all sets")
     parser.add_argument("--one-sided", action="store_true", help="see one_sided.py")
     options = parser.parse_args()
+    report = Report("argue")
     if options.one_sided:
-        report = Report("argue-one-sided")
+        report.name += "-one-sided"
         bench = Bench(options.work, embedder_from(), Remembered(default_judge(None)))
         measure(collections(DATA), options.part, bench, report)
         report.write(options.write)
         return
-    report = Report("argue")
     report.name += "-llm" if options.llm else ""
     found = collections(DATA)
     asked = _of_part(found, options.part)

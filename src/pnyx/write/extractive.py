@@ -19,7 +19,10 @@ from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.records import SIDES, Argument, Evidence, Question, Sentence, Side
 from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import POINTS
-from pnyx.write.quotable import MAX_SENTENCES, is_quotable, leans
+from pnyx.write.quotable import MAX_SENTENCES, flaw, is_quotable
+
+_BORNE = ("leaning", "conceding")
+"""Flaws of sentences that are quoted where no passage of a side has a sentence that stands."""
 
 Vectors = npt.NDArray[np.float32]
 
@@ -77,9 +80,12 @@ class ExtractiveWriter:
             self._encoder = load_encoder()
         encoder = self._encoder
         query, asserted = encoder.encode([question.text, claim])
-        found = (_candidate(encoder, document, asserted) for document in documents)
-        candidates = [point for point in found if point is not None]
-        if not candidates:
+        for borne in ((), _BORNE):  # a side is not left empty for sentences that lean on others
+            found = (_candidate(encoder, document, asserted, borne) for document in documents)
+            candidates = [point for point in found if point is not None]
+            if candidates:
+                break
+        else:
             return Draft(())
         chosen = self._choose(candidates)
         return Draft(tuple(self._sentences(chosen, candidates, query)), quotes=True)
@@ -131,8 +137,7 @@ class ExtractiveWriter:
     def _premises(self, point: _Point, query: Vectors, written: list[Vectors]) -> list[int]:
         """Pick the sentences closest to the point and the question, in the document's order."""
         closeness = point.vectors @ (point.vectors[0] + query)
-        leaning = np.array([leans(t) for t in point.texts])
-        order = np.argsort(-(closeness - 0.4 * leaning), kind="stable")
+        order = np.argsort(-closeness, kind="stable")
         picked: list[int] = []
         for i in map(int, order):
             if len(picked) == self.premises:
@@ -170,24 +175,30 @@ def _mutual_support(points: list[_Point]) -> list[float]:
 
 
 def _summing_up(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> Vectors:
-    """Return how well each sentence states the point of its text, and can stand alone.
+    """Return how well each sentence states the point of its text.
 
     Chosen on development pages of `benchmarks/argue` by the likeness to the title that people gave
-    the argument: .454, typicality alone .433; .05 of the sentences lean on another, .28 then.
+    the argument: .454, typicality alone .433.
     """
     typical = vectors @ vectors.mean(axis=0)
     place = np.arange(len(texts)) / len(texts)
-    bad = [leans(t) + t.rstrip().endswith("?") for t in texts]
-    found: Vectors = typical + 0.5 * (vectors @ claim) - 0.1 * place - 0.15 * np.array(bad)
+    found: Vectors = typical + 0.5 * (vectors @ claim) - 0.1 * place
     return found
 
 
-def _candidate(encoder: Encoder, document: Evidence, claim: Vectors) -> _Point | None:
+def _heads(stated: str) -> bool:
+    """Tell whether a stated conclusion cannot be quoted as one; a claim may lack its full stop."""
+    return len(stated.split()) < 3 or flaw(stated) not in ("", "heading")
+
+
+def _candidate(
+    encoder: Encoder, document: Evidence, claim: Vectors, borne: Sequence[str]
+) -> _Point | None:
     """Return a document's usable sentences, its conclusion first; None if it has none."""
     opening = document.conclusion if isinstance(document, Argument) else ""
     body = map(without_notes, split_sentences(document.text)[:MAX_SENTENCES])
-    usable = [s for s in dict.fromkeys(body) if is_quotable(s)]
-    if opening and opening in document.text:
+    usable = [s for s in dict.fromkeys(body) if is_quotable(s) and flaw(s) in ("", *borne)]
+    if opening and opening in document.text and not _heads(opening):
         # Only a verbatim conclusion may be quoted as one.
         usable = [opening, *(s for s in usable if s not in opening)]
     if not usable:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 _MIN_WORDS, _MAX_WORDS = 6, 60
 MAX_SENTENCES = 60
@@ -11,20 +16,73 @@ MAX_SENTENCES = 60
 # Footnotes and references are not sentences of the argument: "[ii] Mason, Daniel, Europe, 2012."
 _NOTE = re.compile(r"[\[(]\s*(?:\d{1,3}|[ivxlc]{1,6}|[a-z])\s*[\])]", re.IGNORECASE)
 _NAME_LIKE = 0.5
-# A sentence that opens with one of these depends on the one before it and reads badly alone.
-_LEANING = re.compile(
-    r"(this|these|that|those|it|its|they|them|their|he|she|his|her|such|so|but|and|or|nor|yet|also"
-    r"|then|thus|hence|therefore|however|moreover|furthermore|besides|none|neither|both|another"
-    r"|otherwise|instead|still|even|what|because|since|although|though|whereas|furthermore"
-    r"|similarly|likewise|additionally|in addition|for example|for instance|of course|indeed"
-    r"|first(?:ly)?|second(?:ly)?|third(?:ly)?|finally|well|surely|yes|no)\b",
-    re.IGNORECASE,
-)
+_ENDS = re.compile(r"[.!…。！।][\"'”’)\]]*$")
+_ASKS = re.compile(r"(?:why|how) (?:do|does|would|should|can|could|is|are|much)\b", re.IGNORECASE)
+_OPENING = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_FIRST_WORDS = 5
+"""Within so many words a pronoun behind words that say nothing of the matter points back."""
+
+
+@cache
+def _lists() -> Mapping[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("standing.toml").read_text("utf-8"))
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(str(_lists()[name]).split())
+
+
+@cache
+def _phrases() -> tuple[str, ...]:
+    return tuple(p for p in re.split(r"[|\n]", _lists()["phrases"]) if p)
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    lists = _lists()
+    return re.compile("|".join(lists["patterns"].get(name) or lists[name]), re.IGNORECASE)
 
 
 def leans(sentence: str) -> bool:
-    """Tell whether a sentence opens with a word that depends on the one before it."""
-    return _LEANING.match(sentence) is not None
+    """Tell whether a sentence opens with what depends on the one before it."""
+    low = sentence.lstrip("‘“'\"([ ").lower()
+    words = _OPENING.findall(low)[:_FIRST_WORDS]
+    if not words or words[0] in _words("leaning") or low.startswith(_phrases()):
+        return True
+    if _pattern("forward").match(low):
+        return False
+    if _pattern("pointing_back").search(low):
+        return True
+    for word in words:
+        if word in _words("pointing"):
+            return True
+        if word not in _words("glue"):
+            return False
+    return False
+
+
+def flaw(sentence: str) -> str:
+    """Return why a sentence cannot stand alone as a quotation, in one word; empty where it can.
+
+    `middle` (it begins or ends inside a sentence), `leaning`, `debate` (talk about the debate),
+    `conceding` (what the other side says), `question`, `heading`, `smiley`, `link`: by the lists in
+    `standing.toml`.
+    """
+    begin = sentence.lstrip("‘“'\"([ ")[:1]
+    paired = all(sentence.count(a) == sentence.count(b) for a, b in ("()", "[]", "“”"))
+    if begin.islower() or not begin.isalnum():
+        return "middle"
+    if "?" in sentence or _ASKS.match(sentence):
+        return "question"
+    for name in ("smiley", "link", "middle", "debate", "conceding"):
+        if _pattern(name).search(sentence):
+            return name
+    if not paired or sentence.count('"') % 2:
+        return "middle"
+    if not _ENDS.search(sentence):
+        return "heading"
+    return "leaning" if leans(sentence) else ""
 
 
 def is_quotable(sentence: str) -> bool:
