@@ -19,6 +19,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
+from command import caller
 from pnyx.models.embed.encoder import open_session as _open_session
 
 # No test depends on how busy the machine is.
@@ -37,19 +38,16 @@ def own_place(monkeypatch, tmp_path):
     monkeypatch.delenv("PNYX_LLM", raising=False)
 
 
-@pytest.fixture
-def call(capsys):
-    """Run `pnyx ARGUMENTS`: exit status, stdout, stderr."""
+call = caller()  # `pnyx ARGUMENTS`: exit status, stdout, stderr
 
-    def call(*argv: object) -> tuple[int, str, str]:
-        from pnyx.cli import main
 
-        with pytest.raises(SystemExit) as caught:
-            main([str(a) for a in argv])
-        printed = capsys.readouterr()
-        return int(caught.value.code or 0), printed.out, printed.err
+@pytest.fixture(scope="module")
+def browser():
+    """A Chromium; without one, its tests are skipped."""
+    from page_fixture import chromium
 
-    return call
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture

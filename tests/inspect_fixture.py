@@ -10,6 +10,7 @@ from pathlib import Path
 
 import planted_judges as planted
 from chat_server import ChatServer
+from command import rows_of, write_rows
 from pnyx.cli import main
 
 HOSTILE = '<script>alert(1)</script> =1+1 \u202egnp\x07 "onload="x" javascript:alert(2)'
@@ -24,15 +25,6 @@ def run(*arguments: object) -> tuple[int, str]:
         except SystemExit as ended:
             return int(ended.code or 0), printed.getvalue()
     return 0, printed.getvalue()
-
-
-def lines_of(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def write(path: Path, rows) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def rated(prompt: str) -> str:
@@ -52,7 +44,7 @@ def make_results(place: Path) -> Path:
     results.mkdir()
     example = place / "example"
     assert run("demo", "--files-only", "--out", example)[0] == 0
-    arguments = lines_of(example / "arguments.jsonl")
+    arguments = rows_of(example / "arguments.jsonl")
     texts = [
         {
             "id": one["id"],
@@ -67,13 +59,13 @@ def make_results(place: Path) -> Path:
     texts[2]["id"] = HOSTILE
     texts[3]["group"] = f"{HOSTILE}{'x' * 200}"
     with ChatServer(reply=rated) as server:
-        quality = write(place / "texts.jsonl", texts)
+        quality = write_rows(place / "texts.jsonl", texts)
         # Status 3: the refused text is unscored.
         args = ("--out", results / "quality", "--llm", server.spec, "--store", place / "store")
         assert run("judge", "quality", quality, *args)[0] == 3
     items, labels = example / "items.jsonl", example / "item-labels.jsonl"
-    few = lines_of(items)[:90]
-    items = write(place / "few.jsonl", few)
+    few = rows_of(items)[:90]
+    items = write_rows(place / "few.jsonl", few)
     assert run("judge", "support", items, "--out", results / "support")[0] == 0
     measured = run("measure", "support", results / "support", "--labels", labels, "--json")[1]
     (results / "measured.json").write_text(measured, encoding="utf-8")
@@ -92,13 +84,13 @@ def make_results(place: Path) -> Path:
 
 def _perspectives(place: Path, results: Path, example: Path) -> None:
     """Judge by people's labels which passages support which perspectives: quick, and exact."""
-    labels = lines_of(example / "item-labels.jsonl")
+    labels = rows_of(example / "item-labels.jsonl")
     known = {one["id"]: one for one in labels}
-    views = lines_of(example / "perspectives.jsonl")
+    views = rows_of(example / "perspectives.jsonl")
     views[0]["text"] = HOSTILE
-    write(results / "perspectives.jsonl", views)
+    write_rows(results / "perspectives.jsonl", views)
     lines, rows = [], []
-    items = lines_of(example / "items.jsonl")
+    items = rows_of(example / "items.jsonl")
     documents: dict[str, list[str]] = {}
     for one in items:
         doc, _, view = one["id"].partition("/")
@@ -122,10 +114,10 @@ def _perspectives(place: Path, results: Path, example: Path) -> None:
             f"{topic} Q0 {doc} {n} {9 - n} turned\n" for n, doc in enumerate(reversed(own), 1)
         ]
     (results / "turned.run").write_text("".join(lines), encoding="utf-8")
-    pairs = write(place / "pairs.jsonl", rows)
+    pairs = write_rows(place / "pairs.jsonl", rows)
     # Nobody said anything of one perspective, nor of two pairs of others.
     silent = {row["id"] for row in rows if row["perspective_id"] == "zoos-p1"}
     silent |= {rows[40]["id"], rows[75]["id"]}
-    said = write(place / "said.jsonl", [known[r["id"]] for r in rows if r["id"] not in silent])
+    said = write_rows(place / "said.jsonl", [known[r["id"]] for r in rows if r["id"] not in silent])
     args = ("--labels", said, "--out", results / "views")
     assert run("judge", "support", pairs, *args)[0] == 3

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx2
 
+from command import rows_of, write_rows
 from page_fixture import served
 from pnyx.cli.label import about
 from pnyx.judge.tasks import TASKS
@@ -30,11 +31,6 @@ def item_rows(task: str, count: int) -> list[dict[str, Any]]:
     example = json.loads(TASKS[task].example)
     groups = ("tea", "buses")
     return [{**example, "id": f"i{n}", "group": groups[n % 2]} for n in range(1, count + 1)]
-
-
-def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> str:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(path)
 
 
 @contextlib.contextmanager
@@ -95,5 +91,4 @@ class Person:
 
 
 def labels_in(folder: Path) -> list[dict[str, Any]]:
-    lines = (folder / "labels.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    return rows_of(folder / "labels.jsonl")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from command import run
 from pnyx.annotate.distillation import Distillation, distil
 from pnyx.annotate.labelled import read_labelled
-from pnyx.cli import main
 from pnyx.corpora.bundled import load_example
 from pnyx.files import json_line
 from pnyx.students.lexical import LexicalTrainer
@@ -62,26 +59,8 @@ def tiny_student() -> StudentJudge:
 def distilled(out: Path, kind: str, questions: int = 4) -> Path:
     """Train a student by the command line, its labels beside it; return its folder."""
     path = write_rows(out.parent / "labelled.jsonl", labelled_rows(questions))
-    with pytest.raises(SystemExit) as stopped:
-        main(["annotate", "distil", str(path), "--out", str(out), "--kind", kind])
-    assert not stopped.value.code
+    assert run("annotate", "distil", path, "--out", out, "--kind", kind) == 0
     return out
-
-
-def pnyx(capsys, *arguments: Any) -> tuple[int, str, str]:
-    """Run a command; return the exit status, standard output and standard error."""
-    with pytest.raises(SystemExit) as stopped:
-        main([*map(str, arguments)])
-    captured = capsys.readouterr()
-    return stopped.value.code or 0, captured.out, captured.err
-
-
-def write(name: str, rows: list[dict[str, Any]]) -> str:
-    return write_rows(Path(name), rows).name
-
-
-def rows(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
 def refused(result: tuple[int, str, str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli import main
+from command import run
 from pnyx.corpora import read_responses
 from pnyx.corpora.bundled import load_example
 from pnyx.models.embed.embedder import embedder_from
@@ -29,13 +29,6 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("argue") / "example.index"
     build_index(load_example().arguments, path)
     return str(path)
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 def test_both_sides_are_cited_judged_and_valid(

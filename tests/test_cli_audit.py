@@ -9,6 +9,7 @@ import pytest
 
 import planted_judges as planted
 from chat_server import ChatServer
+from command import runner, write_rows
 from pnyx.audit.stress.posing import rotated_texts
 from pnyx.audit.stress.trials import TRIALS
 from pnyx.cli import app, main
@@ -23,16 +24,7 @@ NAMES = "Ash Birch Cedar Elm Fir Hazel Maple Oak Pine Rowan Willow Yew".split()
 ALWAYS_YES = '{"reason": "", "evidence": "", "answer": "yes", "confidence": 1}'
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["audit", *arguments])
-    return ended.value.code
-
-
-def write(name: str, rows) -> str:
-    with open(name, "w", encoding="utf-8") as stream:  # noqa: PTH123
-        stream.writelines(json.dumps(row) + "\n" for row in rows)
-    return name
+run = runner("audit")
 
 
 def town_of(place: int) -> str:
@@ -58,7 +50,7 @@ def support_items(count: int = 40) -> str:
             {"id": f"s{n}", "text": " ".join(own), "statement": statement, "label": yes,
              "group": town_of(n)}
         )  # fmt: skip
-    return write("support.jsonl", rows)
+    return write_rows("support.jsonl", rows)
 
 
 def relevance_items(count: int = 48) -> str:
@@ -69,7 +61,7 @@ def relevance_items(count: int = 48) -> str:
             {"id": f"r{n}", "question": f"Does {own} not need {n % 12 + 3} large parks?",
              "document": " ".join(facts(n if yes else n + 1)), "label": yes, "group": own}
         )  # fmt: skip
-    return write("relevance.jsonl", rows)
+    return write_rows("relevance.jsonl", rows)
 
 
 def quality_items(count: int = 40) -> str:
@@ -80,7 +72,7 @@ def quality_items(count: int = 40) -> str:
             {"id": f"q{n}", "text": " ".join(own), "documents": own, "topic": NAMES[n % 12],
              "dimensions": ["cogency", "clarity"], "group": town_of(n)}
         )  # fmt: skip
-    return write("quality.jsonl", rows)
+    return write_rows("quality.jsonl", rows)
 
 
 def preference_items(count: int = 40) -> str:
@@ -91,7 +83,7 @@ def preference_items(count: int = 40) -> str:
             {"id": f"p{n}", "question": "Should we not keep the large parks?", "a": " ".join(own),
              "b": " ".join(own[: 1 + n % 6]), "group": town_of(n)}
         )  # fmt: skip
-    return write("preference.jsonl", rows)
+    return write_rows("preference.jsonl", rows)
 
 
 def ranking_items(count: int = 40) -> str:
@@ -102,7 +94,7 @@ def ranking_items(count: int = 40) -> str:
             {"id": f"k{n}", "query": f"Is it not often said that {town} has large parks?",
              "documents": texts, "group": town_of(n)}
         )  # fmt: skip
-    return write("ranking.jsonl", rows)
+    return write_rows("ranking.jsonl", rows)
 
 
 MAKE = {
@@ -138,7 +130,6 @@ def ones(prompt: str) -> str:
 
 MEANT = [
     ("noise", "support", ALWAYS_YES, "failed"),
-    ("noise", "support", planted.good_support, "passed"),
     ("noise", "relevance", ALWAYS_YES, "failed"),
     ("noise", "relevance", planted.good_relevance, "passed"),
     ("noise", "quality", ones, "failed"),
@@ -152,7 +143,6 @@ MEANT = [
     ("joint", "support", planted.good_support, "passed"),
     ("joint", "quality", ones, "failed"),
     ("joint", "quality", planted.good_quality, "passed"),
-    ("order", "preference", planted.winner("first"), "failed"),
     ("order", "preference", planted.good_preference, "passed"),
     ("order", "quality", planted.good_quality, "passed"),
     ("order", "ranking", planted.as_listed, "failed"),
@@ -189,7 +179,7 @@ def rag_items(count: int = 4) -> str:
          "argument": " ".join(facts(n, 2)), "documents": facts(n, 3)}
         for n in range(count)
     ]  # fmt: skip
-    return write("rag.jsonl", rows)
+    return write_rows("rag.jsonl", rows)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +225,7 @@ def test_a_trial_that_cannot_be_passed_says_so_before_it_asks(capsys):
     """0 of 34: Wilson's interval ends at .1015; 0 of 35: at .0989."""
     for count, warned in ((34, True), (35, False)):
         rows = [{"id": f"{n}", "text": facts(n)[0], "statement": facts(n)[0]} for n in range(count)]
-        path = write(f"{count}.jsonl", rows)
+        path = write_rows(f"{count}.jsonl", rows)
         assert run("stress", "injection", path, "--plan") == 0
         said = capsys.readouterr().err
         assert ("35 would be enough" in said) == warned, said
@@ -269,6 +259,7 @@ def test_a_judge_of_the_words_alone_fails_the_paraphrase():
 
 def test_the_first_argument_is_found_though_the_judge_cancels_it_out():
     found = trial("order", "preference", planted.winner("first"))
+    assert (found["outcome"], bool(found["problems"])) == ("failed", True)
     assert found["measures"]["first_preferred"]["value"] == 1
     assert found["measures"]["settled_changed"]["value"] == 0
 
@@ -276,6 +267,7 @@ def test_the_first_argument_is_found_though_the_judge_cancels_it_out():
 def test_true_and_predicted_precision_are_known_by_hand():
     """40 items, 30 of them true; the good judge makes no mistake, so the error is 0 throughout."""
     found = trial("noise", "support", planted.good_support)
+    assert (found["outcome"], found["problems"], found["counts"]["unscored"]) == ("passed", [], 0)
     rows = found["precision"]
     assert [row["level"] for row in rows] == [0, 0.1, 0.2, 0.5, 0.7, 1]
     assert rows[0]["true"]["value"] == rows[0]["predicted"]["value"] == 0.75
@@ -348,7 +340,7 @@ def test_a_trial_without_meaning_is_refused_in_one_line(name, task, said, capsys
     ],
 )
 def test_bad_input_is_one_line(rows, more, said, capsys):
-    path = write("items.jsonl", rows)
+    path = write_rows("items.jsonl", rows)
     assert run("stress", "noise", path, "--out", "S", *more) == 2
     shown = capsys.readouterr().err
     assert said in shown
@@ -374,7 +366,7 @@ def test_every_trial_runs_or_refuses_every_task(name, task, capsys):
             elif field in row:
                 row[field] = [f"{text} In {1990 + n} it was so." for text in row[field]]
     with ChatServer() as server:
-        path = write("items.jsonl", rows)
+        path = write_rows("items.jsonl", rows)
         more = ("--task", task, "--out", "S", "--llm", server.spec, "--draws", "20")
         status = run("stress", name, path, *more)
     shown = capsys.readouterr()

@@ -15,13 +15,14 @@ from sklearn import metrics
 
 import planted_judges as planted
 from chat_server import ChatServer
+from command import rows_of, write_rows
+from command import run as pnyx
 from pnyx.audit.card import cost_of
-from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.measure import krippendorff_alpha, measure_raters
 from pnyx.measure.core.base import Bootstrap
 from raters_fixture import alpha_by_coincidences
-from test_cli_audit import preference_items, run, support_items, write
+from test_cli_audit import preference_items, run, support_items
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -80,9 +81,9 @@ def test_raters_within_a_file_and_their_mean_against_another(capsys):
     """Three raters: alpha over all, the others as means over the pairs; by hand."""
     by = {"x": [1, 2, 3, 3], "y": [1, 2, 3, 1], "z": [2, 2, 3, 3]}
     people = [row for name, values in by.items() for row in labels_of(values, annotator=name)]
-    write("answers.jsonl", answers_of([1, 2, 3, 3]))
-    write("people.jsonl", people)
-    write("others.jsonl", labels_of([1, 2, 3, 2]))
+    write_rows("answers.jsonl", answers_of([1, 2, 3, 3]))
+    write_rows("people.jsonl", people)
+    write_rows("others.jsonl", labels_of([1, 2, 3, 2]))
     arguments = ("agreement", "answers.jsonl", "--labels", "people.jsonl", "--labels",
                  "others.jsonl", "--json")  # fmt: skip
     assert run(*arguments) == 0
@@ -110,8 +111,8 @@ def test_dimensions_and_their_mean_with_intervals_and_unscored(capsys):
         own[0] |= {"value": None, "unscored": "refusal"}
         rows += own
         labels += labels_of([int(v) for v in truth], dimension=dimension)
-    write("answers.jsonl", rows)
-    write("labels.jsonl", labels)
+    write_rows("answers.jsonl", rows)
+    write_rows("labels.jsonl", labels)
     assert run("agreement", "answers.jsonl", "--labels", "labels.jsonl", "--json") == 3
     found = json.loads(capsys.readouterr().out)
     one = found["compared"][0]
@@ -126,12 +127,12 @@ def test_dimensions_and_their_mean_with_intervals_and_unscored(capsys):
 
 
 def test_preferences_are_compared_and_rankings_refused(capsys):
-    write("a.jsonl", answers_of(["a", "tie", "b"], task="preference", dimension=None))
-    write("l.jsonl", [{"id": f"i{n}", "value": v} for n, v in enumerate(["a", "a", "b"])])
+    write_rows("a.jsonl", answers_of(["a", "tie", "b"], task="preference", dimension=None))
+    write_rows("l.jsonl", [{"id": f"i{n}", "value": v} for n, v in enumerate(["a", "a", "b"])])
     assert run("agreement", "a.jsonl", "--labels", "l.jsonl", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["measures"]["exact"]["value"] == pytest.approx(2 / 3)
-    write("a.jsonl", answers_of([[0, 1]], task="ranking", dimension=None))
+    write_rows("a.jsonl", answers_of([[0, 1]], task="ranking", dimension=None))
     assert run("agreement", "a.jsonl", "--labels", "l.jsonl") == 2
     assert "a.jsonl:1: value: found [0, 1], expected yes or no" in capsys.readouterr().err
 
@@ -146,8 +147,8 @@ def test_preferences_are_compared_and_rankings_refused(capsys):
     ],
 )
 def test_what_does_not_belong_together_is_one_line(more, said, capsys):
-    write("a.jsonl", answers_of([1]))
-    write("other.jsonl", [{"id": "x", "value": 1}])
+    write_rows("a.jsonl", answers_of([1]))
+    write_rows("other.jsonl", [{"id": "x", "value": 1}])
     assert run("agreement", "a.jsonl", *more) == 2
     assert said in capsys.readouterr().err
 
@@ -157,11 +158,10 @@ def test_what_does_not_belong_together_is_one_line(more, said, capsys):
 
 def judged(tmp_path: Path, *trials: str, reply=planted.good_support) -> tuple[str, str]:
     path = support_items(40)
-    rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
-    labels = write("people.jsonl", [{"id": r["id"], "value": r["label"]} for r in rows])
+    rows = rows_of(path)
+    labels = write_rows("people.jsonl", [{"id": r["id"], "value": r["label"]} for r in rows])
     with ChatServer(reply=reply) as server:
-        with pytest.raises(SystemExit):
-            main(["judge", "support", path, "--out", "R", "--llm", server.spec])
+        pnyx("judge", "support", path, "--out", "R", "--llm", server.spec)
         for name in trials:
             more = ("--sentences", "0,1") if name == "hallucination" else ()
             run("stress", name, path, "--out", f"S-{name}", "--llm", server.spec, *more)
@@ -198,12 +198,11 @@ def test_agreement_of_yes_and_no_has_the_figures_of_measure(tmp_path, capsys):
          "unscored": None, "judge": "j", "group": f"t{n % 12}"}
         for n, p in enumerate(chance)
     ]  # fmt: skip
-    write("a.jsonl", rows)
-    write("l.jsonl", [{"id": f"i{n}", "value": bool(yes)} for n, yes in enumerate(truth)])
+    write_rows("a.jsonl", rows)
+    write_rows("l.jsonl", [{"id": f"i{n}", "value": bool(yes)} for n, yes in enumerate(truth)])
     assert run("agreement", "a.jsonl", "--labels", "l.jsonl", "--json") == 0
     found = json.loads(capsys.readouterr().out)["compared"][0]["answers"]
-    with pytest.raises(SystemExit):
-        main(["measure", "support", "a.jsonl", "--labels", "l.jsonl", "--json"])
+    pnyx("measure", "support", "a.jsonl", "--labels", "l.jsonl", "--json")
     measured = json.loads(capsys.readouterr().out)["measures"]
     assert found == {name: measured[name] for name in ("f1", "average_precision", "auroc")}
     assert run("agreement", "a.jsonl", "--labels", "l.jsonl") == 0
@@ -228,9 +227,9 @@ def test_a_card_of_a_bad_judge_says_what_it_is_not_for(tmp_path, capsys):
 
 def test_a_card_escapes_hostile_names(tmp_path):
     path = preference_items(6)
-    with ChatServer(reply=planted.good_preference) as server, pytest.raises(SystemExit):
-        main(["judge", "preference", path, "--out", "R", "--llm",
-              f"{server.url}#<script>alert(1)</script>"])  # fmt: skip
+    with ChatServer(reply=planted.good_preference) as server:
+        model = f"{server.url}#<script>alert(1)</script>"
+        assert pnyx("judge", "preference", path, "--out", "R", "--llm", model) == 0
     assert run("card", "R", "--out", "c.html") == 0
     page = Path("c.html").read_text()
     assert "<script" not in page
@@ -240,8 +239,8 @@ def test_a_card_escapes_hostile_names(tmp_path):
 def test_folders_of_two_judges_or_of_none_are_refused(tmp_path, capsys):
     path = support_items(6)
     for folder, name in (("R1", "one"), ("R2", "two")):
-        with ChatServer(reply=planted.good_support) as server, pytest.raises(SystemExit):
-            main(["judge", "support", path, "--out", folder, "--llm", f"{server.url}#{name}"])
+        with ChatServer(reply=planted.good_support) as server:
+            pnyx("judge", "support", path, "--out", folder, "--llm", f"{server.url}#{name}")
     capsys.readouterr()
     assert run("card", "R1", "R2", "--out", "c.md") == 2
     assert "R2: is of another judge ('two') than R1 ('one')" in capsys.readouterr().err

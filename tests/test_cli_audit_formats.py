@@ -10,7 +10,7 @@ import pytest
 
 import planted_judges as planted
 from chat_server import ChatServer
-from pnyx.cli import main
+from command import run
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -18,12 +18,6 @@ TOWNS = ("Ashville", "Birchville")
 SOME = ("--format", "support", "--format", "direct")
 LABELS = (1, 1, 1, 0)
 """Of a town's four documents, three are relevant to its question."""
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    return ended.value.code
 
 
 def write(name: str, lines) -> str:

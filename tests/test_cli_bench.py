@@ -8,21 +8,14 @@ from dataclasses import replace
 import pytest
 
 from chat_server import ChatServer
+from command import called, rows_of, write_rows
+from command import run as pnyx
 from pnyx import Judged
-from pnyx.cli import main
 from pnyx.corpora import load_example
 from pnyx.corpora.benchmarks.perspectives import perspective_line
 from pnyx.files import json_line
 from pnyx.judge.answers import Provenance, Unscored
 from pnyx.search.lexical.record_codec import to_row
-
-
-def _call(capsys, *arguments):
-    with pytest.raises(SystemExit) as stopped:
-        main([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return stopped.value.code or 0, captured.out, captured.err
-
 
 pytestmark = pytest.mark.usefixtures("run_once")
 
@@ -55,9 +48,7 @@ def index(example, topics, tmp_path_factory):
     some = [a for a in example.arguments if a.id in relevant][:30]
     path = folder / "arguments.jsonl"
     path.write_text("".join(json_line(to_row(a)) + "\n" for a in some))
-    with pytest.raises(SystemExit) as stopped:
-        main(["index", str(path), "--out", str(folder / "x.index"), "--vectors"])
-    assert not stopped.value.code
+    assert pnyx("index", path, "--out", folder / "x.index", "--vectors") == 0
     return folder / "x.index"
 
 
@@ -83,7 +74,7 @@ def _bench(index, views, out, *more):
 @pytest.mark.slow
 def test_from_an_index_to_a_table(capsys, index, views, topics, tmp_path):
     out = tmp_path / "out"
-    code, said, err = _call(capsys, *_bench(index, views, out))
+    code, said, err = called(capsys, *_bench(index, views, out))
     assert code == 0
     systems = [line.split()[0] for line in said.splitlines() if line.startswith(("bm25", "dense"))]
     assert systems == ["bm25", "bm25+mmr", "dense", "dense+mmr"]
@@ -95,7 +86,7 @@ def test_from_an_index_to_a_table(capsys, index, views, topics, tmp_path):
     for name, rows in found["tuning"].items():
         best = max(rows, key=lambda row: (row["mrecall"], row["lambda"]))
         assert found["lambdas"][name] == best["lambda"]
-    verdicts = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+    verdicts = rows_of(out / "verdicts.jsonl")
     pairs = [(v["question_id"], v["text_id"], v["perspective_id"]) for v in verdicts]
     assert len(set(pairs)) == len(pairs)
     assert {v["question_id"] for v in verdicts} == set(found["test"])
@@ -104,10 +95,10 @@ def test_from_an_index_to_a_table(capsys, index, views, topics, tmp_path):
 @pytest.mark.all
 def test_the_parts_measure_alike_by_themselves(capsys, index, views, tmp_path):
     out = tmp_path / "out"
-    _call(capsys, *_bench(index, views, out, "--variants", "plain"))
+    called(capsys, *_bench(index, views, out, "--variants", "plain"))
     whole = json.loads((out / "measures.json").read_text())
     runs = sorted((out / "runs").iterdir())
-    code, said, _ = _call(
+    code, said, _ = called(
         capsys, "measure", "perspectives", *runs, "--perspectives", views, "--verdicts",
         out / "verdicts.jsonl", "--cutoff", 3, "--draws", 50, "--json",
     )  # fmt: skip
@@ -120,10 +111,10 @@ def test_nothing_is_judged_twice(capsys, index, views, tmp_path, monkeypatch):
     from pnyx.students.student import StudentJudge
 
     out = tmp_path / "out"
-    _, first, _ = _call(capsys, *_bench(index, views, out))
+    _, first, _ = called(capsys, *_bench(index, views, out))
     asked = []
     monkeypatch.setattr(StudentJudge, "judge", lambda self, questions: asked.append(questions))
-    code, again, _ = _call(capsys, *_bench(index, views, out))
+    code, again, _ = called(capsys, *_bench(index, views, out))
     assert (code, again, asked) == (0, first, [])
 
 
@@ -131,7 +122,7 @@ def test_a_language_model_is_asked_what_berds_asks(capsys, index, views, tmp_pat
     out = tmp_path / "out"
     more = ("--variants", "plain", "--retrievers", "bm25", "--cutoff", 1)
     with ChatServer() as server:
-        code, _, _ = _call(capsys, *_bench(index, views, out), *more, "--llm", server.spec)
+        code, _, _ = called(capsys, *_bench(index, views, out), *more, "--llm", server.spec)
         (system,) = {row["messages"][0]["content"] for row in server.asked()}
     assert code == 0
     assert "You decide whether a document supports a perspective." in system
@@ -148,7 +139,7 @@ def test_the_first_of_two_rounds_foretells_no_end(capsys, index, views, tmp_path
 
     monkeypatch.setattr("pnyx.cli.common.progress.reporting", reporting)
     command = (*_bench(index, views, tmp_path / "out"), "--retrievers", "bm25")
-    assert _call(capsys, *command)[0] == 0
+    assert called(capsys, *command)[0] == 0
     dev = (tmp_path / "out" / "verdicts-dev.jsonl").read_text().count("\n")
     test = (tmp_path / "out" / "verdicts.jsonl").read_text().count("\n")
     assert shown == [(0, -dev), *((n, -dev) for n in range(1, dev + 1)), (dev, dev + test),
@@ -167,7 +158,7 @@ def test_what_is_unscored_is_no_no(capsys, index, views, tmp_path, monkeypatch):
 
     monkeypatch.setattr(StudentJudge, "judge", judge)
     more = ("--variants", "plain", "--json")
-    code, said, err = _call(capsys, *_bench(index, views, tmp_path / "out", *more))
+    code, said, err = called(capsys, *_bench(index, views, tmp_path / "out", *more))
     found = json.loads(said)
     assert code == 3
     assert "pairs are unscored: " in err
@@ -185,9 +176,9 @@ def test_each_perspective_of_another_source_is_searched(capsys, index, views, to
         for q in topics
         for n, text in enumerate(("It is good for people to say:", "It costs too much to ask:"))
     ]
-    written.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(written, rows)
     more = ("--variants", "plain", "--expand", written)
-    code, said, _ = _call(capsys, *_bench(index, views, tmp_path / "out", *more))
+    code, said, _ = called(capsys, *_bench(index, views, tmp_path / "out", *more))
     assert code == 0
     assert "bm25+perspectives" in said
     assert "lambda" not in said
@@ -196,13 +187,13 @@ def test_each_perspective_of_another_source_is_searched(capsys, index, views, to
 @pytest.mark.all
 def test_each_side_is_asked_in_place_of_the_question(capsys, index, views, tmp_path):
     out = tmp_path / "out"
-    rows = [json.loads(line) for line in views.read_text().splitlines()]
+    rows = rows_of(views)
     two = {}
     for row in rows:  # two of each question: one for it, one against it
         two.setdefault((row["question_id"], row["stance"]), row)
     views.write_text("".join(json.dumps(two[key]) + "\n" for key in two))
     more = ("--variants", "plain", "--leaning", "--cutoff", 1)
-    code, said, _ = _call(capsys, *_bench(index, views, out, *more))
+    code, said, _ = called(capsys, *_bench(index, views, out, *more))
     assert code == 0
     assert "supporting perspective" in said
     found = json.loads((out / "measures.json").read_text())
@@ -215,7 +206,7 @@ def test_each_side_is_asked_in_place_of_the_question(capsys, index, views, tmp_p
 def test_a_plan_judges_nothing(capsys, index, views, tmp_path):
     arguments = [a for a in _bench(index, views, tmp_path / "out") if a != "--out"]
     arguments.remove(tmp_path / "out")
-    code, said, _ = _call(capsys, *arguments, "--plan")
+    code, said, _ = called(capsys, *arguments, "--plan")
     assert code == 0
     assert "no language model is asked" in said
     assert not (tmp_path / "out").exists()
@@ -236,7 +227,7 @@ def test_a_plan_judges_nothing(capsys, index, views, tmp_path):
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(capsys, index, views, tmp_path, more, line):
-    code, out, err = _call(capsys, *_bench(index, views, tmp_path / "out", *more))
+    code, out, err = called(capsys, *_bench(index, views, tmp_path / "out", *more))
     assert (code, out) == (2, "")
     assert line in err
     assert len(err.splitlines()) == 1
@@ -245,17 +236,17 @@ def test_what_cannot_be_is_said_in_one_line(capsys, index, views, tmp_path, more
 def test_a_question_without_its_text(capsys, index, tmp_path):
     path = tmp_path / "views.jsonl"
     path.write_text('{"id": "p", "question_id": "q", "text": "Zoos are good.", "stance": "pro"}\n')
-    code, _, err = _call(capsys, *_bench(index, path, tmp_path / "out", "--variants", "plain"))
+    code, _, err = called(capsys, *_bench(index, path, tmp_path / "out", "--variants", "plain"))
     assert code == 2
     assert "question 'q': its perspectives lack the question" in err
 
 
 def test_other_pairs_under_the_same_name_are_refused(capsys, index, views, tmp_path):
     out = tmp_path / "out"
-    _call(capsys, *_bench(index, views, out, "--variants", "plain"))
+    called(capsys, *_bench(index, views, out, "--variants", "plain"))
     before = {path.name: path.read_bytes() for path in (out / "runs").iterdir()}
     more = ("--variants", "plain", "--words", 20, "--cutoff", 1)
-    code, _, err = _call(capsys, *_bench(index, views, out, *more))
+    code, _, err = called(capsys, *_bench(index, views, out, *more))
     assert code == 2
     assert "verdicts.jsonl" in err
     assert {path.name: path.read_bytes() for path in (out / "runs").iterdir()} == before
@@ -269,7 +260,7 @@ def test_labelled_pairs_of_another_judge_are_refused_before_anything_is_judged(
     row |= {"label": 1, "probability": 0.9, "group": "q", "prompt_hash": ""}
     labelled.write_text(json.dumps(row) + "\n")
     out = tmp_path / "out"
-    code, _, err = _call(capsys, *_bench(index, views, out, "--labelled", labelled))
+    code, _, err = called(capsys, *_bench(index, views, out, "--labelled", labelled))
     assert code == 2
     assert "answered by 'other@1', expected 'student:perspectives@" in err
     assert not out.exists()
@@ -279,6 +270,6 @@ def test_searching_for_what_is_to_be_covered_is_said_to_be_an_upper_bound(
     capsys, index, views, tmp_path
 ):
     more = ("--variants", "plain", "--expand", views)
-    code, _, err = _call(capsys, *_bench(index, views, tmp_path / "out", *more))
+    code, _, err = called(capsys, *_bench(index, views, tmp_path / "out", *more))
     assert code == 0
     assert "its figures are an upper bound" in err

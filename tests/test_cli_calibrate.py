@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
-from pnyx.cli import main
+from command import rows_of, run, write_rows
 from pnyx.corpora.bundled import load_example
 from pnyx.judge.base import ask
 from pnyx.judge.calibration.recalibration import Recalibrated, read_calibration
@@ -14,21 +14,6 @@ from pnyx.judge.combining.panel import cascade_from
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Support
-
-
-def run(*arguments):
-    with pytest.raises(SystemExit) as caught:
-        main([str(a) for a in arguments])
-    return caught.value.code
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def read(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def answer(n, probability, **fields):
@@ -54,8 +39,8 @@ def files(tmp_path):
     said = 1 / (1 + np.exp(-3 * z))
     answers = [answer(n, round(float(p), 6)) for n, p in enumerate(said)]
     answers[7] = answer(7, None)
-    write(tmp_path / "answers.jsonl", answers)
-    write(
+    write_rows(tmp_path / "answers.jsonl", answers)
+    write_rows(
         tmp_path / "labels.jsonl", [{"id": str(n), "value": bool(y)} for n, y in enumerate(labels)]
     )
     return tmp_path
@@ -97,8 +82,8 @@ def test_a_judge_too_sure_of_itself_is_mended(files, capsys, method):
 def test_figures_before_are_scikit_learns(files, capsys):
     calibrate(files, "--json")
     figures = json.loads(capsys.readouterr().out)["about"]["figures"]["before"]
-    labels = {r["id"]: r["value"] for r in read(files / "labels.jsonl")}
-    rows = read(files / "answers.jsonl")
+    labels = {r["id"]: r["value"] for r in rows_of(files / "labels.jsonl")}
+    rows = rows_of(files / "answers.jsonl")
     y = [labels[r["id"]] for r in rows if r["probability"] is not None]
     p = np.array([r["probability"] for r in rows if r["probability"] is not None])
     assert figures["auroc"]["value"] == pytest.approx(roc_auc_score(y, p))
@@ -129,11 +114,11 @@ def test_where_nothing_is_sure_it_says_so(files, capsys):
 
 
 def test_a_level_curve_is_pointed_out(files, capsys):
-    rows = read(files / "answers.jsonl")
+    rows = rows_of(files / "answers.jsonl")
     for row in rows:
         if row["value"] is not None:
             row |= {"probability": 1 - row["probability"], "value": not row["value"]}
-    write(files / "answers.jsonl", rows)
+    write_rows(files / "answers.jsonl", rows)
     calibrate(files, "--method", "platt")
     assert "the curve is level" in capsys.readouterr().err
     assert read_calibration(files / "c.json").curve.slope == 0
@@ -141,8 +126,8 @@ def test_a_level_curve_is_pointed_out(files, capsys):
 
 def _rewrite(change):
     def apply(folder):
-        rows = read(folder / "answers.jsonl")
-        write(folder / "answers.jsonl", change(rows))
+        rows = rows_of(folder / "answers.jsonl")
+        write_rows(folder / "answers.jsonl", change(rows))
 
     return apply
 
@@ -162,7 +147,7 @@ def _rewrite(change):
         (lambda folder: (folder / "answers.jsonl").write_text("{"), "answers.jsonl:1: "),
         (lambda folder: (folder / "answers.jsonl").unlink(), "expected a file"),
         (
-            lambda folder: write(
+            lambda folder: write_rows(
                 folder / "labels.jsonl", [{"id": str(n), "value": True} for n in range(600)]
             ),
             "599 of them labelled yes",
@@ -185,8 +170,8 @@ def test_standard_input_is_refused_for_its_hash(files, capsys):
 
 def test_one_topic_that_holds_every_yes_leaves_figures_incomplete(files, capsys):
     rows = [answer(n, 0.9 if n % 2 else 0.2, group="a" if n % 2 else "b") for n in range(60)]
-    write(files / "answers.jsonl", rows)
-    write(files / "labels.jsonl", [{"id": str(n), "value": n % 2 == 1} for n in range(60)])
+    write_rows(files / "answers.jsonl", rows)
+    write_rows(files / "labels.jsonl", [{"id": str(n), "value": n % 2 == 1} for n in range(60)])
     assert calibrate(files, "--json") == 3
     figures = json.loads(capsys.readouterr().out)["about"]["figures"]
     assert figures["after"]["ece"] == {
@@ -197,8 +182,10 @@ def test_one_topic_that_holds_every_yes_leaves_figures_incomplete(files, capsys)
 def test_the_main_path_judge_calibrate_and_judge_again(tmp_path, capsys):
     """The bundled example, a results folder, its manifest's prompts, a cascade to people."""
     rows = list(_example())
-    write(tmp_path / "items.jsonl", [{k: v for k, v in r.items() if k != "value"} for r in rows])
-    write(tmp_path / "labels.jsonl", [{"id": r["id"], "value": r["value"]} for r in rows])
+    write_rows(
+        tmp_path / "items.jsonl", [{k: v for k, v in r.items() if k != "value"} for r in rows]
+    )
+    write_rows(tmp_path / "labels.jsonl", [{"id": r["id"], "value": r["value"]} for r in rows])
     results = tmp_path / "results"
     assert run("judge", "support", tmp_path / "items.jsonl", "--out", results) == 0
     assert calibrate(tmp_path, "--method", "platt", "--error", "0.3", answers="results") in (0, 3)
@@ -207,7 +194,7 @@ def test_the_main_path_judge_calibrate_and_judge_again(tmp_path, capsys):
     assert found.judge == encoder.name
     questions = [Support(r["id"], r["text"], r["statement"]) for r in rows[:24]]
     mended = ask(Recalibrated(encoder, found), questions)
-    said = [row["probability"] for row in read(results / "answers.jsonl")]
+    said = [row["probability"] for row in rows_of(results / "answers.jsonl")]
     assert [a.notes["uncalibrated"] for a in mended] == said[:24]
     people = HumanLabels(tmp_path / "labels.jsonl")
     staged = ask(cascade_from(tmp_path / "c.json", encoder, people), questions)

@@ -13,13 +13,14 @@ import anyio
 import pytest
 
 from chat_server import ChatServer
+from command import called, rows_of, write_rows
 from pnyx.judge.calibration.curves import Platt
 from pnyx.judge.calibration.recalibration import Recalibration, write_calibration
 from pnyx.judge.calibration.selective import ConfidenceRegions, Region
 from pnyx.judge.questions import Support
 from pnyx.judge.stances import ask_relevance
 from pnyx.students.student import Student, StudentJudge, open_student
-from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
+from student_fixture import distilled, labelled_rows, refused
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -58,7 +59,7 @@ def unlabelled() -> list[dict[str, Any]]:
 def judges_of(path: str) -> dict[str, set[str]]:
     """Return the names of the judges of each stage, without their hashes."""
     found: dict[str, set[str]] = {"cheap": set(), "strong": set()}
-    for row in rows(path):
+    for row in rows_of(path):
         found[row["notes"]["stage"]].add(row["judge"].partition("@")[0])
     return found
 
@@ -66,56 +67,56 @@ def judges_of(path: str) -> dict[str, set[str]]:
 def test_a_cheap_student_is_asked_before_another(capsys, student, words, sure, monkeypatch):
     """A model of the environment has no part in it."""
     monkeypatch.setenv("PNYX_LLM", "http://127.0.0.1:1/v1#nobody")
-    items = write("items.jsonl", unlabelled())
+    items = write_rows("items.jsonl", unlabelled())
     ask = ("--cheap", words, "--cascade", sure, "--student", student)
-    status, _, error = pnyx(capsys, "judge", "relevance", items, *ask, "--out", "both")
+    status, _, error = called(capsys, "judge", "relevance", items, *ask, "--out", "both")
     assert status == 0, error
     assert judges_of("both/answers.jsonl") == {
         "cheap": {"student:lexical"}, "strong": {"student:strong"},
     }  # fmt: skip
-    assert pnyx(capsys, "judge", "relevance", items, "--student", student, "--out", "one")[0] == 0
-    alone = {row["id"]: row["probability"] for row in rows("one/answers.jsonl")}
-    for row in rows("both/answers.jsonl"):
+    assert called(capsys, "judge", "relevance", items, "--student", student, "--out", "one")[0] == 0
+    alone = {row["id"]: row["probability"] for row in rows_of("one/answers.jsonl")}
+    for row in rows_of("both/answers.jsonl"):
         if row["notes"]["stage"] == "strong":
             assert row["probability"] == alone[row["id"]]
     assert "nobody" not in Path("both/manifest.json").read_text()
-    plan = pnyx(capsys, "judge", "relevance", items, *ask, "--plan")
+    plan = called(capsys, "judge", "relevance", items, *ask, "--plan")
     assert (plan[0], "no language model is asked" in plan[1]) == (0, True)
 
 
 def test_labels_of_a_cascade_of_students_are_those_of_its_answers(capsys, student, words, sure):
-    items = write("items.jsonl", unlabelled())
+    items = write_rows("items.jsonl", unlabelled())
     ask = ("--cheap", words, "--cascade", sure, "--student", student)
-    assert pnyx(capsys, "judge", "relevance", items, *ask, "--out", "both")[0] == 0
-    assert pnyx(capsys, "annotate", "label", items, *ask, "--out", "labels")[0] == 0
-    assert pnyx(capsys, "annotate", "apply", items, *ask, "--out", "applied.jsonl")[0] == 0
-    expected = [(r["id"], r["value"], r["probability"]) for r in rows("both/answers.jsonl")]
+    assert called(capsys, "judge", "relevance", items, *ask, "--out", "both")[0] == 0
+    assert called(capsys, "annotate", "label", items, *ask, "--out", "labels")[0] == 0
+    assert called(capsys, "annotate", "apply", items, *ask, "--out", "applied.jsonl")[0] == 0
+    expected = [(r["id"], r["value"], r["probability"]) for r in rows_of("both/answers.jsonl")]
     for path in ("labels/labelled.jsonl", "applied.jsonl"):
-        assert [(r["id"], r["value"], r["probability"]) for r in rows(path)] == expected
+        assert [(r["id"], r["value"], r["probability"]) for r in rows_of(path)] == expected
     files = json.loads(Path("applied.jsonl.manifest.json").read_text())
     assert {"cheap", "cascade", "student"} <= set(json.dumps(files).replace('"', " ").split())
     # The same command judges nothing; with other thresholds it is another judge.
-    again = pnyx(capsys, "annotate", "apply", items, *ask, "--out", "applied.jsonl")
+    again = called(capsys, "annotate", "apply", items, *ask, "--out", "applied.jsonl")
     assert (again[0], "all of them before" in again[1]) == (0, True)
     calibration = json.loads(sure.read_text())
     calibration["sure"]["high"] = 0.4
     sure.write_text(json.dumps(calibration))
-    other = pnyx(capsys, "annotate", "apply", items, *ask, "--out", "applied.jsonl")
+    other = called(capsys, "annotate", "apply", items, *ask, "--out", "applied.jsonl")
     assert other[0] == 2
 
 
 def test_a_cheap_student_is_asked_before_the_packaged_judge_and_before_a_model(capsys, words, sure):
-    items = write("items.jsonl", unlabelled())
+    items = write_rows("items.jsonl", unlabelled())
     ask = ("judge", "relevance", items, "--cheap", words, "--cascade", sure)
-    assert pnyx(capsys, *ask, "--out", "packaged")[0] == 0
+    assert called(capsys, *ask, "--out", "packaged")[0] == 0
     stages = judges_of("packaged/answers.jsonl")
     assert stages["cheap"] == {"student:lexical"}
     assert stages["strong"]
     with ChatServer() as server:
-        assert pnyx(capsys, *ask, "--llm", server.spec, "--out", "model")[0] == 0
+        assert called(capsys, *ask, "--llm", server.spec, "--out", "model")[0] == 0
         asked = len(server.asked())
     assert judges_of("model/answers.jsonl") == {"cheap": {"student:lexical"}, "strong": {"test"}}
-    assert asked == sum(r["notes"]["stage"] == "strong" for r in rows("model/answers.jsonl"))
+    assert asked == sum(r["notes"]["stage"] == "strong" for r in rows_of("model/answers.jsonl"))
     manifest = json.loads(Path("model/manifest.json").read_text())
     assert manifest["settings"]["cheap"] == str(words)
 
@@ -129,18 +130,18 @@ def test_thresholds_of_another_judge_and_none_at_all_are_refused(
     else:
         row = json.loads(sure.read_text())
         sure.write_text(json.dumps(row | {"sure": None}))
-    items = write("items.jsonl", unlabelled())
+    items = write_rows("items.jsonl", unlabelled())
     ask = ("--cheap", words, "--cascade", sure, "--student", student, "--out", "out")
-    said = refused(pnyx(capsys, "judge", "relevance", items, *ask))
+    said = refused(called(capsys, "judge", "relevance", items, *ask))
     assert ("was made for the judge" in said) == (made == "another judge")
     assert ("holds no thresholds" in said) == (made == "no thresholds")
     assert not Path("out").exists()
 
 
 def test_a_cheap_student_answers_relevance_alone(capsys, words):
-    support = write("support.jsonl", [{"id": "1", "text": "A.", "statement": "B."}])
+    support = write_rows("support.jsonl", [{"id": "1", "text": "A.", "statement": "B."}])
     ask = ("--cheap", words, "--cascade", "c.json", "--out", "out")
-    said = refused(pnyx(capsys, "judge", "support", support, *ask))
+    said = refused(called(capsys, "judge", "support", support, *ask))
     assert "--cheap answers relevance, not support" in said
 
 

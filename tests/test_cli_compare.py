@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from pnyx.cli import main
+from command import caller
 from pnyx.corpora import read_leaderboard, write_leaderboard
 from pnyx.records import LeaderboardCell as Cell
 
@@ -20,17 +20,14 @@ KIDDIE = DATA / "reportgen" / "kiddie" / "kiddie_fake.eval.ir_measures.txt"
 EVIL = "</text><script>alert(1)</script>\x1b[31m"
 
 
+compare = caller("compare")
+
+
 @pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
+def call(compare, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-
-    def call(*argv: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(["compare", *map(str, argv)])
-        return stopped.value.code, *capsys.readouterr()
-
-    return call
+    return compare
 
 
 def put(name: str, tables: dict[str, np.ndarray], style: str = "ir_measures") -> str:

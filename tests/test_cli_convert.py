@@ -9,21 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.cli import main
+from command import caller, rows_of
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data"))
 ARGUMENT_KEYS = ["id", "conclusion", "premises", "stance", "text", "topic", "source"]
+EVERY = ["csv", "tsv", "beir", "argsme", "jsonl"]
 
-
-@pytest.fixture
-def call(capsys):
-    def call(*argv: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit_info:
-            main(["convert", *map(str, argv)])
-        out, err = capsys.readouterr()
-        return exit_info.value.code, out, err
-
-    return call
+call = caller("convert")
 
 
 @pytest.mark.slow
@@ -31,19 +23,17 @@ def call(capsys):
 @pytest.mark.parametrize(
     ("name", "file", "targets"),
     [
-        (
-            "debatewise",
-            "perspectrum/debatewise_raw.json",
-            ["csv", "tsv", "beir", "argsme", "jsonl"],
+        ("procon", "perspectrum/procon_raw.json", EVERY),
+        pytest.param("debatewise", "perspectrum/debatewise_raw.json", EVERY, marks=pytest.mark.all),
+        pytest.param(
+            "idebate", "arguana_counterargs/arguments.jsonl.gz", ["argsme"], marks=pytest.mark.all
         ),
-        ("procon", "perspectrum/procon_raw.json", ["csv", "tsv", "beir", "argsme", "jsonl"]),
-        ("idebate", "arguana_counterargs/arguments.jsonl.gz", ["argsme"]),
     ],
 )
 def test_the_published_dumps_survive_every_format(name, file, targets, tmp_path, call):
     arguments = tmp_path / "arguments.jsonl"
     assert call(DATA / file, "--from", name, "--to", "arguments", "-o", arguments)[0] == 0
-    rows = [json.loads(line) for line in arguments.read_text().splitlines()]
+    rows = rows_of(arguments)
     assert all(list(row)[:7] == ARGUMENT_KEYS for row in rows)
     assert all(row["source"] == name for row in rows)
     for target in targets:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.cli import main
+from command import caller, rows_of, run, write_rows
 from pnyx.corpora import read_evidence
 from web_server import PARAGRAPH, SearchServer, Site, article, redirect
 
@@ -33,19 +33,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def call(capsys):
-    def call(*argv: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as caught:
-            main(["corpus", "web", *(str(a) for a in argv)])
-        printed = capsys.readouterr()
-        return int(caught.value.code or 0), printed.out, printed.err
-
-    return call
-
-
-def lines(path: str) -> list[dict]:
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+call = caller("corpus", "web")
 
 
 def test_from_questions_to_an_index(place, call, capsys):
@@ -110,25 +98,21 @@ def test_what_is_written(place, call):
     assert tea[0].source == "127.0.0.1"
     assert tea[0].extra == {
         "question_id": "q1", "rank": 1, "origin": "q1/1", "passage": 0,
-        "retrieved_at": lines("web/pages.jsonl")[0]["retrieved_at"],
+        "retrieved_at": rows_of("web/pages.jsonl")[0]["retrieved_at"],
     }  # fmt: skip
     assert all(len(p.text.split()) <= 40 for p in passages)
     assert PARAGRAPH.split()[0] in tea[0].text
     assert next(p.id for p in passages if p not in tea) == "q1/2#0"
     assert stdout.startswith(f"{manifest['counts']['passages']} passages of 2 pages for 2 of 2")
-    results = lines("web/results.jsonl")
+    results = rows_of("web/results.jsonl")
     assert [r["question_id"] for r in results] == ["q1", "q/2"]
     assert results[0]["results"][1] == {
         "rank": 2, "url": f"{site.url}/vote", "title": "Title 2", "snippet": "Snippet 2",
     }  # fmt: skip
-    assert [p["outcome"] for p in lines("web/pages.jsonl")] == ["text", "text"]
+    assert [p["outcome"] for p in rows_of("web/pages.jsonl")] == ["text", "text"]
     for name in ("web/passages/0001-q1.jsonl", "web/results.jsonl"):
-        with pytest.raises(SystemExit) as caught:
-            main(["validate", name])
-        assert not caught.value.code
-    with pytest.raises(SystemExit) as caught:
-        main(["index", *map(str, sorted(Path("web/passages").iterdir())), "--out", "i"])
-    assert not caught.value.code
+        assert run("validate", name) == 0
+    assert run("index", *sorted(Path("web/passages").iterdir()), "--out", "i") == 0
 
 
 def test_results_of_an_earlier_run_need_no_key_and_no_search(place, call, monkeypatch):
@@ -143,7 +127,7 @@ def test_results_of_an_earlier_run_need_no_key_and_no_search(place, call, monkey
     assert code == 3
     assert "1 of 2 questions" in stdout
     assert err == "pnyx: not searched: q/2: it is not among the results given\n"
-    assert [p["outcome"] for p in lines("web/pages.jsonl")] == ["text"]
+    assert [p["outcome"] for p in rows_of("web/pages.jsonl")] == ["text"]
     manifest = json.loads(Path("web/manifest.json").read_text())
     assert manifest["settings"]["agent"].endswith("(+https://example.org/me)")
     assert manifest["not_searched"] == {"q/2": "it is not among the results given"}
@@ -152,7 +136,7 @@ def test_results_of_an_earlier_run_need_no_key_and_no_search(place, call, monkey
 def test_a_page_that_was_fetched_and_not_read_is_read_and_not_fetched(place, call):
     with Site({"/tea": article("Tea")}) as site:
         rows = [{"question_id": q, "results": [f"{site.url}/tea"]} for q in ("q1", "q/2")]
-        Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows("r.jsonl", rows)
         argv = ["questions.jsonl", "--search", "r.jsonl", *OPTIONS, "--out", "web"]
         assert call(*argv)[0] == 0
         before = list(read_evidence("web/passages/0001-q1.jsonl"))
@@ -180,7 +164,7 @@ def test_questions_of_perspectives_are_searched_for(place, call):
     long = "Should " + "very " * 20 + "much be done?"
     rows = [{"question": "Is tea healthy?", "perspectives": ["Yes.", "No."]}]
     rows += [{"question": long, "perspectives": ["Yes.", "No."]}]
-    Path("berds.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows("berds.jsonl", rows)
     with Site({"/tea": article("Tea")}) as site, SearchServer({}) as api:
         api.found = {"Is tea healthy?": [f"{site.url}/tea"], long: [f"{site.url}/tea"]}
         argv = ["--search", "serper", "--search-url", api.url, *OPTIONS, "--out", "web"]
@@ -206,14 +190,14 @@ def test_only_what_may_pass_is_fetched_again(place, call):
         assert site.paths == ["/robots.txt", "/a", "/b", "/c"]
         assert call(*argv, "--retry")[0] == 3
         assert site.paths[4:] == ["/a"]
-    outcomes = {p["url"][-1]: p["outcome"] for p in lines("web/pages.jsonl")}
+    outcomes = {p["url"][-1]: p["outcome"] for p in rows_of("web/pages.jsonl")}
     assert outcomes == {"a": "text", "b": "http_error", "c": "text"}
 
 
 def test_without_the_option_no_local_server_is_asked(place, call):
     with Site({"/tea": article("Tea")}) as site:
         rows = [{"question_id": q, "results": [f"{site.url}/tea"]} for q in ("q1", "q/2")]
-        Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows("r.jsonl", rows)
         code, stdout, _ = call(
             "questions.jsonl", "--search", "r.jsonl", *OPTIONS[:4], "--out", "web"
         )
@@ -260,7 +244,7 @@ def test_a_refused_key_is_one_line_and_what_was_searched_is_kept(place, call):
         assert "the key is refused or missing (set SERPER_API_KEY)" in err
         assert "secret" not in err
         assert err.count("\n") == 1
-        assert [r["question_id"] for r in lines("web/results.jsonl")] == ["q1"]
+        assert [r["question_id"] for r in rows_of("web/results.jsonl")] == ["q1"]
         assert call("questions.jsonl", *argv)[0] == 0
     assert [q["q"] for q in api.queries] == ["Is tea healthy?"] + ["Should all vote?"] * 2
 
@@ -304,7 +288,7 @@ def test_a_run_that_is_killed_goes_on_and_asks_nothing_twice(place):
 def test_ctrl_c_ends_it_with_one_line(place):
     with Site({"/a": lambda h: h.server.closing.wait(300)}) as site:
         rows = [{"question_id": q, "results": [f"{site.url}/a"]} for q in ("q1", "q/2")]
-        Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows("r.jsonl", rows)
         process = subprocess.Popen(
             [sys.executable, "-m", "pnyx", "corpus", "web", "questions.jsonl",
              "--search", "r.jsonl", *OPTIONS, "--out", "web"],

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from command import run
 from pnyx.audit.example import Unlabelled, argued_agreement
-from pnyx.cli import main
 from pnyx.corpora import read_evidence, read_qrels, read_questions
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
 from pnyx.corpora.bundled import load_example
@@ -21,13 +21,6 @@ from pnyx.search.build import build_index
 from pnyx.search.polarity import same_words
 
 pytestmark = pytest.mark.usefixtures("run_once")
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 def test_the_example_is_what_it_promises() -> None:

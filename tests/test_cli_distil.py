@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from chat_server import ChatServer
+from command import called, rows_of, write_rows
 from pnyx.app.judge_specs import JudgeSpec
 from pnyx.students.lexical import WEIGHTS, LexicalTrainer
-from student_fixture import distilled, labelled_rows, pnyx, refused, rows, write
+from student_fixture import distilled, labelled_rows, refused
 
 KIND = ("--kind", "lexical")
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("own_place")
 
 
 def distil(capsys, *arguments: Any) -> tuple[int, str, str]:
-    return pnyx(capsys, "annotate", "distil", *arguments, *KIND)
+    return called(capsys, "annotate", "distil", *arguments, *KIND)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def student(trained, tmp_path) -> Path:
 def test_a_label_file_with_unknown_values_names_file_line_and_what_was_expected(capsys):
     bad = labelled_rows()
     bad[6]["value"] = "perhaps"
-    path = write("labelled.jsonl", bad)
+    path = write_rows("labelled.jsonl", bad)
     assert refused(distil(capsys, path, "--out", "student")) == (
         "pnyx: labelled.jsonl:7: value: found perhaps, expected true, false, null, yes, no or "
         "partially\n"
@@ -69,7 +70,7 @@ def test_a_label_file_with_unknown_values_names_file_line_and_what_was_expected(
     ids=["one question", "all relevant", "no verdict", "one relevant", "twice", "same id", "empty"],
 )  # fmt: skip
 def test_labels_that_teach_nothing_are_refused_before_anything_is_written(capsys, change, said):
-    path = write("labelled.jsonl", change(labelled_rows()))
+    path = write_rows("labelled.jsonl", change(labelled_rows()))
     result = distil(capsys, path, "--out", "student")
     error = result[2].splitlines()[-1]
     assert (result[0], result[1]) == (2, "")
@@ -87,7 +88,7 @@ def test_labels_that_teach_nothing_are_refused_before_anything_is_written(capsys
     ],
 )
 def test_settings_of_another_kind_are_refused(capsys, options, said):
-    path = write("labelled.jsonl", labelled_rows())
+    path = write_rows("labelled.jsonl", labelled_rows())
     assert said in refused(distil(capsys, path, "--out", "student", *options))
     assert not Path("student").exists()
 
@@ -99,17 +100,17 @@ def test_a_definition_that_is_missing_for_one_question_is_said_and_does_no_harm(
     for row in items:
         if row["question_id"] == first:
             del row["definition"]
-    path = write("labelled.jsonl", items)
+    path = write_rows("labelled.jsonl", items)
     status, _, error = distil(capsys, path, "--out", "student")
     assert status == 0
     assert error.count("1 of 4 questions have no definition (pnyx annotate define)") == 1
     counts = json.loads(Path("student/student.json").read_text())["about"]["counts"]
     assert (counts["asked"], counts["unscored"], counts["questions"]) == (64, 0, 4)
     items = [{k: v for k, v in row.items() if k != "value"} for row in items]
-    judged = pnyx(capsys, "judge", "relevance", write("items.jsonl", items), "--student", "student",
-                  "--out", "results")  # fmt: skip
+    ask = ("judge", "relevance", write_rows("items.jsonl", items), "--student", "student")
+    judged = called(capsys, *ask, "--out", "results")
     assert judged[0] == 0
-    assert all(row["unscored"] is None for row in rows("results/answers.jsonl"))
+    assert all(row["unscored"] is None for row in rows_of("results/answers.jsonl"))
 
 
 def test_a_teacher_that_talks_nonsense_half_the_time_teaches_with_the_other_half(capsys):
@@ -118,11 +119,11 @@ def test_a_teacher_that_talks_nonsense_half_the_time_teaches_with_the_other_half
     marks = ["[[prose]]", "", "[[wrong_schema]]", ""]
     for n, row in enumerate(items):
         row["document"] += f" {marks[n % 4]}"
-    path = write("pairs.jsonl", items)
+    path = write_rows("pairs.jsonl", items)
     with ChatServer() as server:
-        told = pnyx(capsys, "annotate", "label", path, "--llm", server.spec, "--out", "labels")
+        told = called(capsys, "annotate", "label", path, "--llm", server.spec, "--out", "labels")
         assert (told[0], "32 of 64 scored by test; 32 unscored: 32 schema" in told[1]) == (3, True)
-    labelled = rows("labels/labelled.jsonl")
+    labelled = rows_of("labels/labelled.jsonl")
     assert [row["value"] is None for row in labelled] == [n % 2 == 0 for n in range(64)]
     status, out, error = distil(capsys, "labels", "--out", "student", "--json")
     assert status == 0
@@ -140,7 +141,7 @@ def test_a_teacher_that_talks_nonsense_half_the_time_teaches_with_the_other_half
 
 def test_a_folder_that_exists_is_not_touched_without_force(capsys, student):
     before = {path: path.read_bytes() for path in student.iterdir()}
-    path = write("labelled.jsonl", labelled_rows()[:-1])
+    path = write_rows("labelled.jsonl", labelled_rows()[:-1])
     assert "student: exists already" in refused(distil(capsys, path, "--out", "student"))
     assert {path: path.read_bytes() for path in student.iterdir()} == before
     assert not Path("student.partial").exists()
@@ -165,13 +166,13 @@ def test_a_folder_that_exists_is_not_touched_without_force(capsys, student):
 )
 def test_a_student_that_cannot_be_written_is_not_trained(capsys, options, said, monkeypatch):
     monkeypatch.setattr(LexicalTrainer, "train", None)
-    path = write("labelled.jsonl", labelled_rows())
+    path = write_rows("labelled.jsonl", labelled_rows())
     assert said in refused(distil(capsys, path, *options))
     assert sorted(p.name for p in Path().iterdir()) == ["labelled.jsonl"]
 
 
 def test_checkpoints_of_another_training_are_refused_and_kept(capsys):
-    path = write("labelled.jsonl", labelled_rows())
+    path = write_rows("labelled.jsonl", labelled_rows())
     partial = Path("student.partial")
     partial.mkdir()
     (partial / "plan.json").write_text("{}")
@@ -187,7 +188,7 @@ def test_checkpoints_of_another_training_are_refused_and_kept(capsys):
 
 
 def test_the_same_labels_give_the_same_student(capsys, trained):
-    path = write("labelled.jsonl", labelled_rows())
+    path = write_rows("labelled.jsonl", labelled_rows())
     assert distil(capsys, path, "--out", "again", "--name", "student")[0] == 0
     for name in ("student.json", "card.md", "weights.safetensors"):
         assert Path("again", name).read_bytes() == (trained / name).read_bytes()
@@ -257,8 +258,8 @@ DAMAGE = {
 def test_a_damaged_student_answers_nothing(capsys, student, damage):
     change, said = DAMAGE[damage]
     change(student)
-    items = write("items.jsonl", labelled_rows()[:2])
-    result = pnyx(capsys, "judge", "relevance", items, "--student", student, "--out", "results")
+    items = write_rows("items.jsonl", labelled_rows()[:2])
+    result = called(capsys, "judge", "relevance", items, "--student", student, "--out", "results")
     error = refused(result)
     assert said in error
     assert "student" in error
@@ -271,8 +272,8 @@ LLM = ("--llm", "http://127.0.0.1:1/v1#nobody")
 
 
 def test_a_student_answers_what_it_was_trained_for(capsys, student):
-    support = write("support.jsonl", [{"id": "1", "text": "A.", "statement": "B."}])
-    result = pnyx(capsys, "judge", "support", support, "--student", student, "--out", "results")
+    support = write_rows("support.jsonl", [{"id": "1", "text": "A.", "statement": "B."}])
+    result = called(capsys, "judge", "support", support, "--student", student, "--out", "results")
     assert "--student answers relevance, not support" in refused(result)
     assert not Path("results").exists()
 
@@ -298,9 +299,9 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
 )  # fmt: skip
 @pytest.mark.parametrize("verb", ["judge relevance", "annotate label", "annotate apply"])
 def test_options_that_would_change_nothing_beside_a_student(capsys, student, verb, options, said):
-    items = write("items.jsonl", labelled_rows()[:2])
+    items = write_rows("items.jsonl", labelled_rows()[:2])
     Path("empty").mkdir()
-    result = pnyx(capsys, *verb.split(), items, "--student", student, "--out", "out", *options)
+    result = called(capsys, *verb.split(), items, "--student", student, "--out", "out", *options)
     assert said in " ".join(refused(result).split())
     assert not Path("out").exists()
 
@@ -310,12 +311,12 @@ def test_a_language_model_of_the_environment_is_not_asked_beside_a_student(
 ):
     """Nor does its name stand in a manifest."""
     monkeypatch.setenv("PNYX_LLM", LLM[1])
-    items = write("items.jsonl", labelled_rows()[:4])
+    items = write_rows("items.jsonl", labelled_rows()[:4])
     for verb, out in (("judge relevance", "r"), ("annotate label", "l"), ("annotate apply", "a")):
         path = f"{out}.jsonl" if out == "a" else out
-        assert pnyx(capsys, *verb.split(), items, "--student", student, "--out", path)[0] == 0
+        assert called(capsys, *verb.split(), items, "--student", student, "--out", path)[0] == 0
     for path in ("r/answers.jsonl", "l/labelled.jsonl", "a.jsonl"):
-        assert {row["judge"].partition("@")[0] for row in rows(path)} == {"student:student"}
+        assert {row["judge"].partition("@")[0] for row in rows_of(path)} == {"student:student"}
     assert "nobody" not in Path("r/manifest.json").read_text()
 
 
@@ -331,20 +332,24 @@ def test_who_answers_in_place_of_a_model(name):
 def test_in_a_cascade_the_student_is_asked_first(capsys, student):
     """The model gets only what the student is not sure of; the whole is one judge."""
     labelled = labelled_rows(8, 6)
-    items = write("items.jsonl", [{k: v for k, v in r.items() if k != "value"} for r in labelled])
-    people = write("people.jsonl", [{"id": r["id"], "value": r["value"]} for r in labelled])
+    items = write_rows(
+        "items.jsonl", [{k: v for k, v in r.items() if k != "value"} for r in labelled]
+    )
+    people = write_rows("people.jsonl", [{"id": r["id"], "value": r["value"]} for r in labelled])
     ask = ("judge", "relevance", items, "--student", student)
-    assert pnyx(capsys, *ask, "--out", "alone")[0] == 0
-    fitted = pnyx(capsys, "calibrate", "alone", "--labels", people, "--error", "0.1", "--out", "c")
+    assert called(capsys, *ask, "--out", "alone")[0] == 0
+    fitted = called(
+        capsys, "calibrate", "alone", "--labels", people, "--error", "0.1", "--out", "c"
+    )
     assert fitted[0] == 0, fitted
     with ChatServer() as server:
         cascade = ("--cascade", "c", "--llm", server.spec, "--out", "both")
-        assert pnyx(capsys, *ask, *cascade)[0] == 0
+        assert called(capsys, *ask, *cascade)[0] == 0
         asked = len(server.asked())
-    stages = [row["notes"]["stage"] for row in rows("both/answers.jsonl")]
+    stages = [row["notes"]["stage"] for row in rows_of("both/answers.jsonl")]
     assert stages.count("strong") == asked
     assert 0 < asked < len(labelled)
-    cheap = {row["judge"].partition("@")[0] for row in rows("both/answers.jsonl")
+    cheap = {row["judge"].partition("@")[0] for row in rows_of("both/answers.jsonl")
              if row["notes"]["stage"] == "cheap"}  # fmt: skip
     assert len(cheap) == 1
     assert "student:student" in cheap.pop()

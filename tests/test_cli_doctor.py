@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli import main
+from command import caller
 from pnyx.cli.doctor import VARIABLES, installed
 from pnyx.judge.store.rows import request_key
 from pnyx.judge.store.store import Store
@@ -30,15 +30,7 @@ def alone(tmp_path, monkeypatch):
     monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
 
 
-@pytest.fixture
-def call(capsys):
-    def call(*argv: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit_info:
-            main(["doctor", *map(str, argv)])
-        out, err = capsys.readouterr()
-        return exit_info.value.code, out, err
-
-    return call
+call = caller("doctor")
 
 
 def test_what_is_installed(call, tmp_path):

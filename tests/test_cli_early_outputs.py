@@ -10,7 +10,8 @@ import click
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli import app, main
+from command import run, write_rows
+from pnyx.cli import app
 from pnyx.cli.common.params import Command, SpecOption
 from pnyx.corpora import load_example
 from pnyx.search.build import build_index
@@ -114,15 +115,15 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
     monkeypatch.chdir(tmp_path)
     rows = [{"id": "q1", "text": "Is tea healthy?"}, {"id": "q 2", "text": "Is coffee?"}]
-    (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "q.jsonl", rows)
     rows = [{"id": "q1", "text": "Is tea healthy?", "description": "Of tea, all that is known."}]
-    (tmp_path / "described.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "described.jsonl", rows)
     items = [
         {"id": f"i{n}", "question": "Is tea healthy?", "document": f"Tea is good {n} times.",
          "question_id": "q1" if n < 3 else "q 1", "doc_id": f"d{n}"}
         for n in range(4)
     ]  # fmt: skip
-    (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items))
+    write_rows(tmp_path / "items.jsonl", items)
     bank = {"query": "Tea", "qid": "q1", "nuggets": [{"text": "A plant.", "importance": "vital"}]}
     (tmp_path / "bank.jsonl").write_text(json.dumps(bank) + "\n")
     (tmp_path / "folder.md").mkdir()
@@ -152,10 +153,9 @@ def test_nobody_is_asked_for_what_cannot_be_written(capsys, place, command, said
     if " x.index" in command:
         build_index(load_example().arguments[:3], place / "x.index")
     with ChatServer() as server:
-        with pytest.raises(SystemExit) as stopped:
-            main([*command.split(), "--llm", server.spec])
+        status = run(*command.split(), "--llm", server.spec)
         error = capsys.readouterr().err
-        assert (stopped.value.code, error.count("\n")) == (2, 1), error
+        assert (status, error.count("\n")) == (2, 1), error
         assert said in error
         assert server.asked() == []
 
@@ -164,7 +164,6 @@ def test_a_definition_of_odd_characters_can_be_written(capsys, place):
     (place / "one.jsonl").write_text('{"id": "q1", "text": "Is tea healthy?"}\n')
     reply = json.dumps({"meaning": "Effects \0of \ud800 tea on health", "examples": ["on sleep"]})
     with ChatServer(reply=reply) as server:
-        with pytest.raises(SystemExit) as stopped:
-            main(["annotate", "define", "one.jsonl", "--out", "o.md", "--llm", server.spec])
-        assert stopped.value.code == 0, capsys.readouterr().err
+        command = ("annotate", "define", "one.jsonl", "--out", "o.md")
+        assert run(*command, "--llm", server.spec) == 0
     assert "Effects \ufffdof \ufffd tea" in (place / "o.md").read_text()

@@ -16,6 +16,7 @@ from typing import TypeAlias
 import pytest
 
 from chat_server import ChatServer
+from command import run, write_rows
 from pnyx.cli import main
 from pnyx.corpora.text.segment import split_sentences
 from pnyx.errors import InputError
@@ -25,7 +26,7 @@ from pnyx.search.build import build_index
 from pnyx.search.quality.files import read_quality_model
 from pnyx.students.student import open_student
 from quality_tool import tool
-from student_fixture import labelled_rows, write_rows
+from student_fixture import labelled_rows
 
 DOCUMENTS = "".join(
     json.dumps({"id": str(i), "text": f"Voting should be compulsory, reason {i}. It is fair."})
@@ -81,7 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("hostile")
     (made / "docs.jsonl").write_text(DOCUMENTS, encoding="utf-8")
     items = [{"id": str(i), "text": "Prices rose.", "statement": f"It rose {i}."} for i in range(3)]
-    (made / "items.jsonl").write_text("".join(json.dumps(i) + "\n" for i in items))
+    write_rows(made / "items.jsonl", items)
     assert pnyx("index", made / "docs.jsonl", "--out", made / "i").returncode == 0
     return made
 
@@ -331,9 +332,7 @@ def test_waiting_for_a_model_is_shown(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_bad_usage_is_one_line_that_names_the_help(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert stopped.value.code == 2
+    assert run(*arguments) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert error.startswith("pnyx: ")
@@ -347,9 +346,7 @@ def test_a_pipe_in_place_of_an_index_file_does_not_hang(
     build_index([Document("d", "Some words.")], tmp_path / "index")
     (tmp_path / "index" / name).unlink()
     os.mkfifo(tmp_path / "index" / name)
-    with pytest.raises(SystemExit) as stopped:
-        main(["search", str(tmp_path / "index"), "words"])
-    assert stopped.value.code == 2
+    assert run("search", tmp_path / "index", "words") == 2
     assert name in capsys.readouterr().err
 
 
@@ -400,7 +397,7 @@ def headers(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(place)
         for name, lines in rows.items():
-            Path(f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+            write_rows(f"{name}.jsonl", lines)
         made("judge", "support", "items.jsonl", "--labels", "gold.jsonl", "--out", "L")
         made("judge", "support", "items.jsonl", "--out", "R")
         made("measure", "support", "R", "--labels", "gold.jsonl", "--draws", "0")

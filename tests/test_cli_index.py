@@ -9,8 +9,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from command import printed, write_rows
 from embedding_server import EmbeddingServer
-from pnyx.cli import app, main
+from pnyx.cli import app
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.index import Index, verify_index
 from pnyx.search.pipeline import Searcher
@@ -26,19 +27,12 @@ for row in ROWS:
 @pytest.fixture
 def corpus(tmp_path):
     path = tmp_path / "arguments.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    write_rows(path, ROWS)
     return path
 
 
-def pnyx(*arguments, code=0, capsys=None):
-    with pytest.raises(SystemExit) as exit_:
-        main([str(a) for a in arguments])
-    assert (exit_.value.code or 0) == code
-    return capsys.readouterr()
-
-
 def test_a_corpus_becomes_an_index(corpus, tmp_path, capsys):
-    shown = pnyx("index", corpus, "--out", tmp_path / "i", capsys=capsys)
+    shown = printed(capsys, "index", corpus, "--out", tmp_path / "i")
     assert shown.out == ""
     assert "2 documents, 8 tokens" in shown.err
     verify_index(tmp_path / "i")
@@ -46,18 +40,18 @@ def test_a_corpus_becomes_an_index(corpus, tmp_path, capsys):
 
 
 def test_a_new_index_has_what_the_default_search_needs(corpus, tmp_path, capsys):
-    shown = pnyx("index", corpus, "--out", tmp_path / "i", capsys=capsys)
+    shown = printed(capsys, "index", corpus, "--out", tmp_path / "i")
     _, quality, vectors = shown.err.splitlines()
     assert "quality of 2 documents (2 new)" in quality
     assert "vectors of 2 documents (2 new), minilm-int8" in vectors
     found = Searcher(Index.open(tmp_path / "i"))
     assert (found.plan.scoring.model, found.note) == ("hybrid", "")
     assert Index.open(tmp_path / "i").feature("quality", "").documents == 2
-    shown = pnyx("index", corpus, "--out", tmp_path / "words", "--lexical", capsys=capsys)
+    shown = printed(capsys, "index", corpus, "--out", tmp_path / "words", "--lexical")
     assert shown.err.count("\n") == 1
     assert set(Index.open(tmp_path / "words").manifest.get("features", {})) == set()
     options = ("--lexical", "--quality", "--json")
-    shown = pnyx("index", corpus, "--out", tmp_path / "some", *options, capsys=capsys)
+    shown = printed(capsys, "index", corpus, "--out", tmp_path / "some", *options)
     assert json.loads(shown.out)["quality"]["added"] == 2
     assert set(Index.open(tmp_path / "some").manifest["features"]) == {"quality"}
 
@@ -90,7 +84,7 @@ def stopped(name, *arguments):
 def many(tmp_path):
     path = tmp_path / "many.jsonl"
     rows = [{"id": f"d{n}", "text": f"Reason number {n} for taxes."} for n in range(20)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
@@ -100,20 +94,20 @@ def test_a_kill_while_texts_are_embedded_costs_no_text_twice(many, tmp_path, cap
     verify_index(folder)
     assert len(Index.open(folder).search("taxes", k=30)) == 20
     # The same command says how it goes on.
-    shown = pnyx("index", many, "--out", folder, code=2, capsys=capsys)
+    shown = printed(capsys, "index", many, "--out", folder, code=2)
     goes_on = f"pnyx index --update {folder} --vectors"
     assert shown.err == (
         f"pnyx: {folder}: exists already, without vectors of all its documents: {goes_on} makes "
         "them; --add in place of --out adds documents, --force begins anew\n"
     )
     # --update alone makes what is lacking.
-    shown = pnyx("index", "--update", folder, "--json", capsys=capsys)
+    shown = printed(capsys, "index", "--update", folder, "--json")
     made = json.loads(shown.out)["vectors"]
     assert (made["documents"], made["reused"], made["embedded"]) == (20, 8, 12)
-    pnyx("index", many, "--out", tmp_path / "whole", capsys=capsys)
+    printed(capsys, "index", many, "--out", tmp_path / "whole")
     whole, resumed = (document_vectors(Index.open(p)).rows for p in (tmp_path / "whole", folder))
     assert (whole == resumed).all()
-    shown = pnyx("index", many, "--out", folder, code=2, capsys=capsys)
+    shown = printed(capsys, "index", many, "--out", folder, code=2)
     more = "--add in place of --out adds documents, --force begins anew"
     assert shown.err == f"pnyx: {folder}: exists already: {more}\n"
 
@@ -126,9 +120,9 @@ def test_an_interrupted_index_says_how_it_goes_on(many, tmp_path):
 
 
 def test_what_is_left_is_named_with_its_own_options_only(many, tmp_path, capsys):
-    pnyx("index", many, "--out", tmp_path / "i", "--lexical", "--vectors", capsys=capsys)
+    printed(capsys, "index", many, "--out", tmp_path / "i", "--lexical", "--vectors")
     options = ("--embedder", "minilm-int8", "--clusters", "--cluster-count", 2)
-    shown = pnyx("index", many, "--out", tmp_path / "i", *options, code=2, capsys=capsys)
+    shown = printed(capsys, "index", many, "--out", tmp_path / "i", *options, code=2)
     assert "without quality of all its documents" in shown.err
     assert f"pnyx index --update {tmp_path / 'i'} --quality makes them" in shown.err
 
@@ -137,7 +131,7 @@ def test_an_embedder_that_gives_up_leaves_the_words(many, tmp_path, capsys):
     with EmbeddingServer() as server:
         spec = server.spec
     own = ("--embedder", spec)
-    shown = pnyx("index", many, "--out", tmp_path / "i", *own, code=2, capsys=capsys)
+    shown = printed(capsys, "index", many, "--out", tmp_path / "i", *own, code=2)
     *_, advice, error = shown.err.splitlines()
     command = f"pnyx index --update {tmp_path / 'i'} --vectors --embedder '{spec}'"
     assert advice.endswith(f"the words are indexed, and {command} goes on where this stops:")
@@ -146,7 +140,7 @@ def test_an_embedder_that_gives_up_leaves_the_words(many, tmp_path, capsys):
 
 
 def test_json_reports_what_was_done(corpus, tmp_path, capsys):
-    shown = pnyx("index", corpus, "--out", tmp_path / "i", "--json", capsys=capsys)
+    shown = printed(capsys, "index", corpus, "--out", tmp_path / "i", "--json")
     row = json.loads(shown.out)
     assert (row["documents"], row["added"], row["segments"]) == (2, 2, 1)
     assert row["bytes"] == (tmp_path / "i" / "segment-000001.data").stat().st_size
@@ -156,8 +150,8 @@ def test_gzip_columns_and_several_corpora(corpus, tmp_path, capsys):
     csv = tmp_path / "more.csv.gz"
     csv.write_bytes(gzip.compress(b"key,body\nc1,Taxes work\nc2,Taxes fail\n"))
     options = ["--column", "id=key", "--column", "text=body"]
-    pnyx("index", csv, *options, "--out", tmp_path / "i", capsys=capsys)
-    shown = pnyx("index", corpus, "--add", tmp_path / "i", "--json", capsys=capsys)
+    printed(capsys, "index", csv, *options, "--out", tmp_path / "i")
+    shown = printed(capsys, "index", corpus, "--add", tmp_path / "i", "--json")
     assert json.loads(shown.out)["added"] == 2
     assert [d.id for d in Index.open(tmp_path / "i").documents()] == ["c1", "c2", "a1", "a2"]
 
@@ -166,18 +160,18 @@ def test_fields_and_language_are_kept_when_adding(corpus, tmp_path, capsys):
     more = tmp_path / "more.jsonl"
     more.write_text(json.dumps({**ROWS[0], "id": "a3", "topic": "the tobacco"}), encoding="utf-8")
     options = ["--fields", "topic", "--language", "none"]
-    pnyx("index", corpus, "--out", tmp_path / "i", *options, capsys=capsys)
-    pnyx("index", more, "--add", tmp_path / "i", capsys=capsys)
+    printed(capsys, "index", corpus, "--out", tmp_path / "i", *options)
+    printed(capsys, "index", more, "--add", tmp_path / "i")
     index = Index.open(tmp_path / "i")
     assert [h.doc_id for h in index.search("the", "bm25")] == ["a3"]
     assert len(index.search("tobacco")) == 3
 
 
 def test_an_existing_index_is_replaced_only_by_force(corpus, tmp_path, capsys):
-    pnyx("index", corpus, "--out", tmp_path / "i", capsys=capsys)
-    shown = pnyx("index", corpus, "--out", tmp_path / "i", code=2, capsys=capsys)
+    printed(capsys, "index", corpus, "--out", tmp_path / "i")
+    shown = printed(capsys, "index", corpus, "--out", tmp_path / "i", code=2)
     assert shown.err.endswith("--add in place of --out adds documents, --force begins anew\n")
-    pnyx("index", corpus, "--out", tmp_path / "i", "--force", capsys=capsys)
+    printed(capsys, "index", corpus, "--out", tmp_path / "i", "--force")
 
 
 def test_broken_standard_input_is_one_line_and_leaves_nothing(tmp_path):
@@ -207,7 +201,7 @@ GOOD = json.dumps({"id": "a", "text": "words"})
 def test_bad_corpora_exit_2_with_one_line_and_leave_nothing(tmp_path, capsys, content):
     path = tmp_path / "corpus.jsonl"
     path.write_bytes(content)
-    shown = pnyx("index", path, "--out", tmp_path / "i", code=2, capsys=capsys)
+    shown = printed(capsys, "index", path, "--out", tmp_path / "i", code=2)
     assert shown.err.count("\n") == 1
     assert shown.err.startswith(f"pnyx: {path}") or "same id" in shown.err
     assert [p.name for p in tmp_path.iterdir()] == ["corpus.jsonl"]
@@ -216,7 +210,7 @@ def test_bad_corpora_exit_2_with_one_line_and_leave_nothing(tmp_path, capsys, co
 def test_the_same_id_in_two_corpora_is_refused(corpus, tmp_path, capsys):
     other = tmp_path / "other.jsonl"
     other.write_bytes(corpus.read_bytes())
-    shown = pnyx("index", corpus, other, "--out", tmp_path / "i", code=2, capsys=capsys)
+    shown = printed(capsys, "index", corpus, other, "--out", tmp_path / "i", code=2)
     assert shown.err == "pnyx: records 1 and 3 have the same id 'a1', expected distinct ids\n"
 
 
@@ -230,23 +224,23 @@ def test_the_same_id_in_two_corpora_is_refused(corpus, tmp_path, capsys):
     ],
 )
 def test_unclear_orders_are_usage_errors(corpus, options, capsys):
-    assert "(see pnyx index --help)" in pnyx("index", corpus, *options, code=2, capsys=capsys).err
+    assert "(see pnyx index --help)" in printed(capsys, "index", corpus, *options, code=2).err
 
 
 def test_wrong_options_say_what_is_expected(corpus, tmp_path, capsys):
     out = ["--out", tmp_path / "i"]
-    shown = pnyx("index", corpus, *out, "--language", "klingon", code=2, capsys=capsys)
+    shown = printed(capsys, "index", corpus, *out, "--language", "klingon", code=2)
     assert "expected one of: none, arabic" in shown.err
-    shown = pnyx("index", corpus, *out, "--column", "text", code=2, capsys=capsys)
+    shown = printed(capsys, "index", corpus, *out, "--column", "text", code=2)
     assert shown.err == "pnyx: --column text: expected FIELD=COLUMN\n"
-    shown = pnyx("index", corpus, "--add", tmp_path / "nowhere", code=2, capsys=capsys)
+    shown = printed(capsys, "index", corpus, "--add", tmp_path / "nowhere", code=2)
     assert "is not there, expected a folder made by pnyx index" in shown.err
 
 
 def test_a_corpus_without_words_warns(tmp_path, capsys):
     path = tmp_path / "c.jsonl"
     path.write_text('{"id": "a", "text": "!!!"}\n')
-    shown = pnyx("index", path, "--out", tmp_path / "i", capsys=capsys)
+    shown = printed(capsys, "index", path, "--out", tmp_path / "i")
     assert "warning: no document holds a word" in shown.err
 
 

@@ -14,11 +14,10 @@ import pytest
 
 from argue_report import write_files, write_labels
 from chat_server import ChatServer
-from pnyx.cli import main
+from command import killed_and_run_again, rows_of, runner, wait_for, write_rows
 from pnyx.errors import ModelError
 from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.questions import Support
-from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
 from pnyx.runs.results import judge_into
 from pnyx.search.lexical.manifest import locked
@@ -26,27 +25,15 @@ from pnyx.search.lexical.manifest import locked
 pytestmark = pytest.mark.usefixtures("own_place")
 
 
-def write(path, rows) -> str:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(path)
-
-
 def items(tmp_path, count=5, **fields) -> str:
     rows = [
         {"id": f"i{n}", "text": f"Text {n}.", "statement": "S.", "group": "g", "my": [n], **fields}
         for n in range(count)
     ]
-    return write(tmp_path / "items.jsonl", rows)
+    return write_rows(tmp_path / "items.jsonl", rows)
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["judge", *arguments])
-    return ended.value.code
-
-
-def answers(folder) -> list[dict]:
-    return [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
+run = runner("judge")
 
 
 def test_answers_manifest_and_a_second_run_without_a_call(tmp_path, capsys):
@@ -71,7 +58,7 @@ def test_answers_manifest_and_a_second_run_without_a_call(tmp_path, capsys):
     assert again["store"]["from_store"] == 5
     assert again["store"]["asked"] == 0
     assert again["answers_sha256"] == printed["answers_sha256"]
-    rows = answers(out)
+    rows = rows_of(out)
     assert [row["id"] for row in rows] == [f"i{n}" for n in range(5)]
     assert rows[2]["my"] == [2]
     assert rows[0]["group"] == "g"
@@ -85,12 +72,12 @@ def test_answers_manifest_and_a_second_run_without_a_call(tmp_path, capsys):
 def test_unscored_items_are_counted_by_reason_and_exit_3(tmp_path, capsys):
     texts = ["fine", "[[refusal]]", "[[wrong_schema]]", "[[prose]]"]
     rows = [{"id": str(n), "text": t, "statement": "S."} for n, t in enumerate(texts)]
-    path = write(tmp_path / "items.jsonl", rows)
+    path = write_rows(tmp_path / "items.jsonl", rows)
     with ChatServer() as server:
         assert run("support", path, "--out", "out", "--llm", server.spec) == 3
     shown = capsys.readouterr().out
     assert "1 of 4 scored by test; 3 unscored: 2 schema, 1 refusal; see out" in shown
-    values = [(row["value"], row["probability"]) for row in answers(tmp_path / "out")[1:]]
+    values = [(row["value"], row["probability"]) for row in rows_of(tmp_path / "out")[1:]]
     assert values == [(None, None)] * 3
 
 
@@ -101,7 +88,7 @@ def test_each_task_takes_its_example(task, tmp_path):
     with ChatServer() as server:
         assert run(task, str(path), "--out", "out", "--llm", server.spec) == 0
         assert len(server.asked()) == (2 if task in ("preference", "sides") else 1)
-    assert answers(tmp_path / "out")[0]["task"] == task
+    assert rows_of(tmp_path / "out")[0]["task"] == task
 
 
 def test_relevance_with_a_stance_asks_for_that_side(tmp_path):
@@ -112,7 +99,7 @@ def test_relevance_with_a_stance_asks_for_that_side(tmp_path):
         "doc_id": "d",
     }
     rows = [{"id": s or "none", **row, **({"stance": s} if s else {})} for s in ("pro", "con", "")]
-    path = write(tmp_path / "items.jsonl", rows)
+    path = write_rows(tmp_path / "items.jsonl", rows)
     pro, con, none = TASKS["relevance"].read(path)
     assert pro.statement == "Buses should be free."
     assert con.statement == "Buses should not be free."
@@ -124,10 +111,12 @@ def test_relevance_with_a_stance_asks_for_that_side(tmp_path):
 def test_labels_answer_like_any_judge(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("PNYX_LLM", "http://127.0.0.1:1/v1#unused")
     path = items(tmp_path, 3)
-    gold = write(tmp_path / "gold.jsonl", [{"id": "i0", "value": True}, {"id": "i1", "value": 0}])
+    gold = write_rows(
+        tmp_path / "gold.jsonl", [{"id": "i0", "value": True}, {"id": "i1", "value": 0}]
+    )
     assert run("support", path, "--out", "out", "--labels", gold) == 3
-    assert [row["value"] for row in answers(tmp_path / "out")] == [True, False, None]
-    assert answers(tmp_path / "out")[2]["unscored"] == "no label"
+    assert [row["value"] for row in rows_of(tmp_path / "out")] == [True, False, None]
+    assert rows_of(tmp_path / "out")[2]["unscored"] == "no label"
     assert "people's labels: 2 labels of 2 items" in capsys.readouterr().err
 
 
@@ -189,7 +178,7 @@ def test_an_endpoint_that_dies_keeps_what_it_answered(tmp_path, capsys):
 
 def test_a_foreign_folder_and_another_runs_folder_are_refused(tmp_path, capsys):
     path = items(tmp_path)
-    gold = write(tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(5)])
+    gold = write_rows(tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(5)])
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("do not lose this")
     assert run("support", path, "--out", "mine", "--labels", gold) == 2
@@ -197,7 +186,7 @@ def test_a_foreign_folder_and_another_runs_folder_are_refused(tmp_path, capsys):
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
     assert run("support", path, "--out", "out", "--labels", gold) == 0
     before = (tmp_path / "out" / "answers.jsonl").read_bytes()
-    other = write(tmp_path / "other.jsonl", [{"id": "i0", "text": "T", "statement": "S"}])
+    other = write_rows(tmp_path / "other.jsonl", [{"id": "i0", "text": "T", "statement": "S"}])
     assert run("support", other, "--out", "out", "--labels", gold) == 2
     assert "results for other items" in capsys.readouterr().err
     with ChatServer() as server:
@@ -253,11 +242,13 @@ print(at, code)
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["judge", pytest.param("report", marks=pytest.mark.all)])
+@pytest.mark.all
+@pytest.mark.parametrize("what", ["judge", "report"])
 def test_killed_at_any_change_of_a_file_the_same_command_goes_on(tmp_path, what):
     if what == "judge":
-        gold = write(tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)])
+        gold = write_rows(
+            tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)]
+        )
         command = ["judge", "support", items(tmp_path, 2), "--labels", gold]
     else:
         run, bank = write_files(tmp_path, "ids")
@@ -272,7 +263,7 @@ def test_killed_at_any_change_of_a_file_the_same_command_goes_on(tmp_path, what)
 
 def test_a_folder_that_another_run_has_just_begun_is_said_to_be_in_use(tmp_path, capsys):
     path = items(tmp_path)
-    gold = write(tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(5)])
+    gold = write_rows(tmp_path / "gold.jsonl", [{"id": f"i{n}", "value": True} for n in range(5)])
     partial = tmp_path / "out" / "answers.jsonl.partial"
     partial.mkdir(parents=True)
     with locked(partial, "these answers"):
@@ -293,36 +284,18 @@ def start(path, server, out="out", **options) -> subprocess.Popen:
     return subprocess.Popen(command, text=True, **options)
 
 
-def wait_for(condition, seconds=120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
-
-
 @pytest.mark.slow
 def test_kill_9_and_again_asks_nothing_that_was_stored(tmp_path):
     path = items(tmp_path, 60)
+    partial = tmp_path / "out" / "answers.jsonl.partial" / "answers.jsonl"
+
+    def killed(stored: int) -> None:
+        assert len(rows_of(partial)) <= stored
+
     with ChatServer(delay=0.05) as server:
-        process = start(path, server)
-        wait_for(lambda: len(server.answered()) >= 20)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        time.sleep(0.2)  # the server finishes what it was answering
-        with Store() as store:
-            stored = len(store)
-        killed_at = len(server.answered())
-        assert 16 <= stored < 60
-        partial = (
-            (tmp_path / "out" / "answers.jsonl.partial" / "answers.jsonl").read_text().splitlines()
-        )
-        assert len(partial) <= stored
-        assert start(path, server).wait() == 0
-    counts = Counter(server.answered())
-    assert len(counts) == 60
-    repeated = sum(n - 1 for n in counts.values())
-    assert repeated == killed_at - stored <= 4
-    assert [row["id"] for row in answers(tmp_path / "out")] == [f"i{n}" for n in range(60)]
+        command = ["judge", "support", path, "--out", "out"]
+        killed_and_run_again(server, command, after=20, of=60, concurrency=4, killed=killed)
+    assert [row["id"] for row in rows_of(tmp_path / "out")] == [f"i{n}" for n in range(60)]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
         "answers.jsonl",
         "manifest.json",
@@ -352,7 +325,7 @@ def test_what_a_killed_command_was_asking_is_asked_by_the_other_at_once(tmp_path
         killed.wait()
         server.default = "ok"
         assert other.wait() == 0
-    assert len(answers(tmp_path / "other")) == 12
+    assert len(rows_of(tmp_path / "other")) == 12
 
 
 SLOW_RUN = """
@@ -371,6 +344,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.all
 def test_kill_9_and_again_asks_a_local_judge_nothing_that_was_written(tmp_path):
     path, log = items(tmp_path, 300), tmp_path / "log"
     command = [sys.executable, "-c", SLOW_RUN, "judge", "support", path, "--out", "out"]
@@ -382,7 +356,7 @@ def test_kill_9_and_again_asks_a_local_judge_nothing_that_was_written(tmp_path):
     assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
     # Each was asked once, but for the answer that was on its way to the file at the kill.
     assert 300 <= log.read_text().count("\n") <= 301
-    assert [row["id"] for row in answers(tmp_path / "out")] == [f"i{n}" for n in range(300)]
+    assert [row["id"] for row in rows_of(tmp_path / "out")] == [f"i{n}" for n in range(300)]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
         "answers.jsonl",
         "manifest.json",
@@ -446,7 +420,7 @@ def test_ctrl_c_stops_with_one_line_and_resumes(tmp_path):
         server.delay = 0
         assert start(path, server).wait() == 0
     assert sum(n - 1 for n in Counter(server.answered()).values()) <= 4
-    assert len(answers(tmp_path / "out")) == 30
+    assert len(rows_of(tmp_path / "out")) == 30
 
 
 def test_help_shows_an_example_and_every_task(capsys):

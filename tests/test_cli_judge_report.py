@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -28,18 +27,14 @@ from argue_report import (
     write_labels,
 )
 from chat_server import ChatServer
+from command import killed_and_run_again, rows_of, wait_for, write_rows
 from pnyx.judge.reports.judging import opened_topics
 from pnyx.judge.reports.opened import DocumentSources
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import JudgedReport, report_of_row
-from pnyx.judge.store.store import Store
 from pnyx.runs.reports import judge_reports_into
 
 pytestmark = pytest.mark.usefixtures("own_place")
-
-
-def rows_of(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def reports_of(folder: str | Path) -> list[JudgedReport]:
@@ -241,23 +236,10 @@ def test_a_budget_is_kept_and_what_is_left_is_unscored(tmp_path, call):
 @pytest.mark.all
 def test_kill_9_and_again_asks_no_model_twice(tmp_path):
     run, bank = write_files(tmp_path)
-    command = [sys.executable, "-m", "pnyx", "judge", "report", run, "--nuggets", bank]
+    command = ["judge", "report", run, "--nuggets", bank, "--batch", "1", "--out", "out"]
     with ChatServer(reply=scripted, delay=0.05) as server:
-        command += ["--llm", server.spec, "--batch", "1", "--concurrency", "2", "--out", "out"]
-        process = subprocess.Popen(command)
-        deadline = time.monotonic() + 120
-        while len(server.answered()) < 12 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        with Store(tmp_path / "store.sqlite") as store:
-            stored = len(store)
-        killed_at = len(server.answered())
-        assert 10 <= stored < sum(ASKED.values())
-        assert subprocess.run(command, check=False).returncode == 3
-        counts = Counter(server.answered())
-    assert len(counts) == sum(ASKED.values())
-    assert sum(n - 1 for n in counts.values()) == killed_at - stored <= 2
+        total = sum(ASKED.values())
+        killed_and_run_again(server, command, after=12, of=total, concurrency=2, status=3)
     check_worked("out")
 
 
@@ -284,9 +266,7 @@ def test_kill_9_and_again_repeats_little_of_what_no_model_answers(tmp_path):
     command += ["--labels", labels, "--out", "out"]
     process = subprocess.Popen(command)
     log = tmp_path / "log"
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not (log.exists() and len(log.read_text()) > 600):
-        time.sleep(0.002)
+    wait_for(lambda: log.exists() and len(log.read_text()) > 600)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (tmp_path / "out" / "manifest.json").exists()
@@ -330,7 +310,7 @@ def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):
     texts = [{"id": "d7", "text": "Shops on the high street sold more."}, {"id": "z", "text": "?"}]
     texts += [{"id": one.id, "text": one.text} for one in response().documents.values()]
     corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text("".join(json.dumps(row) + "\n" for row in texts))
+    write_rows(corpus, texts)
     assert call("index", corpus, "--out", "my.index", "--lexical")[0] == 0
     for place in (("--documents", corpus), ("--index", "my.index")):
         options = ("--nuggets", bank, "--labels", labels, *place)
@@ -347,7 +327,7 @@ def test_a_made_up_citation_is_a_no_and_is_named(tmp_path, call):
     texts = [{"id": one.id, "text": one.text} for one in response().documents.values()]
     texts[0]["text"] += " The council said so."  # holds what the run embeds: no other text
     texts[1]["text"] = "Trams of the town are closed at night."
-    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in texts))
+    write_rows(tmp_path / "corpus.jsonl", texts)
     options = ("--nuggets", bank, "--labels", labels, "--documents", "corpus.jsonl")
     arguments = ("judge", "report", run, *options)
     status, printed, said = call(*arguments, "--out", "no")
@@ -479,7 +459,7 @@ def test_a_report_of_five_thousand_sentences_and_blank_ones(tmp_path, call):
     blank = [{"text": "...", "citations": []}, {"text": "", "citations": ["d1"]}]
     head = {"metadata": {"team_id": "t", "run_id": "long", "topic_id": "7"}}
     rows = [{**head, "references": ["d1"], "responses": [*cited, *blank]}]
-    (tmp_path / "long.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "long.jsonl", rows)
     status, manifest, said = judge(
         call, "long.jsonl", "--nuggets", bank, "--answers", "lookup", "--credit", "cited"
     )

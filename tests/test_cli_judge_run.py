@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli import main
+from command import rows_of, write_rows
+from command import run as pnyx
 from pnyx.judge.perspectives import PASSAGE_WORDS
 from pnyx.records import Document
 from pnyx.search.build import build_index
@@ -35,10 +36,7 @@ def _judge(folder: Path, *more: str) -> int:
     command = ["judge", "relevance", "--run", str(folder / "run.trec"), "--out"]
     command += [str(folder / "out"), "--index", str(folder / "index")]
     command += ["--topics", str(folder / "topics.jsonl"), "--store", str(folder / "s.sqlite")]
-    with pytest.raises(SystemExit) as stopped:
-        main([*command, *more])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
+    return pnyx(*command, *more)
 
 
 def test_the_first_documents_of_each_topic_are_judged(ranking: Path) -> None:
@@ -72,9 +70,7 @@ def test_unknown_documents_and_topics_are_one_line(
 
 def test_a_run_needs_its_index_and_topics(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["relevance"], ["relevance", "--run", "r"], ["support", "--run", "r"]):
-        with pytest.raises(SystemExit) as stopped:
-            main(["judge", *arguments, "--out", "o"])
-        assert stopped.value.code == 2
+        assert pnyx("judge", *arguments, "--out", "o") == 2
         assert "expected ITEMS, or, for relevance, --run" in capsys.readouterr().err
 
 
@@ -85,7 +81,7 @@ def _views(folder: Path, *questions: str) -> Path:
         for question in questions
         for letter in "ab"
     ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_rows(path, lines)
     return path
 
 
@@ -93,15 +89,11 @@ def _judge_support(folder: Path, *more: str, runs: tuple[str, ...] = ("run.trec"
     command = ["judge", "support", "--index", str(folder / "index"), "--out", str(folder / "out")]
     command += [part for run in runs for part in ("--run", str(folder / run))]
     command += ["--perspectives", str(folder / "views.jsonl")]
-    with pytest.raises(SystemExit) as stopped:
-        main([*command, "--store", str(folder / "s.sqlite"), *more])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
+    return pnyx(*command, "--store", folder / "s.sqlite", *more)
 
 
 def _answered(folder: Path) -> list[dict[str, Any]]:
-    lines = (folder / "out" / "answers.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
+    return rows_of(folder / "out")
 
 
 def test_each_pair_of_document_and_perspective_is_asked_about_once(ranking: Path) -> None:
@@ -159,12 +151,9 @@ def test_a_question_without_perspectives_is_one_line(
     assert _judge_support(ranking) == 2
     assert "topic 'q2' has no perspectives in" in capsys.readouterr().err
     for more in (["--topics", "t"], ["--words", "5", "--perspectives", "v", "--topics", "t"]):
-        with pytest.raises(SystemExit) as stopped:
-            main(["judge", "support", "--run", "r", "--index", "i", *more, "--out", "o"])
-        assert stopped.value.code == 2
+        assert pnyx("judge", "support", "--run", "r", "--index", "i", *more, "--out", "o") == 2
         assert "for support, --run with --index and --perspectives" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["judge", "support", "items.jsonl", "--words", "5", "--out", "o"])
+    assert pnyx("judge", "support", "items.jsonl", "--words", "5", "--out", "o") == 2
     assert "--words goes with --perspectives" in capsys.readouterr().err
 
 
@@ -181,15 +170,13 @@ def test_pairs_of_a_file_are_asked_about_as_perspectives(tmp_path: Path) -> None
     command = ["judge", "support", str(_pairs(tmp_path)), "--store", str(tmp_path / "s.sqlite")]
     names = []
     for number, more in enumerate(([], ["--as-perspectives"])):
-        with pytest.raises(SystemExit) as stopped:
-            main([*command, *more, "--out", str(tmp_path / str(number))])
-        assert not stopped.value.code
+        assert pnyx(*command, *more, "--out", tmp_path / str(number)) == 0
         manifest = json.loads((tmp_path / str(number) / "manifest.json").read_text())
         names.append(manifest["judge"].split("@")[0])
     assert names == ["minilm-int8", "student:perspectives"]
-    with ChatServer() as server, pytest.raises(SystemExit) as stopped:
-        main([*command, "--as-perspectives", "--llm", server.spec, "--out", str(tmp_path / "llm")])
-    assert not stopped.value.code
+    with ChatServer() as server:
+        more = ("--as-perspectives", "--llm", server.spec)
+        assert pnyx(*command, *more, "--out", tmp_path / "llm") == 0
     manifest = json.loads((tmp_path / "llm" / "manifest.json").read_text())
     assert [prompt["name"] for prompt in manifest["prompts"]] == ["support-perspective"]
 
@@ -197,9 +184,7 @@ def test_pairs_of_a_file_are_asked_about_as_perspectives(tmp_path: Path) -> None
 def test_perspectives_are_for_support(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     items = tmp_path / "items.jsonl"
     items.write_text('{"id": "1", "question": "Why?", "document": "Because."}\n')
-    with pytest.raises(SystemExit) as stopped:
-        main(["judge", "relevance", str(items), "--as-perspectives", "--out", str(tmp_path / "o")])
-    assert stopped.value.code == 2
+    assert pnyx("judge", "relevance", items, "--as-perspectives", "--out", tmp_path / "o") == 2
     assert "--as-perspectives goes with support, not relevance" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
 
@@ -209,9 +194,7 @@ def test_no_batch_asks_a_model_whether_perspectives_follow(
 ) -> None:
     command = ["judge", "support", str(_pairs(tmp_path)), "--as-perspectives", "--batch", "5"]
     with ChatServer() as server:
-        with pytest.raises(SystemExit) as stopped:
-            main([*command, "--llm", server.spec, "--out", str(tmp_path / "o")])
+        assert pnyx(*command, "--llm", server.spec, "--out", tmp_path / "o") == 2
         assert server.asked() == []
-    assert stopped.value.code == 2
     assert "prompt support-perspective@1 takes one statement a call" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from measure_verbs import refuser, runner
-from pnyx.cli import main
+from command import refuser, runner, write_rows
+from command import run as pnyx
 from pnyx.cli.measure import AgreementSpec
 from pnyx.judge.questions import Support
 from pnyx.judge.tasks import TASKS
@@ -22,12 +21,6 @@ from pnyx.measure.core.base import Bootstrap
 NAMES = (name for name, m in MEASURES.items() if "relevance" in m.inputs)
 OTHERS = ("retrieval", "perspectives", "correlation", "thresholds", "amount")
 RELEVANCE = [*NAMES, *RANKING_MEASURES, *DERIVED_MEASURES]
-
-
-def write(path: Path, rows: list[dict[str, Any]]) -> str:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(path)
 
 
 run, refused = runner("measure"), refuser("measure")
@@ -54,7 +47,9 @@ def label_rows(count: int = 24) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def files(tmp_path):
-    return write(tmp_path / "a.jsonl", answer_rows()), write(tmp_path / "l.jsonl", label_rows())
+    return write_rows(tmp_path / "a.jsonl", answer_rows()), write_rows(
+        tmp_path / "l.jsonl", label_rows()
+    )
 
 
 def test_the_command_that_was_cut_says_what_to_use(capsys):
@@ -83,8 +78,8 @@ def test_json_is_the_contract_and_the_same_in_any_order_of_lines(files, tmp_path
     assert {row["asked"] for row in found["measures"].values()} == {24}
     assert all(row["low"] <= row["high"] for row in found["measures"].values())
     assert found["interval"]["clusters"] == 12
-    shuffled = write(tmp_path / "a2.jsonl", random.Random(0).sample(answer_rows(), 24))
-    backwards = write(tmp_path / "l2.jsonl", label_rows()[::-1])
+    shuffled = write_rows(tmp_path / "a2.jsonl", random.Random(0).sample(answer_rows(), 24))
+    backwards = write_rows(tmp_path / "l2.jsonl", label_rows()[::-1])
     assert run("relevance", shuffled, "--labels", backwards, "--json") == 0
     assert capsys.readouterr().out == first
     assert run("relevance", answers, "--labels", labels, "--json", "--seed", "1") == 0
@@ -98,8 +93,8 @@ def test_unscored_answers_are_counted_and_end_with_3(tmp_path, capsys):
     rows = answer_rows()
     rows[0] |= {"value": None, "probability": None, "unscored": "timeout: 5 attempts"}
     rows[1] |= {"probability": None}
-    answers = write(tmp_path / "a.jsonl", [*rows, *answer_rows(1, id="more")])
-    labels = write(tmp_path / "l.jsonl", [*label_rows(), {"id": "less", "value": True}])
+    answers = write_rows(tmp_path / "a.jsonl", [*rows, *answer_rows(1, id="more")])
+    labels = write_rows(tmp_path / "l.jsonl", [*label_rows(), {"id": "less", "value": True}])
     assert run("relevance", answers, "--labels", labels) == 3
     printed = capsys.readouterr()
     assert "relevance: llama, 23 of 24 labelled questions scored" in printed.out
@@ -119,12 +114,12 @@ def test_unscored_answers_are_counted_and_end_with_3(tmp_path, capsys):
 
 def test_a_results_folder_gets_measures_json(tmp_path, capsys):
     folder = tmp_path / "results"
-    write(folder / "answers.jsonl", answer_rows())
-    labels = write(tmp_path / "l.jsonl", label_rows())
+    write_rows(folder / "answers.jsonl", answer_rows())
+    labels = write_rows(tmp_path / "l.jsonl", label_rows())
     assert run("relevance", str(folder), "--labels", labels, "--json") == 0
     assert json.loads((folder / "measures.json").read_text()) == json.loads(capsys.readouterr().out)
     before = (folder / "measures.json").read_bytes()
-    write(tmp_path / "l.jsonl", [{"id": "i0", "value": "unclear"}])
+    write_rows(tmp_path / "l.jsonl", [{"id": "i0", "value": "unclear"}])
     refused(capsys, "relevance", str(folder), "--labels", labels)
     assert (folder / "measures.json").read_bytes() == before
     assert sorted(p.name for p in folder.iterdir()) == ["answers.jsonl", "measures.json"]
@@ -141,13 +136,11 @@ def test_what_a_judge_wrote_can_be_measured(tmp_path, capsys):
     first = [{"id": str(n), "value": n < 4} for n in range(5)]
     second = [{"id": str(n), "value": n < 3, "group": n % 2} for n in range(6)]
     paths = [
-        write(tmp_path / f"{name}.jsonl", rows)
+        write_rows(tmp_path / f"{name}.jsonl", rows)
         for name, rows in (("items", items), ("first", first), ("second", second))
     ]
     out = str(tmp_path / "out")
-    with pytest.raises(SystemExit) as ended:
-        main(["judge", "support", paths[0], "--labels", paths[1], "--out", out])
-    assert ended.value.code == 3
+    assert pnyx("judge", "support", paths[0], "--labels", paths[1], "--out", out) == 3
     capsys.readouterr()
     assert run("support", out, "--labels", paths[2], "--json") == 3
     found = json.loads(capsys.readouterr().out)
@@ -171,7 +164,7 @@ def test_ratings_by_dimension(tmp_path, capsys):
         for i, d in keys
     ]  # fmt: skip
     labels = [{"id": i, "dimension": d, "value": draw.randrange(1, 4)} for i, d in keys]
-    paths = write(tmp_path / "a.jsonl", answers), write(tmp_path / "l.jsonl", labels)
+    paths = write_rows(tmp_path / "a.jsonl", answers), write_rows(tmp_path / "l.jsonl", labels)
     assert run("quality", paths[0], "--labels", paths[1], "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["per_dimension"]) == {"cogency", "tone"}
@@ -198,7 +191,7 @@ def test_every_task_of_yes_and_no_is_measured(files, tmp_path, capsys):
     found = {}
     for task in sorted(yes_no):
         rows = [{**row, "question_id": row["group"]} for row in answer_rows(task=task)]
-        answers = write(tmp_path / f"{task}.jsonl", rows)
+        answers = write_rows(tmp_path / f"{task}.jsonl", rows)
         for verb in ("support", "relevance", "thresholds"):
             if (verb, task) in {("support", "relevance")} or (
                 verb != "support" and task in {"support", "stance"}
@@ -215,7 +208,9 @@ def test_every_task_of_yes_and_no_is_measured(files, tmp_path, capsys):
 
 def test_one_clear_line_for_files_that_do_not_fit(files, tmp_path, capsys):
     answers, labels = files
-    mixed = write(tmp_path / "m.jsonl", [*answer_rows(2), *answer_rows(2, judge="evil\x1b[2J\n")])
+    mixed = write_rows(
+        tmp_path / "m.jsonl", [*answer_rows(2), *answer_rows(2, judge="evil\x1b[2J\n")]
+    )
     line = refused(capsys, "relevance", mixed, "--labels", labels)
     assert "answers of several judges ('llama', 'evil" in line
     assert run("relevance", mixed, "--labels", labels, "--judge", "llama", "--json") == 0
@@ -224,12 +219,12 @@ def test_one_clear_line_for_files_that_do_not_fit(files, tmp_path, capsys):
     assert "no answers of 'gpt' (judges found: llama, " in line
     line = refused(capsys, "support", answers, "--labels", labels)
     assert f"{answers}:1: task: found 'relevance', expected support" in line
-    line = refused(capsys, "relevance", answers, "--labels", write(tmp_path / "o.jsonl", [
+    line = refused(capsys, "relevance", answers, "--labels", write_rows(tmp_path / "o.jsonl", [
         {"id": "x", "value": True}]))  # fmt: skip
     assert "no answer has a label (answers are to 'i0', 'i1'; labels are of 'x')" in line
-    twice = write(tmp_path / "t.jsonl", [*answer_rows(2), *answer_rows(1)])
+    twice = write_rows(tmp_path / "t.jsonl", [*answer_rows(2), *answer_rows(1)])
     assert f"{twice}:3: duplicate" in refused(capsys, "relevance", twice, "--labels", labels)
-    words = write(tmp_path / "w.jsonl", answer_rows(2, value="yes"))
+    words = write_rows(tmp_path / "w.jsonl", answer_rows(2, value="yes"))
     line = refused(capsys, "relevance", words, "--labels", labels)
     assert f"{words}:1: value: found 'yes', expected true, false or null" in line
     assert "cannot be read" in refused(
@@ -237,5 +232,7 @@ def test_one_clear_line_for_files_that_do_not_fit(files, tmp_path, capsys):
     )
     assert "both be standard input" in refused(capsys, "relevance", "-", "--labels", "-")
     tied = [{"id": "i0", "value": n == 0, "annotator": n} for n in range(2)]
-    line = refused(capsys, "relevance", answers, "--labels", write(tmp_path / "tied.jsonl", tied))
+    line = refused(
+        capsys, "relevance", answers, "--labels", write_rows(tmp_path / "tied.jsonl", tied)
+    )
     assert "no answer has a label that is not tied" in line

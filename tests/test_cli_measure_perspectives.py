@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from measure_verbs import refuser, runner
+from command import refuser, rows_of, runner, write_rows
 from pnyx.cli.measure.perspectives import PerspectivesSpec
 from pnyx.corpora import write_run
 from pnyx.corpora.benchmarks.perspectives import write_perspectives
@@ -62,7 +62,7 @@ def world(tmp_path: Path, own_place: None, monkeypatch: pytest.MonkeyPatch) -> P
         {"id": f"{q}/{d}/{p}", "value": yes, "question_id": q, "doc_id": d, "perspective_id": p}
         for q, d, p, yes in pairs
     ]
-    (tmp_path / "labels.jsonl").write_text("".join(json.dumps(one) + "\n" for one in labels))
+    write_rows(tmp_path / "labels.jsonl", labels)
     return tmp_path
 
 
@@ -97,7 +97,7 @@ def test_from_a_ranking_to_numbers(world, capsys):
     judge = ("--perspectives", "views.jsonl", "--index", "idx", "--depth", 2, "--out", "judged")
     runs = ("--run", "good.run", "--run", "bad.run")
     assert run("judge support", *runs, *judge, "--labels", "labels.jsonl") == 0
-    rows = [json.loads(line) for line in Path("judged/answers.jsonl").read_text().splitlines()]
+    rows = rows_of("judged/answers.jsonl")
     assert len(rows) == 12 * 3 * 2  # d0 is among the first two of both
     keys = ("id", "question_id", "doc_id", "perspective_id", "text_id", "group")
     assert tuple(rows[0][key] for key in keys) == (
@@ -122,14 +122,14 @@ def test_from_a_ranking_to_numbers(world, capsys):
 
 
 def test_labelled_pairs_correct_nothing_where_no_question_is_judged_whole(world, capsys):
-    rows = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
+    rows = rows_of("labels.jsonl")
     judged = [
         {**row, "task": "support", "unscored": None, "judge": "m", "label": row["value"]}
         | {"probability": 0.9 if row["value"] else 0.2}
         for row in rows
     ]
     for name, kept in (("all", judged), ("some", [r for r in judged if "-d0/a" not in r["id"]])):
-        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
+        write_rows(f"{name}.jsonl", kept)
     arguments = ("good.run", "--perspectives", "views.jsonl", "--verdicts", "some.jsonl")
     more = ("--labelled", "all.jsonl", "--cutoff", 2, "--draws", 20)
     row = measured(capsys, *arguments, *more, code=3)
@@ -249,17 +249,17 @@ def people(questions, label):
         for letter in "ab"
         for yes in [(place + n) % 3 == 0]
     ]  # fmt: skip
-    Path("people.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
+    write_rows("people.jsonl", answers)
 
 
 @pytest.fixture
 def answered(world):
-    rows = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
+    rows = rows_of("labels.jsonl")
     verdicts = [
         {**one, "task": "support", "unscored": None, "judge": "j", "probability": None}
         for one in rows
     ]
-    Path("answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in verdicts))
+    write_rows("answers.jsonl", verdicts)
     return ("good.run", "--perspectives", "views.jsonl", "--verdicts", "answers.jsonl",
             "--cutoff", 2, "--labelled", "people.jsonl")  # fmt: skip
 
@@ -325,7 +325,7 @@ def test_berds_files_and_sides_by_order(world, capsys):
          "perspectives": ["It is.", "It is not."]}
         for n in range(12) for i in range(2)
     ]  # fmt: skip
-    Path("berds.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_rows("berds.jsonl", lines)
     text = Path("labels.jsonl").read_text()
     text = text.replace('"perspective_id": "a"', '"perspective_id": "1"')
     Path("numbered.jsonl").write_text(

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from argue_report import BANK, PlannedJudge, response
-from measure_verbs import refuser, runner
+from command import refuser, runner
 from pnyx.app.spec import opts_of
 from pnyx.cli.measure.report import MeasureReportSpec
 from pnyx.corpora import read_leaderboard, read_qrels

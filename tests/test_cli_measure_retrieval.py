@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure_verbs import refuser, runner
+from command import refuser, runner
 from pnyx.app.spec import opts_of
 from pnyx.cli.measure.retrieval import RetrievalSpec
 from pnyx.measure.core.base import Bootstrap

@@ -66,7 +66,11 @@ def line_of(place, *arguments):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
-    ["convert small.jsonl --to csv --out", "index small.jsonl --out", "demo --files-only --out"],
+    [
+        "convert small.jsonl --to csv --out",
+        "index small.jsonl --out",
+        pytest.param("demo --files-only --out", marks=pytest.mark.all),
+    ],
 )
 def test_outputs_deep_down_long_names_and_files_in_the_way(place, command):
     deep = "/".join(["deep", *["d"] * 1500])

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli import main
+from command import caller
 from pnyx.corpora import load_example
 from pnyx.corpora.benchmarks.perspectives import perspective_line, read_perspectives
 from pnyx.records import Argument
@@ -29,15 +29,7 @@ def _no_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
 
 
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            main(["perspectives", *arguments])
-        captured = capsys.readouterr()
-        return stopped.value.code, captured.out, captured.err
-
-    return call
+run = caller("perspectives")
 
 
 def test_from_an_index_with_sides_and_documents(run, index):

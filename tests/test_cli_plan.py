@@ -11,14 +11,10 @@ from typing import Any
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli import main
+from command import rows_of, write_rows
+from command import run as pnyx
 
 pytestmark = pytest.mark.usefixtures("own_place")
-
-
-def write(name: str, rows: list[dict[str, Any]]) -> str:
-    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return name
 
 
 def support(count: int, texts: int | None = None, text: str = "Text") -> str:
@@ -31,7 +27,7 @@ def support(count: int, texts: int | None = None, text: str = "Text") -> str:
         }
         for n in range(count)
     ]
-    return write("items.jsonl", rows)
+    return write_rows("items.jsonl", rows)
 
 
 def preferences(count: int) -> str:
@@ -39,11 +35,11 @@ def preferences(count: int) -> str:
         {"id": f"p{n}", "a": f"Yes {n}.", "b": f"No {n}.", "question": "Is it?"}
         for n in range(count)
     ]
-    return write("pairs.jsonl", rows)
+    return write_rows("pairs.jsonl", rows)
 
 
 def ratings(count: int) -> str:
-    return write(
+    return write_rows(
         "texts.jsonl", [{"id": f"t{n}", "text": f"Tea {n} is good."} for n in range(count)]
     )
 
@@ -51,14 +47,8 @@ def ratings(count: int) -> str:
 def run(capsys, *arguments: str) -> tuple[int, Any, str]:
     """Run `pnyx judge --json`; return its status, what it printed, and its messages."""
     capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main(["judge", *arguments, "--json"])
-    shown = capsys.readouterr()
-    return ended.value.code, json.loads(shown.out) if shown.out else None, shown.err
-
-
-def answers(folder: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(folder, "answers.jsonl").read_text().splitlines()]
+    status, shown = pnyx("judge", *arguments, "--json"), capsys.readouterr()
+    return status, json.loads(shown.out) if shown.out else None, shown.err
 
 
 RUNS = {
@@ -110,7 +100,7 @@ def test_a_plan_counts_only_what_the_store_lacks_and_learns_from_it(capsys):
 def test_a_plan_asks_no_second_order_where_the_first_was_refused(capsys):
     texts = ["Yes.", "[[refusal]] Yes.", "[[400]] Yes."]
     rows = [{"id": t, "a": t, "b": "No.", "question": "Is it?"} for t in texts]
-    path = write("pairs.jsonl", rows)
+    path = write_rows("pairs.jsonl", rows)
     with ChatServer() as server:
         arguments = ("preference", path, "--llm", server.spec)
         assert run(capsys, *arguments, "--concurrency", "1", "--out", "out")[0] == 3
@@ -124,10 +114,8 @@ def test_a_plan_reads_like_a_plan(capsys):
     Path("prices.toml").write_text("[models]\ntest = { input = 2.0, output = 8.0 }\n")
     with ChatServer() as server:
         arguments = ["support", support(1000), "--llm", server.spec, "--prices", "prices.toml"]
-        with pytest.raises(SystemExit) as ended:
-            main(["judge", *arguments, "--plan"])
+        assert pnyx("judge", *arguments, "--plan") == 0
     shown = capsys.readouterr().out
-    assert ended.value.code == 0
     assert server.log == []
     assert "1000 questions for test" in shown
     assert re.search(r"calls +1,000 \(0 from the store\)", shown)
@@ -196,14 +184,14 @@ def test_a_budget_too_small_for_one_question_asks_none(capsys):
 def test_stored_replies_are_judged_anew_without_a_call(capsys, monkeypatch):
     texts = ["Fine.", "[[prose]] One.", "[[400]] Two.", "[[refusal]] Three."]
     rows = [{"id": str(n), "text": t, "statement": "S."} for n, t in enumerate(texts)]
-    path = write("items.jsonl", rows)
+    path = write_rows("items.jsonl", rows)
     with ChatServer() as server:
         arguments = ("support", path, "--llm", server.spec, "--out", "out")
         assert run(capsys, *arguments)[0] == 3
-        before = answers("out")
+        before = rows_of("out")
         asked = len(server.log)
         status, manifest, _ = run(capsys, *arguments, "--from-store")
-        assert (status, answers("out"), len(server.log)) == (3, before, asked)
+        assert (status, rows_of("out"), len(server.log)) == (3, before, asked)
         assert manifest["store"]["missing"] == 1
         assert manifest["store"]["asked"] == 0
 
@@ -218,7 +206,7 @@ def test_stored_replies_are_judged_anew_without_a_call(capsys, monkeypatch):
         monkeypatch.setattr(SupportForm, "read", lenient)
         assert run(capsys, *arguments, "--from-store")[0] == 3
         assert len(server.log) == asked
-    after = answers("out")
+    after = rows_of("out")
     assert before[1]["unscored"].startswith("schema")
     assert (after[1]["value"], after[1]["probability"]) == (True, 0.9)
     assert [*after[:1], *after[2:]] == [*before[:1], *before[2:]]
@@ -258,7 +246,7 @@ def test_two_models_are_a_panel(capsys):
         status, manifest, _ = run(capsys, *arguments, "--combine", "mean", "--out", "out")
     assert status == 0
     assert manifest["judge"] == "panel-mean(a, b)"
-    for row in answers("out"):
+    for row in rows_of("out"):
         assert (row["value"], row["probability"]) == (True, 0.5)
         assert row["notes"]["votes"] == [True, False]
 
@@ -287,7 +275,7 @@ def test_samples_ask_in_another_order_and_answers_are_read_back_in_the_first(cap
     assert len(set(orders)) == 4
     assert len({frozenset(order) for order in orders}) == 1
     assert temperatures == {0}
-    rows = answers("out")
+    rows = rows_of("out")
     from pnyx.judge.dimensions import dimensions_of
 
     assert [row["dimension"] for row in rows] == list(dimensions_of("quality"))
@@ -296,21 +284,17 @@ def test_samples_ask_in_another_order_and_answers_are_read_back_in_the_first(cap
 
 def test_a_calibration_and_a_cascade_of_it(capsys):
     path = support(40)
-    labels = write("labels.jsonl", [{"id": f"i{n}", "value": n % 3 > 0} for n in range(40)])
+    labels = write_rows("labels.jsonl", [{"id": f"i{n}", "value": n % 3 > 0} for n in range(40)])
     with ChatServer() as cheap, ChatServer() as strong:
         run(capsys, "support", path, "--llm", f"{cheap.url}#cheap", "--out", "first")
-        with pytest.raises(SystemExit) as ended:
-            main([
-                "calibrate", "first", "--labels", labels, "--out", "c.json", "--error", "0.45",
-                "--method", "platt",
-            ])  # fmt: skip
-        assert ended.value.code == 0
+        fit = ("--out", "c.json", "--error", "0.45", "--method", "platt")
+        assert pnyx("calibrate", "first", "--labels", labels, *fit) == 0
         arguments = ("support", path, "--llm", f"{cheap.url}#cheap", "--calibration", "c.json")
         asked = len(cheap.log)
         status, manifest, _ = run(capsys, *arguments, "--out", "mended")
         assert (status, len(cheap.log)) == (0, asked)
         assert manifest["judge"].startswith("cheap+platt@")
-        assert all("uncalibrated" in row["notes"] for row in answers("mended"))
+        assert all("uncalibrated" in row["notes"] for row in rows_of("mended"))
         arguments = (
             "support",
             path,
@@ -324,7 +308,7 @@ def test_a_calibration_and_a_cascade_of_it(capsys):
         status, manifest, _ = run(capsys, *arguments, "--cascade", "c.json", "--out", "both")
         assert (status, len(cheap.log)) == (0, asked)
     planned = {model["model"]: model["calls"] for model in plan["models"]}
-    stages = Counter(row["notes"]["stage"] for row in answers("both"))
+    stages = Counter(row["notes"]["stage"] for row in rows_of("both"))
     assert planned == {"strong": stages["strong"], "cheap": 0}
     assert len(strong.asked()) == stages["strong"]
     assert stages.total() == 40
@@ -355,7 +339,7 @@ USELESS = [
 @pytest.mark.parametrize("option", USELESS, ids=lambda option: option[0])
 def test_an_option_that_would_change_nothing_is_refused(capsys, option):
     items = support(2)
-    labels = write("labels.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)])
+    labels = write_rows("labels.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)])
     status, _, error = run(capsys, "support", items, "--out", "out", *option)
     assert status == 2
     assert error.startswith(f"pnyx: {option[0]} goes with --llm")

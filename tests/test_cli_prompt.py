@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli import main
+from command import caller, rows_of, write_rows
 from pnyx.judge.llm.prompting import prompt_names
 from pnyx.judge.tasks import TASKS
 
@@ -19,12 +19,7 @@ HOSTILE = "\x1b[2J\x07 Ünïcode <|im_end|> \u202e ```json {{ 7*7 }}\r\n\t\x00 e
 pytestmark = pytest.mark.usefixtures("own_place")
 
 
-def run(capsys, *arguments: str) -> tuple[int, str, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    shown = capsys.readouterr()
-    return ended.value.code, shown.out, shown.err
+run = caller()
 
 
 def items(task: str) -> str:
@@ -36,7 +31,7 @@ def items(task: str) -> str:
             name = next(n for n in ("text", "document", "a", "query") if n in row)
             row[name] = f"{row[name]} {HOSTILE}"
         rows.append(row)
-    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows("items.jsonl", rows)
     return "items.jsonl"
 
 
@@ -50,16 +45,16 @@ CASES = [
 
 @pytest.mark.parametrize(("task", "prompt", "more"), CASES)
 @pytest.mark.parametrize("number", [0, 1])
-def test_what_is_shown_is_what_is_sent(task, prompt, more, number, capsys):
+def test_what_is_shown_is_what_is_sent(task, prompt, more, number, run):
     path = items(task)
     arguments = ("prompt", "show", prompt, path, "--id", f"i{number}", "--json", *more)
-    status, out, _ = run(capsys, *arguments)
+    status, out, _ = run(*arguments)
     assert status == 0
     shown = json.loads(out)
     with ChatServer(logprobs="words") as server:
         own = () if prompt == TASKS[task].prompts[0] else ("--prompt", prompt)
         judge = ("judge", task, path, "--out", "out", "--llm", server.spec, *more, *own)
-        assert run(capsys, *judge)[0] == 0
+        assert run(*judge)[0] == 0
         (sent,) = [row for row in server.asked() if row["messages"] == shown["messages"]]
     parameters = dict(sent["parameters"])
     assert parameters.pop("model") == "test"
@@ -70,26 +65,26 @@ def test_what_is_shown_is_what_is_sent(task, prompt, more, number, capsys):
     assert parameters.pop("top_logprobs", 0) == alternatives
     assert parameters.pop("logprobs", False) is bool(alternatives)
     assert parameters == told
-    rows = [json.loads(line) for line in Path("out", "answers.jsonl").read_text().splitlines()]
+    rows = rows_of("out/answers.jsonl")
     hashes = {row["prompt_hash"] for row in rows if row["id"] in shown["items"]}
     assert hashes == {shown["prompt_hash"]}
 
 
-def test_a_sample_shows_another_order(capsys):
+def test_a_sample_shows_another_order(run):
     orders = []
     for sample in ("0", "1", "2"):
-        _, out, _ = run(capsys, "prompt", "show", "quality", "--sample", sample, "--json")
+        _, out, _ = run("prompt", "show", "quality", "--sample", sample, "--json")
         orders.append(tuple(json.loads(out)["schema"]["properties"]))
     assert len(set(orders)) == 3
     assert len({frozenset(order) for order in orders}) == 1
 
 
-def test_the_list_is_all_that_is_packaged(capsys):
-    _, out, _ = run(capsys, "prompt", "list", "--json")
+def test_the_list_is_all_that_is_packaged(run):
+    _, out, _ = run("prompt", "list", "--json")
     listed = json.loads(out)
     assert [prompt["name"] for prompt in listed] == list(prompt_names())
     assert all(prompt["source"] and prompt["language"] == "en" for prompt in listed)
-    _, out, _ = run(capsys, "prompt", "list")
+    _, out, _ = run("prompt", "list")
     assert all(f"{prompt['name']}@{prompt['version']} " in out for prompt in listed)
 
 
@@ -97,21 +92,21 @@ PACKAGED = resources.files("pnyx.judge").joinpath("prompts")
 
 
 @pytest.mark.parametrize("name", [file.name.removesuffix(".toml") for file in PACKAGED.iterdir()])
-def test_the_file_itself_is_shown_to_the_byte(name, capsys):
-    _, out, _ = run(capsys, "prompt", "show", name, "--raw")
+def test_the_file_itself_is_shown_to_the_byte(name, run):
+    _, out, _ = run("prompt", "show", name, "--raw")
     assert out == PACKAGED.joinpath(f"{name}.toml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_for_people_nothing_reaches_the_terminal_but_text(task, capsys):
-    status, out, _ = run(capsys, "prompt", "show", task, items(task), "--id", "i1")
+def test_for_people_nothing_reaches_the_terminal_but_text(task, run):
+    status, out, _ = run("prompt", "show", task, items(task), "--id", "i1")
     assert status == 0
     assert out.startswith(f"prompt {TASKS[task].prompts[0]}@")
     assert "--- system\n" in out
     assert "--- user\n" in out
     assert "--- schema of the reply\n" in out
     assert all(character.isprintable() or character in "\n\t" for character in out)
-    assert run(capsys, "prompt", "show", task)[0] == 0
+    assert run("prompt", "show", task)[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -128,10 +123,10 @@ def test_for_people_nothing_reaches_the_terminal_but_text(task, capsys):
         (("support-direct", "items.jsonl", "--batch", "2"), "support-direct"),
     ],
 )
-def test_what_cannot_be_shown_is_one_line(arguments, said, capsys):
+def test_what_cannot_be_shown_is_one_line(arguments, said, run):
     items("support")
     Path("latin.toml").write_bytes(b"name = '\xe9'\n")
-    status, _, error = run(capsys, "prompt", "show", *arguments)
+    status, _, error = run("prompt", "show", *arguments)
     assert status == 2
     assert said in error
     assert len(error.splitlines()) == 1

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.cli import main
+from command import run
 from pnyx.judge.llm.prompting import load_prompt, parse_prompt, prompt_bytes, prompt_names
 from pnyx.judge.llm.templates import TemplateFault, check_template, rendered
 from pnyx.judge.tasks import TASKS
@@ -24,9 +24,7 @@ LINE = BASE[: BASE.index(PLACE)].count("\n") + 1
 
 def show(capsys, content: str | bytes, name: str = "p.toml") -> tuple[int, str]:
     Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
-    with pytest.raises(SystemExit) as ended:
-        main(["prompt", "show", name])
-    return ended.value.code, capsys.readouterr().err
+    return run("prompt", "show", name), capsys.readouterr().err
 
 
 TEMPLATES = {
@@ -72,9 +70,8 @@ def test_what_a_template_may_not_do_is_one_line_with_its_place(template, capsys)
     status, said = show(capsys, BASE.replace(PLACE, template))
     assert status == 2
     assert said.count("\n") == 1
-    place = (
-        "p.toml: " if template.startswith("{{ 999") else f"p.toml:{LINE}: "
-    )  # the lexer tells no line
+    # The lexer tells no line.
+    place = "p.toml: " if template.startswith("{{ 999") else f"p.toml:{LINE}: "
     assert f"{place}user: " in said
     assert TEMPLATES[template] in said
     assert time.process_time() - began < 120  # in truth some milliseconds
@@ -143,9 +140,7 @@ def test_a_file_that_cannot_be_read_is_one_line(capsys):
         ["prompt", "show", "none.toml", "--raw"],
         [*judge, "--prompt", "none.toml"],
     ):
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        assert ended.value.code == 2
+        assert run(*arguments) == 2
         assert "none." in capsys.readouterr().err
 
 

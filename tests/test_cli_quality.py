@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from pnyx.cli import main
+from command import run, write_rows
 from pnyx.corpora.benchmarks.rated import read_rated
 from pnyx.errors import InputError
 from pnyx.search.index import Index
@@ -39,12 +39,8 @@ CHATTER = ("lol whatever", "thanks for this debate", "vote for me please", "i do
 
 def call(capsys, *arguments) -> tuple[int, str, str]:
     given = [str(argument) for argument in arguments]
-    if given[:2] == ["quality", "train"]:
-        status = tool("own_quality").main(given[2:])
-    else:
-        with pytest.raises(SystemExit) as ended:
-            main(given)
-        status = ended.value.code or 0
+    trains = given[:2] == ["quality", "train"]
+    status = tool("own_quality").main(given[2:]) if trains else run(*given)
     said = capsys.readouterr()
     return status, said.out, said.err
 
@@ -68,8 +64,7 @@ def rated(seed: int = 0, topics: int = 4, each: int = 14) -> list[dict[str, obje
 
 
 def jsonl(path: Path, rows: list[dict[str, object]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return Path(write_rows(path, rows))
 
 
 def table(path: Path, rows: list[dict[str, object]]) -> Path:
@@ -98,10 +93,8 @@ def texts(tmp_path) -> Path:
 
 
 def test_the_command_that_trained_says_what_does(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["quality", "train", "rated.csv", "--out", "m"])
-    error = capsys.readouterr().err
-    assert (ended.value.code, error.count("\n")) == (2, 1)
+    status, error = run("quality", "train", "rated.csv", "--out", "m"), capsys.readouterr().err
+    assert (status, error.count("\n")) == (2, 1)
     assert "tools/own_quality.py" in error
 
 
@@ -302,7 +295,7 @@ GOLDEN = {
 recomputed from the authors' notebook, and the half of it that is at hand."""
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.skipif(not WEBIS.exists(), reason="no Webis-ArgQuality-20 in $PNYX_DATA")
 def test_webis_as_published_gives_the_papers_figures(tmp_path, capsys):
     train = (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chat_server import ChatServer, Handler
-from pnyx.cli import main
+from command import caller, write_rows
 from pnyx.corpora import load_example
 from pnyx.judge.llm.judge import Asking
 from pnyx.judge.store.rows import request_key
@@ -34,11 +34,7 @@ class SpoilingHandler(Handler):
         super().complete(spoilt(text), **message)
 
 
-def run(capsys, *arguments: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    shown = capsys.readouterr()
-    return ended.value.code, shown.out, shown.err
+run = caller()
 
 
 @pytest.fixture(scope="module")
@@ -49,56 +45,54 @@ def index(tmp_path_factory) -> str:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_half_a_character_costs_no_verdict_and_no_run(task, capsys):
+def test_half_a_character_costs_no_verdict_and_no_run(task, run):
     Path("items.jsonl").write_text(TASKS[task].example + "\n")
     with ChatServer() as server:
         server.RequestHandlerClass = SpoilingHandler
         command = ("judge", task, "items.jsonl", "--llm", server.spec, "--out")
-        assert run(capsys, *command, "a")[0] == 0
+        assert run(*command, "a")[0] == 0
         asked = len(server.asked())
-        assert run(capsys, *command, "a")[0] == 0
-        assert run(capsys, *command, "b", "--from-store")[0] == 0
+        assert run(*command, "a")[0] == 0
+        assert run(*command, "b", "--from-store")[0] == 0
         assert len(server.asked()) == asked
     said = Path("a", "answers.jsonl").read_text()
     assert Path("b", "answers.jsonl").read_text() == said
     if task not in ("ranking", "sides"):  # their replies hold no words
         assert "\ufffd\ufffd" in said
     assert "\\u0000" not in said
-    assert run(capsys, "validate", "a/answers.jsonl")[0] == 0
+    assert run("validate", "a/answers.jsonl")[0] == 0
 
 
 @pytest.mark.parametrize("out", ["d.md", "d.jsonl"])
-def test_definitions_can_be_read_again(out, capsys):
+def test_definitions_can_be_read_again(out, run):
     Path("q.jsonl").write_text(json.dumps({"id": "q1", "text": QUESTION}) + "\n")
     with ChatServer() as server:
         server.RequestHandlerClass = SpoilingHandler
         define = ("annotate", "define", "q.jsonl", "--llm", server.spec, "--out", out)
-        assert run(capsys, *define)[0] == 0
+        assert run(*define)[0] == 0
     assert "\ufffd" in Path(out).read_text()
-    assert run(capsys, "validate", out)[0] == 0
+    assert run("validate", out)[0] == 0
 
 
-def test_a_case_and_perspectives_are_written(index, capsys):
+def test_a_case_and_perspectives_are_written(index, run):
     with ChatServer() as server:
         server.RequestHandlerClass = SpoilingHandler
         command = ("argue", index, QUESTION, "--llm", server.spec, "--out", "a.jsonl")
-        assert run(capsys, *command, "--html", "a.html", "--md", "a.md")[0] == 0
-        assert run(capsys, "perspectives", QUESTION, "--llm", server.spec, "--out", "p.jsonl")[
-            0
-        ] in (0, 3)
+        assert run(*command, "--html", "a.html", "--md", "a.md")[0] == 0
+        assert run("perspectives", QUESTION, "--llm", server.spec, "--out", "p.jsonl")[0] in (0, 3)
     for name in ("a.jsonl", "p.jsonl"):
-        assert run(capsys, "validate", name)[0] == 0
+        assert run("validate", name)[0] == 0
     assert "\ufffd" in Path("a.jsonl").read_text()
     for name in ("a.html", "a.md"):
         assert "\0" not in Path(name).read_text()
 
 
-def test_nul_in_a_question_is_replaced_wherever_it_is_written(capsys):
+def test_nul_in_a_question_is_replaced_wherever_it_is_written(run):
     row = {"id": "q1", "text": "Is tea healthy?", "definition": "Effects \0 of \ud800 tea."}
     Path("q.jsonl").write_text(json.dumps(row) + "\n")
-    assert run(capsys, "convert", "q.jsonl", "--to", "guidelines", "-o", "g.md")[0] == 0
+    assert run("convert", "q.jsonl", "--to", "guidelines", "-o", "g.md")[0] == 0
     assert "Effects \ufffd of \ufffd tea." in Path("g.md").read_text()
-    assert run(capsys, "validate", "g.md", "--format", "guidelines")[0] == 0
+    assert run("validate", "g.md", "--format", "guidelines")[0] == 0
 
 
 # --- length
@@ -112,12 +106,12 @@ def long_reply(size: int) -> str:
 
 
 @pytest.mark.parametrize("size", [MAX_REPLY_BYTES - 200, MAX_REPLY_BYTES + 200])
-def test_a_reply_is_read_to_its_bound_and_what_is_written_can_be_read(size, capsys):
+def test_a_reply_is_read_to_its_bound_and_what_is_written_can_be_read(size, run):
     Path("items.jsonl").write_text(json.dumps(ITEM) + "\n")
     with ChatServer(reply=long_reply(size)) as server:
         judge = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out")
-        status = run(capsys, *judge, "a", "--store", "s.sqlite")[0]
-        assert run(capsys, *judge, "b", "--store", "s.sqlite")[0] == status
+        status = run(*judge, "a", "--store", "s.sqlite")[0]
+        assert run(*judge, "b", "--store", "s.sqlite")[0] == status
         assert len(server.asked()) == 1
     (row,) = map(json.loads, Path("a", "answers.jsonl").read_text().splitlines())
     if size < MAX_REPLY_BYTES:
@@ -125,14 +119,14 @@ def test_a_reply_is_read_to_its_bound_and_what_is_written_can_be_read(size, caps
     else:
         assert status == 3
         assert row["unscored"] == "oversized: the reply is longer than 1 MB"
-    assert run(capsys, "validate", "a/answers.jsonl")[0] == 0
+    assert run("validate", "a/answers.jsonl")[0] == 0
     lookup = ("judge", "support", "items.jsonl", "--lookup", "a", "--out", "c")
-    assert run(capsys, *lookup)[0] == status
-    assert run(capsys, "store", "export", "--out", "e.jsonl", "--store", "s.sqlite")[0] == 0
-    assert run(capsys, "store", "merge", "e.jsonl", "--store", "t.sqlite")[0] == 0
+    assert run(*lookup)[0] == status
+    assert run("store", "export", "--out", "e.jsonl", "--store", "s.sqlite")[0] == 0
+    assert run("store", "merge", "e.jsonl", "--store", "t.sqlite")[0] == 0
 
 
-def test_a_long_reply_in_an_old_store_is_unscored(capsys):
+def test_a_long_reply_in_an_old_store_is_unscored(run):
     Path("items.jsonl").write_text(json.dumps(ITEM) + "\n")
     request = Asking().request(TASKS["support"].read("items.jsonl"))
     with Store("s.sqlite") as store:
@@ -141,9 +135,9 @@ def test_a_long_reply_in_an_old_store_is_unscored(capsys):
         store.put(request_key("test", request), "test", request, reply)
     judge = ("judge", "support", "items.jsonl", "--llm", "http://127.0.0.1:9/v1#test")
     options = ("--store", "s.sqlite", "--from-store", "--out", "a")
-    assert run(capsys, *judge, *options)[0] == 3
+    assert run(*judge, *options)[0] == 3
     assert "oversized" in Path("a", "answers.jsonl").read_text()
-    assert run(capsys, "validate", "a/answers.jsonl")[0] == 0
+    assert run("validate", "a/answers.jsonl")[0] == 0
 
 
 def test_more_tokens_than_can_be_kept_are_none():
@@ -167,43 +161,43 @@ def test_more_tokens_than_can_be_kept_are_none():
 # --- orders of a part of the texts
 
 
-def test_texts_that_an_order_leaves_out_are_unranked_and_said(capsys):
+def test_texts_that_an_order_leaves_out_are_unranked_and_said(run):
     documents = ["First.", "Second.", "Third.", "Fourth."]
     Path("r.jsonl").write_text(json.dumps({"id": "1", "query": "Q?", "documents": documents}))
     with ChatServer(reply='{"order": [4]}') as server:
         command = ("judge", "ranking", "r.jsonl", "--llm", server.spec, "--out", "out")
-        status, printed, _ = run(capsys, *command)
+        status, printed, _ = run(*command)
     assert status == 0
     assert "1 name some of the texts only (the others are unranked)" in printed
     (row,) = map(json.loads, Path("out", "answers.jsonl").read_text().splitlines())
     assert (row["value"], row["notes"]) == ([3], {"missing": [0, 1, 2]})
     assert json.loads(Path("out", "manifest.json").read_text())["counts"]["partly_ranked"] == 1
     # What was answered so is an answer to look up again.
-    assert run(capsys, "judge", "ranking", "r.jsonl", "--lookup", "out", "--out", "again")[0] == 0
+    assert run("judge", "ranking", "r.jsonl", "--lookup", "out", "--out", "again")[0] == 0
     (row,) = map(json.loads, Path("again", "answers.jsonl").read_text().splitlines())
     assert (row["value"], row["notes"]) == ([3], {"missing": [0, 1, 2]})
 
 
-def test_samples_of_a_ranking_are_in_different_orders(capsys):
+def test_samples_of_a_ranking_are_in_different_orders(run):
     rows = [
         {"id": str(n), "query": f"Question {n}?", "documents": ["One.", "Two.", "Three."]}
         for n in range(20)
     ]
-    Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows("r.jsonl", rows)
     with ChatServer() as server:
         command = ("judge", "ranking", "r.jsonl", "--llm", server.spec, "--samples", "6")
-        assert run(capsys, *command, "--out", "out")[0] == 0
+        assert run(*command, "--out", "out")[0] == 0
         # 3 texts have 6 orders: of 6 samples none repeats one
         assert len({json.dumps(one["messages"]) for one in server.asked()}) == 120
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_probability_is_refused_where_no_answer_has_one(task, capsys):
+def test_a_probability_is_refused_where_no_answer_has_one(task, run):
     Path("items.jsonl").write_text(TASKS[task].example + "\n")
     has_one = TASKS[task].kind.yes_no or task == "sides"
     with ChatServer(logprobs="words") as server:
         command = ("judge", task, "items.jsonl", "--llm", server.spec, "--out", "out")
-        status, _, said = run(capsys, *command, "--probability", "ask")
+        status, _, said = run(*command, "--probability", "ask")
         assert (status == 2, bool(server.asked())) == (not has_one, has_one)
         if not has_one:
             assert said.startswith("pnyx: --probability goes with questions")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from case_fixture import HOSTILE
 from chat_server import ChatServer
+from command import write_rows
 from pnyx.corpora import ReportRequest, read_responses, track_rules
 from pnyx.corpora.bundled import load_example
 from pnyx.corpora.text.citations import without_notes
@@ -76,7 +77,7 @@ def indexes(tmp_path_factory):
 def asked(tmp_path):
     def asked(*rows: object) -> str:
         path = tmp_path / "requests.jsonl"
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        write_rows(path, rows)
         return str(path)
 
     return asked

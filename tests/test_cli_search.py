@@ -8,7 +8,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from pnyx.cli import app, main
+from command import printed, write_rows
+from pnyx.cli import app
 from pnyx.records import Argument, Document, Premise
 from pnyx.search.build import build_index
 
@@ -27,15 +28,8 @@ def index(tmp_path_factory):
     return str(folder)
 
 
-def pnyx(*arguments, code=0, capsys=None):
-    with pytest.raises(SystemExit) as exit_:
-        main([str(a) for a in arguments])
-    assert (exit_.value.code or 0) == code
-    return capsys.readouterr()
-
-
 def test_hits_are_shown_with_stance_title_and_excerpt(index, capsys):
-    shown = pnyx("search", index, "ban smoking", "--model", "bm25", capsys=capsys)
+    shown = printed(capsys, "search", index, "ban smoking", "--model", "bm25")
     lines = shown.out.splitlines()
     assert lines[0].split() == ["1", lines[0].split()[1], "pro1", "[pro]"]
     assert lines[1:3] == ["      Ban smoking", "      Smoke harms lungs. Always."]
@@ -46,7 +40,7 @@ def test_hits_are_shown_with_stance_title_and_excerpt(index, capsys):
 
 
 def test_json_is_a_list_of_rows(index, capsys):
-    shown = pnyx("search", index, "ban smoking", "-k", 2, "--json", "--mu", 10, capsys=capsys)
+    shown = printed(capsys, "search", index, "ban smoking", "-k", 2, "--json", "--mu", 10)
     rows = json.loads(shown.out)
     assert [row["rank"] for row in rows] == [1, 2]
     known = {"rank", "score", "id", "title", "stance", "text", "url", "source", "label", "why"}
@@ -60,11 +54,11 @@ def test_json_is_a_list_of_rows(index, capsys):
 
 
 def test_hostile_documents_cannot_touch_the_terminal(index, capsys):
-    shown = pnyx("search", index, "evil", capsys=capsys)
+    shown = printed(capsys, "search", index, "evil")
     assert len(shown.out.splitlines()) == 3
     assert all(c.isprintable() for c in shown.out.replace("\n", ""))
     assert r"evil\x1b[2J" in shown.out
-    as_json = pnyx("search", index, "evil", "--json", capsys=capsys).out
+    as_json = printed(capsys, "search", index, "evil", "--json").out
     assert json.loads(as_json)[0]["id"] == "evil\x1b[2J"
     assert "\x1b" not in as_json
 
@@ -74,7 +68,7 @@ def test_hostile_documents_cannot_touch_the_terminal(index, capsys):
 )
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 def test_questions_without_known_words_are_empty_with_one_warning(index, capsys, question, flags):
-    shown = pnyx("search", index, *flags, "--", question, capsys=capsys)
+    shown = printed(capsys, "search", index, *flags, "--", question)
     assert shown.out == ("[]\n" if flags else "")
     assert shown.err == "pnyx: warning: no word of the question is in the index\n"
 
@@ -82,12 +76,12 @@ def test_questions_without_known_words_are_empty_with_one_warning(index, capsys,
 def test_gibberish_is_said_to_match_nothing_where_vectors_find_something(tmp_path, capsys):
     path = tmp_path / "d.jsonl"
     path.write_text('{"id": "a", "text": "Fares fell."}\n{"id": "b", "text": "Tea is brewed."}\n')
-    pnyx("index", path, "--out", tmp_path / "i", capsys=capsys)
-    shown = pnyx("search", tmp_path / "i", "qwxz vbnm", "--json", capsys=capsys)
+    printed(capsys, "index", path, "--out", tmp_path / "i")
+    shown = printed(capsys, "search", tmp_path / "i", "qwxz vbnm", "--json")
     assert len(json.loads(shown.out)) == 2
     assert shown.err.startswith("pnyx: warning: no word of the question is in the index, so ")
     for more in ([], ["--model", "dense", "--feedback", "0"]):
-        assert pnyx("search", tmp_path / "i", "brewed", *more, capsys=capsys).err == ""
+        assert printed(capsys, "search", tmp_path / "i", "brewed", *more).err == ""
 
 
 def test_topics_become_a_trec_run(index, tmp_path, capsys):
@@ -97,10 +91,10 @@ def test_topics_become_a_trec_run(index, tmp_path, capsys):
         {"id": "2", "text": "zebra"},
         {"id": "3", "text": "taxes"},
     ]
-    topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(topics, rows)
     run = tmp_path / "run.trec"
     options = ["--topics", topics, "--model", "bm25", "--tag", "mine"]
-    shown = pnyx("search", index, *options, "--out", run, capsys=capsys)
+    shown = printed(capsys, "search", index, *options, "--out", run)
     assert shown.err.splitlines() == [
         "pnyx: warning: 1 of 3 topics share no word with the index: 2",
         f"pnyx: {run}: 4 documents for 3 topics, tag mine",
@@ -109,15 +103,22 @@ def test_topics_become_a_trec_run(index, tmp_path, capsys):
     assert [line[0] for line in lines] == ["1", "1", "1", "3"]
     assert [line[3] for line in lines] == ["1", "2", "3", "1"]
     assert all(line[1] == "Q0" and line[5] == "mine" for line in lines)
-    assert pnyx("search", index, *options, "--out", "-", capsys=capsys).out == run.read_text()
+    assert printed(capsys, "search", index, *options, "--out", "-").out == run.read_text()
 
 
 def test_a_failing_run_leaves_nothing(index, tmp_path, capsys):
     topics = tmp_path / "topics.jsonl"
     for content in ('{"id": "1", "text": "smoking"}\n{"bad', ""):
         topics.write_text(content)
-        shown = pnyx(
-            "search", index, "--topics", topics, "--out", tmp_path / "r", code=2, capsys=capsys
+        shown = printed(
+            capsys,
+            "search",
+            index,
+            "--topics",
+            topics,
+            "--out",
+            tmp_path / "r",
+            code=2,
         )
         assert shown.err.count("\n") == 1
         assert not (tmp_path / "r").exists()
@@ -137,11 +138,11 @@ def test_a_failing_run_leaves_nothing(index, tmp_path, capsys):
     ],
 )
 def test_wrong_options_say_what_is_expected(index, capsys, options, expected):
-    assert expected in pnyx("search", index, "smoking", *options, code=2, capsys=capsys).err
+    assert expected in printed(capsys, "search", index, "smoking", *options, code=2).err
 
 
 def test_what_is_no_index_is_one_line(tmp_path, capsys):
-    shown = pnyx("search", tmp_path, "x", code=2, capsys=capsys)
+    shown = printed(capsys, "search", tmp_path, "x", code=2)
     assert "is not a Pnyx index" in shown.err
     assert shown.err.count("\n") == 1
 

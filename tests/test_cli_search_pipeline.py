@@ -12,9 +12,10 @@ import shutil
 import pytest
 
 from chat_server import ChatServer
+from command import called, write_rows
+from command import run as pnyx
 from embedding_server import EmbeddingServer
 from index_fixture import needs_graphs
-from pnyx.cli import main
 from pnyx.corpora import load_example
 from pnyx.corpora.benchmarks.perspectives import perspective_line
 from pnyx.files import json_line
@@ -35,13 +36,6 @@ def _corpus(folder, count):
     return str(path)
 
 
-def _run(capsys, *arguments):
-    with pytest.raises(SystemExit) as stopped:
-        main([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return stopped.value.code, captured.out, captured.err
-
-
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("PNYX_LLM", raising=False)
@@ -54,9 +48,7 @@ def index(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ten")
     path = str(folder / "ten.index")
     knowing = ("--clusters", "--cluster-count", "3")
-    with pytest.raises(SystemExit) as stopped:
-        main(["index", _corpus(folder, 10), "--out", path, *knowing])
-    assert stopped.value.code == 0
+    assert pnyx("index", _corpus(folder, 10), "--out", path, *knowing) == 0
     return path
 
 
@@ -65,8 +57,7 @@ def plain(tmp_path_factory):
     """The same documents, and nothing beside their words."""
     folder = tmp_path_factory.mktemp("plain")
     path = str(folder / "plain.index")
-    with pytest.raises(SystemExit):
-        main(["index", _corpus(folder, 10), "--out", path, "--lexical"])
+    pnyx("index", _corpus(folder, 10), "--out", path, "--lexical")
     return path
 
 
@@ -94,7 +85,7 @@ def test_every_combination_ranks_ten_documents(capsys, index, server, model, rer
         arguments += ["--pointwise"]
     if diversify is not None:
         arguments += ["--diversify", "perspectives" if diversify == "both" else diversify]
-    status, out, error = _run(capsys, *arguments)
+    status, out, error = called(capsys, *arguments)
     rows = json.loads(out)
     assert status == 0, error
     assert len(rows) >= 7
@@ -105,14 +96,14 @@ def test_every_combination_ranks_ten_documents(capsys, index, server, model, rer
     assert (rows[0]["perspective"] is not None) == (diversify == "both")
     staged = rerank is not None or diversify is not None
     assert not staged or scores == [1 / rank for rank in range(1, len(rows) + 1)]
-    assert _run(capsys, *arguments) == (status, out, error)
+    assert called(capsys, *arguments) == (status, out, error)
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("rerank", [False, True])
 def test_one_side_comes_first(capsys, index, model, rerank):
     options = ["--model", model, "--stance", "con", "--json", *(["--rerank"] if rerank else [])]
-    status, out, _ = _run(capsys, "search", index, QUESTION, *options)
+    status, out, _ = called(capsys, "search", index, QUESTION, *options)
     assert status == 0
     sides = [row["side"] for row in json.loads(out)]
     places = [{"con": 0, None: 1, "pro": 2}[side] for side in sides]
@@ -127,7 +118,7 @@ def test_a_model_is_told_the_side_and_then_ranks_for_it(capsys, index):
     with ChatServer() as server:
         options = ("--rerank", "--stance", "pro", "--llm", server.spec, "--window", 4, "--step", 2)
         by_words = ("--model", "dirichlet")
-        status, _, error = _run(capsys, "search", index, QUESTION, *by_words, *options)
+        status, _, error = called(capsys, "search", index, QUESTION, *by_words, *options)
         assert (status, error) == (0, "")
         prompts = [asked["messages"][-1]["content"] for asked in server.asked()]
     assert len(prompts) == 3  # of seven documents: 4-7, 2-5, 1-4
@@ -138,16 +129,16 @@ def test_a_model_is_told_the_side_and_then_ranks_for_it(capsys, index):
 
 
 def test_topics_are_shown_as_facets(capsys, index, plain):
-    status, out, _ = _run(capsys, "search", index, QUESTION, "--model", "touche", "-k", 5)
+    status, out, _ = called(capsys, "search", index, QUESTION, "--model", "touche", "-k", 5)
     assert status == 0
     facets = out[out.index("topics:\n") :].splitlines()[1:]
     counts = [int(line.split()[0]) for line in facets]
     assert counts == sorted(counts, reverse=True)
     assert sum(counts) == 5
-    rows = json.loads(_run(capsys, "search", index, QUESTION, "--json")[1])
+    rows = json.loads(called(capsys, "search", index, QUESTION, "--json")[1])
     assert all(row["cluster"]["number"] in range(3) and row["cluster"]["label"] for row in rows)
-    assert "topics:" not in _run(capsys, "search", plain, QUESTION)[1]
-    assert json.loads(_run(capsys, "search", plain, QUESTION, "--json")[1])[0]["cluster"] is None
+    assert "topics:" not in called(capsys, "search", plain, QUESTION)[1]
+    assert json.loads(called(capsys, "search", plain, QUESTION, "--json")[1])[0]["cluster"] is None
 
 
 def test_a_hit_says_for_which_perspective_it_was_found(capsys, plain, tmp_path):
@@ -155,7 +146,7 @@ def test_a_hit_says_for_which_perspective_it_was_found(capsys, plain, tmp_path):
     made = [p for p in load_example().perspectives if p.question_id == "zoos"][:2]
     views.write_text("".join(map(perspective_line, made)))
     options = ("--diversify", "perspectives", "--perspectives", views, "-k", 4)
-    status, out, _ = _run(capsys, "search", plain, QUESTION, *options)
+    status, out, _ = called(capsys, "search", plain, QUESTION, *options)
     assert status == 0
     shown = [line.strip() for line in out.splitlines() if line.startswith("      for: ")]
     assert len(shown) == 4
@@ -166,10 +157,10 @@ def test_a_hit_says_for_which_perspective_it_was_found(capsys, plain, tmp_path):
 def test_a_run_of_a_whole_pipeline(capsys, index, tmp_path, server):
     topics, run = tmp_path / "topics.jsonl", tmp_path / "run.trec"
     rows = [{"id": q.id, "text": q.text} for q in load_example().questions]
-    topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(topics, rows)
     options = ("--model", "touche", "--rerank", "--diversify", "mmr", "--llm", server.spec)
     arguments = ("search", index, "--topics", topics, "--out", run, *options)
-    status, _, error = _run(capsys, *arguments)
+    status, _, error = called(capsys, *arguments)
     said = f"pnyx: {run}: 52 documents for 8 topics, tag touche-rerank-mmr\n"
     assert (status, error) == (0, said)
     lines = [line.split() for line in run.read_text().splitlines()]
@@ -177,7 +168,7 @@ def test_a_run_of_a_whole_pipeline(capsys, index, tmp_path, server):
     assert {line[0] for line in lines} == {q.id for q in load_example().questions}
     before = len(server.asked())
     first = run.read_bytes()
-    assert _run(capsys, *arguments)[0] == 0
+    assert called(capsys, *arguments)[0] == 0
     assert (run.read_bytes(), len(server.asked())) == (first, before)
 
 
@@ -192,10 +183,10 @@ def test_what_a_model_does_not_answer_is_said_and_exit_status_3(capsys, index):
             (("--diversify", "perspectives"), "no perspectives: the question itself is searched"),
         ):
             arguments = ("search", index, QUESTION, "--llm", server.spec, *options, "--json")
-            status, out, error = _run(capsys, *arguments)
+            status, out, error = called(capsys, *arguments)
             assert status == 3
             assert said in error
-            plain = _run(capsys, "search", index, QUESTION, "--json")[1]
+            plain = called(capsys, "search", index, QUESTION, "--json")[1]
             assert [r["id"] for r in json.loads(out)] == [r["id"] for r in json.loads(plain)]
 
 
@@ -211,7 +202,7 @@ NEEDS = [
 def test_what_the_index_lacks_is_one_line_before_anything_is_asked(capsys, plain, options, said):
     with ChatServer() as server:
         asking = ("--rerank", "--diversify", "perspectives", "--llm", server.spec)
-        status, out, error = _run(capsys, "search", plain, QUESTION, *options, *asking)
+        status, out, error = called(capsys, "search", plain, QUESTION, *options, *asking)
         assert (status, out, error.count("\n")) == (2, "", 1)
         assert said in error
         assert server.asked() == []
@@ -267,7 +258,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("options", "said"), WRONG, ids=lambda value: str(value)[:40])
 def test_a_wrong_value_is_one_line(capsys, index, options, said):
-    status, out, error = _run(capsys, "search", index, QUESTION, *options)
+    status, out, error = called(capsys, "search", index, QUESTION, *options)
     assert (status, out) == (2, "")
     assert said in error
     assert "Traceback" not in error
@@ -278,7 +269,7 @@ def test_questions_without_words_find_nothing_and_break_nothing(capsys, index, s
         for rerank in ((), ("--rerank",), ("--rerank", "--llm", server.spec)):
             options = ["--model", model, *rerank]
             options += ["--diversify", diversify] if diversify else []
-            status, _, error = _run(capsys, "search", index, "", *options)
+            status, _, error = called(capsys, "search", index, "", *options)
             assert status == 0, (options, error)
 
 
@@ -289,7 +280,7 @@ def test_auto_is_the_hybrid_where_there_are_vectors_and_dirichlet_where_not(
     capsys, index, plain, tmp_path
 ):
     def found(folder, *options):
-        status, out, error = _run(capsys, "search", folder, QUESTION, *options, "--json")
+        status, out, error = called(capsys, "search", folder, QUESTION, *options, "--json")
         assert (status, error) == (0, "")
         return json.loads(out)
 
@@ -301,7 +292,7 @@ def test_auto_is_the_hybrid_where_there_are_vectors_and_dirichlet_where_not(
     topics, run = tmp_path / "topics.jsonl", tmp_path / "a.run"
     topics.write_text(json.dumps({"id": "1", "question": QUESTION}) + "\n")
     for folder, tag in ((index, "hybrid"), (plain, "dirichlet")):
-        assert _run(capsys, "search", folder, "--topics", topics, "--out", run)[0] == 0
+        assert called(capsys, "search", folder, "--topics", topics, "--out", run)[0] == 0
         assert {line.split()[5] for line in run.read_text().splitlines()} == {tag}
 
 
@@ -310,9 +301,9 @@ def test_auto_says_why_it_leaves_vectors_out(capsys, index, tmp_path):
     shutil.copytree(index, grown)
     more = tmp_path / "more.jsonl"
     more.write_text(json.dumps({"id": "new", "text": "Zoos teach children about animals."}) + "\n")
-    assert _run(capsys, "index", more, "--add", grown, "--lexical")[0] == 0
-    status, out, error = _run(capsys, "search", grown, QUESTION, "--json")
-    by_words = _run(capsys, "search", grown, QUESTION, "--model", "dirichlet", "--json")[1]
+    assert called(capsys, "index", more, "--add", grown, "--lexical")[0] == 0
+    status, out, error = called(capsys, "search", grown, QUESTION, "--json")
+    by_words = called(capsys, "search", grown, QUESTION, "--model", "dirichlet", "--json")[1]
     assert (status, out) == (0, by_words)
     assert error == (
         "pnyx: warning: ranked by dirichlet, without the index's vectors: 1 documents have no "
@@ -321,16 +312,16 @@ def test_auto_says_why_it_leaves_vectors_out(capsys, index, tmp_path):
     with EmbeddingServer() as server:
         own = tmp_path / "own"
         corpus = _corpus(tmp_path, 8)
-        assert _run(capsys, "index", corpus, "--out", own, "--embedder", server.spec)[0] == 0
-        error = _run(capsys, "search", own, QUESTION)[2]
+        assert called(capsys, "index", corpus, "--out", own, "--embedder", server.spec)[0] == 0
+        error = called(capsys, "search", own, QUESTION)[2]
         assert "ranked by dirichlet, without the index's vectors: they are by endpoint:" in error
         assert error.endswith("name it by --embedder\n")
-        status, out, error = _run(
+        status, out, error = called(
             capsys, "search", own, QUESTION, "--embedder", server.spec, "--json"
         )
         assert (status, error) == (0, "")
         assert len(json.loads(out)) == 8
-    status, _, error = _run(
+    status, _, error = called(
         capsys, "search", index, QUESTION, "--embedder", "http://127.0.0.1:9/v1#x"
     )
     assert status == 2
@@ -345,41 +336,41 @@ NEW = json.dumps({"id": "new", "text": "Zoos teach children about animals."}) + 
 
 def test_added_documents_get_the_features_that_the_index_has(capsys, tmp_path):
     folder, more = tmp_path / "i", tmp_path / "more.jsonl"
-    assert _run(capsys, "index", _corpus(tmp_path, 8), "--out", folder, "--clusters")[0] == 0
+    assert called(capsys, "index", _corpus(tmp_path, 8), "--out", folder, "--clusters")[0] == 0
     more.write_text(NEW)
-    status, out, error = _run(capsys, "index", more, "--add", folder, "--json")
+    status, out, error = called(capsys, "index", more, "--add", folder, "--json")
     made = json.loads(out)
     assert (status, error) == (0, "")
     assert (made["documents"], made["added"]) == (9, 1)
     assert (made["quality"]["added"], made["vectors"]["embedded"]) == (1, 1)
     assert made["assign"]["assigned"] == 1
     for model in ("touche", "hybrid"):
-        status, out, _ = _run(capsys, "search", folder, QUESTION, "--model", model, "--json")
+        status, out, _ = called(capsys, "search", folder, QUESTION, "--model", model, "--json")
         assert (status, "new" in {row["id"] for row in json.loads(out)}) == (0, True)
     # An index of words stays one.
     words = tmp_path / "words"
-    assert _run(capsys, "index", _corpus(tmp_path, 8), "--out", words, "--lexical")[0] == 0
-    status, out, error = _run(capsys, "index", more, "--add", words, "--json")
+    assert called(capsys, "index", _corpus(tmp_path, 8), "--out", words, "--lexical")[0] == 0
+    status, out, error = called(capsys, "index", more, "--add", words, "--json")
     assert (status, error) == (0, "")
     assert not {"quality", "vectors", "assign"} & set(json.loads(out))
 
 
 def test_documents_added_by_words_only_are_named(capsys, tmp_path):
     folder, more = tmp_path / "i", tmp_path / "more.jsonl"
-    assert _run(capsys, "index", _corpus(tmp_path, 8), "--out", folder, "--clusters")[0] == 0
+    assert called(capsys, "index", _corpus(tmp_path, 8), "--out", folder, "--clusters")[0] == 0
     more.write_text(NEW)
-    status, _, error = _run(capsys, "index", more, "--add", folder, "--lexical")
+    status, _, error = called(capsys, "index", more, "--add", folder, "--lexical")
     assert status == 0
     command = f"pnyx index --update {folder} --quality --assign --vectors"
     said = "the added documents have no clusters and quality and vectors yet: "
     assert error.splitlines()[-1] == f"pnyx: warning: {said}{command}"
-    status, _, error = _run(capsys, "search", folder, QUESTION, "--model", "touche")
+    status, _, error = called(capsys, "search", folder, QUESTION, "--model", "touche")
     assert status == 2
     assert "has clusters of 8 of its 9 documents" in error
-    status, out, _ = _run(capsys, *command.split()[1:], "--json")
+    status, out, _ = called(capsys, *command.split()[1:], "--json")
     made = json.loads(out)
     assert (status, made["assign"]["assigned"], made["vectors"]["embedded"]) == (0, 1, 1)
-    status, out, _ = _run(capsys, "search", folder, QUESTION, "--model", "hybrid", "--json")
+    status, out, _ = called(capsys, "search", folder, QUESTION, "--model", "hybrid", "--json")
     assert (status, len(json.loads(out))) == (0, 9)
 
 
@@ -388,15 +379,15 @@ def test_an_index_grows_by_its_own_embedder_only(capsys, tmp_path):
     more.write_text(NEW)
     with EmbeddingServer() as server:
         own = ("--embedder", server.spec)
-        assert _run(capsys, "index", _corpus(tmp_path, 8), "--out", folder, *own)[0] == 0
-        status, out, error = _run(capsys, "index", more, "--add", folder)
+        assert called(capsys, "index", _corpus(tmp_path, 8), "--out", folder, *own)[0] == 0
+        status, out, error = called(capsys, "index", more, "--add", folder)
         assert (status, out, error.count("\n")) == (2, "", 1)
         assert "its vectors are by endpoint:" in error
         assert "name it by --embedder, or add words only (--lexical)" in error
-        assert _run(capsys, "index", more, "--add", folder, *own)[0] == 0
+        assert called(capsys, "index", more, "--add", folder, *own)[0] == 0
     # Named vectors are made anew, by whatever is named.
     more.write_text(NEW.replace("new", "newer"))
-    status, out, _ = _run(capsys, "index", more, "--add", folder, "--vectors", "--json")
+    status, out, _ = called(capsys, "index", more, "--add", folder, "--vectors", "--json")
     made = json.loads(out)["vectors"]
     assert (status, made["embedder"], made["embedded"]) == (
         0,
@@ -420,7 +411,7 @@ def test_an_index_grows_by_its_own_embedder_only(capsys, tmp_path):
     ],
 )
 def test_what_cannot_be_made_is_one_line(capsys, plain, options, said):
-    status, out, error = _run(capsys, "index", "--update", plain, *options)
+    status, out, error = called(capsys, "index", "--update", plain, *options)
     assert (status, out) == (2, "")
     assert said in error
 
@@ -429,10 +420,10 @@ def test_what_cannot_be_made_is_one_line(capsys, plain, options, said):
 def test_the_dual_space_and_the_graph_are_options(capsys, tmp_path):
     folder = tmp_path / "i"
     options = ("--clusters", "--space", "dual", "--cluster-count", 2, "--ann")
-    status, _, error = _run(capsys, "index", _corpus(tmp_path, 10), "--out", folder, *options)
+    status, _, error = called(capsys, "index", _corpus(tmp_path, 10), "--out", folder, *options)
     assert (status, error.count("\n")) == (0, 5)
     assert "a graph of 10 vectors" in error
-    status, out, _ = _run(
+    status, out, _ = called(
         capsys, "search", folder, QUESTION, "--model", "touche", "--wq", 0, "--flat", "--json"
     )
     assert (status, len(json.loads(out))) == (0, 10)
@@ -443,7 +434,7 @@ def test_the_dual_space_and_the_graph_are_options(capsys, tmp_path):
 
 def test_argue_searches_by_the_same_pipeline(capsys, index):
     options = ("--model", "hybrid", "--lexical", "touche", "--diversify", "mmr", "--json")
-    status, out, _ = _run(capsys, "argue", index, QUESTION, *options)
+    status, out, _ = called(capsys, "argue", index, QUESTION, *options)
     assert status == 0
     search = json.loads(out)["settings"]["search"]
     assert search.startswith(
@@ -457,26 +448,26 @@ def test_argue_searches_by_the_same_pipeline(capsys, index):
 
 
 def test_a_threshold_finds_as_many_as_are_relevant(capsys, plain, tmp_path):
-    status, out, _ = _run(capsys, "search", plain, QUESTION, "--rerank", "--json", "-k", 10)
+    status, out, _ = called(capsys, "search", plain, QUESTION, "--rerank", "--json", "-k", 10)
     judged = json.loads(out)
     assert status == 0
     bound = sorted((row["probability"] for row in judged), reverse=True)[3]
     expected = [row["id"] for row in judged if row["probability"] >= bound]
-    status, out, error = _run(capsys, "search", plain, QUESTION, "--threshold", bound, "--json")
+    status, out, error = called(capsys, "search", plain, QUESTION, "--threshold", bound, "--json")
     assert (status, error) == (0, "")
     assert [row["id"] for row in json.loads(out)] == expected
-    status, out, _ = _run(capsys, "search", plain, QUESTION, "--threshold", bound)
+    status, out, _ = called(capsys, "search", plain, QUESTION, "--threshold", bound)
     assert out.count("  P 0.") == len(expected)
-    status, out, error = _run(capsys, "search", plain, QUESTION, "--threshold", 1, "--json")
+    status, out, error = called(capsys, "search", plain, QUESTION, "--threshold", 1, "--json")
     assert (status, json.loads(out)) == (0, [])
     assert f"none of the best {len(judged)} reaches a probability of 1" in error
     topics = tmp_path / "topics.tsv"
     topics.write_text(f"1\t{QUESTION}\n2\tzzzz\n")
     run = tmp_path / "run.trec"
     options = ("--topics", topics, "--out", run, "--threshold")
-    assert _run(capsys, "search", plain, *options, bound)[0] == 0
+    assert called(capsys, "search", plain, *options, bound)[0] == 0
     assert [line.split()[2] for line in run.read_text().splitlines()] == expected
-    status, _, error = _run(capsys, "search", plain, *options, 1)
+    status, _, error = called(capsys, "search", plain, *options, 1)
     assert (status, run.read_text()) == (0, "")
     assert "1 of 2 topics share no word with the index: 2" in error
     assert "1 of 2 topics have no document that reaches the threshold: 1" in error
@@ -485,9 +476,9 @@ def test_a_threshold_finds_as_many_as_are_relevant(capsys, plain, tmp_path):
 def test_what_a_model_does_not_judge_is_said_and_not_dropped(capsys, plain):
     with ChatServer(default="refusal") as refusing:
         options = ("--threshold", 0.5, "--llm", refusing.spec, "--depth", 3)
-        status, out, error = _run(capsys, "search", plain, QUESTION, *options)
+        status, out, error = called(capsys, "search", plain, QUESTION, *options)
     assert (status, out) == (3, "")
     assert "3 of 3 documents got no verdict and are left out, relevant or not" in error
-    status, _, error = _run(capsys, "search", plain, QUESTION, "--threshold", 2)
+    status, _, error = called(capsys, "search", plain, QUESTION, "--threshold", 2)
     assert (status, error.count("\n")) == (2, 1)
     assert "threshold is 2, expected above 0, at most 1" in error

@@ -8,21 +8,12 @@ import sys
 
 import pytest
 
-from pnyx.cli import main
+from command import caller
 from pnyx.judge.store.rows import request_key
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply
 
-
-@pytest.fixture
-def call(capsys):
-    def call(*argv: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit_info:
-            main(["store", *map(str, argv)])
-        out, err = capsys.readouterr()
-        return exit_info.value.code, out, err
-
-    return call
+call = caller("store")
 
 
 def fill(path, texts, reply="yes", model="m\x1b[2J"):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from pnyx.cli import main
+from command import printed
 from pnyx.records import Argument, Premise
 from pnyx.search.build import build_index
 
@@ -47,13 +46,6 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert (stopped.value.code or 0) == code
-    return capsys.readouterr()
-
-
 @pytest.mark.parametrize(
     ("question", "label"),
     [
@@ -63,17 +55,17 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> A
     ],
 )
 def test_search_shows_a_label_as_one_on_the_question(index, capsys, question, label):
-    lines = run(capsys, "search", index, question).out.splitlines()
+    lines = printed(capsys, "search", index, question).out.splitlines()
     (line,) = (line for line in lines if "pro1" in line)
     assert line.endswith(label)
 
 
 def test_search_shows_no_label_of_another_topic(index, capsys):
     question = "Should voting be compulsory?"
-    (line, *_) = run(capsys, "search", index, question).out.splitlines()
+    (line, *_) = printed(capsys, "search", index, question).out.splitlines()
     assert "milk" in line
     assert "[" not in line
-    (row,) = json.loads(run(capsys, "search", index, question, "--json").out)
+    (row,) = json.loads(printed(capsys, "search", index, question, "--json").out)
     assert row["stance"] == "pro"
     assert (row["label"]["topic"], row["label"]["used"]) == (OTHER, False)
     assert row["label"]["stance"] is None
@@ -90,11 +82,11 @@ def test_search_shows_no_label_of_another_topic(index, capsys):
 def test_argue_uses_labels_the_right_way_round(index, capsys, tmp_path, question, relation, sides):
     html, md = tmp_path / "a.html", tmp_path / "a.md"
     files = ("--html", str(html), "--md", str(md))
-    captured = run(capsys, "argue", index, question, "--json", *files)
-    printed = json.loads(captured.out)
-    (used,) = (one for one in printed["topics"] if one["used"])
+    captured = printed(capsys, "argue", index, question, "--json", *files)
+    case = json.loads(captured.out)
+    (used,) = (one for one in case["topics"] if one["used"])
     assert (used["topic"], used["relation"], used["passages"]) == (TOPIC, relation, 2)
-    for side in printed["sides"]:
+    for side in case["sides"]:
         assert side["response"]["references"] == [sides[side["stance"]]]
         (verdict,) = (row for row in side["verdicts"] if row["task"] == "stance")
         assert verdict["judge"] == "corpus label"
@@ -108,24 +100,26 @@ def test_argue_uses_labels_the_right_way_round(index, capsys, tmp_path, question
     ("named", "label"), [(OTHER, "[pro]"), (f"not: {OTHER}", f"[con: pro on “{OTHER}”]")]
 )
 def test_a_topic_can_be_named_by_hand(index, capsys, named, label):
-    found = run(capsys, "search", index, "Do mothers vote?", "--topic", named)
+    found = printed(capsys, "search", index, "Do mothers vote?", "--topic", named)
     assert found.out.splitlines()[0].endswith(label)
 
 
 def test_a_named_topic_that_is_not_there_is_said(index, capsys):
-    captured = run(capsys, "search", index, "legal prostitution", "--topic", "Ban zoos")
+    captured = printed(capsys, "search", index, "legal prostitution", "--topic", "Ban zoos")
     assert (
         "no passage found has a label on the topic “Ban zoos”: those found are on" in captured.err
     )
-    captured = run(capsys, "argue", index, "Should prostitution be legal?", "--topic", "Ban zoos")
+    captured = printed(
+        capsys, "argue", index, "Should prostitution be legal?", "--topic", "Ban zoos"
+    )
     assert "no passage found has a label on the topic “Ban zoos”" in captured.err
 
 
 def test_useless_names_are_bad_usage(index, capsys, tmp_path):
-    captured = run(capsys, "search", index, "zoos", "--topic", "not:", code=2)
+    captured = printed(capsys, "search", index, "zoos", "--topic", "not:", code=2)
     assert "topic: found 'not:', expected one of the corpus" in captured.err
     topics = tmp_path / "t.jsonl"
     topics.write_text('{"id": "1", "text": "Should zoos close?"}\n', "utf-8")
     files = ("--topics", str(topics), "--out", str(tmp_path / "run"))
-    captured = run(capsys, "search", index, *files, "--topic", "Ban zoos", code=2)
+    captured = printed(capsys, "search", index, *files, "--topic", "Ban zoos", code=2)
     assert "--topic goes with a QUESTION" in captured.err

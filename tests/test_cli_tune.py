@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pnyx.cli import main
+from command import called, write_rows
 from pnyx.measure.runs.irmeasures import RunScorer
 from pnyx.records import Document
 from pnyx.search.build import build_index
@@ -21,13 +21,6 @@ from pnyx.search.build import build_index
 # and the long one is first up to b = .25, the short one from b = .5 on.
 LONG, SHORT = "long", "short"
 B = ("--model", "bm25", "--try", "b=0,0.25,0.5", "--measure", "P@1")
-
-
-def _run(capsys, *arguments):
-    with pytest.raises(SystemExit) as stopped:
-        main([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return stopped.value.code, captured.out, captured.err
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +37,13 @@ def _files(folder, relevant):
     """Topics of which the long or the short document is relevant."""
     topics, qrels = folder / "topics.jsonl", folder / "qrels.txt"
     rows = [{"id": f"t{n}", "question": f"topic{n}"} for n in range(len(relevant))]
-    topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(topics, rows)
     qrels.write_text("".join(f"t{n} 0 {kind}{n} 1\n" for n, kind in enumerate(relevant)))
     return "--topics", topics, "--qrels", qrels
 
 
 def _tuned(capsys, *arguments):
-    status, out, error = _run(capsys, "tune", *arguments, "--json")
+    status, out, error = called(capsys, "tune", *arguments, "--json")
     assert status == 0, error
     return json.loads(out)
 
@@ -106,12 +99,12 @@ def test_searching_with_the_printed_options_gives_the_printed_mean(capsys, index
     files = _files(tmp_path, [LONG] * 8 + [SHORT] * 2)
     for more in ((), ("--try", "k1=0.5,3", "--try", "b")):
         model = ("--model", "bm25", "--measure", "nDCG@1", *more)
-        status, out, error = _run(capsys, "tune", index, *files, *model)
+        status, out, error = called(capsys, "tune", index, *files, *model)
         assert (status, error) == (0, "")
         options = out.splitlines()[-1].removeprefix("use: ").split()
         run = tmp_path / "tuned.run"
-        assert _run(capsys, "search", index, *files[:2], "--out", run, *options)[0] == 0
-        _, measured, _ = _run(
+        assert called(capsys, "search", index, *files[:2], "--out", run, *options)[0] == 0
+        _, measured, _ = called(
             capsys, "measure", "retrieval", run, *files[2:], "--measure", "nDCG@1", "--json"
         )
         found = _tuned(capsys, index, *files, *model)
@@ -123,11 +116,11 @@ def test_searching_with_the_printed_options_gives_the_printed_mean(capsys, index
 def test_a_hybrids_weight_is_chosen_beside_its_lexical_parameters(capsys, tmp_path):
     texts = ["dogs and cats", "cats and dogs as pets at home", "a puppy", "a kitten", "taxes"]
     build_index([Document(f"d{n}", text) for n, text in enumerate(texts)], tmp_path / "i")
-    assert _run(capsys, "index", "--update", tmp_path / "i", "--vectors")[0] == 0
+    assert called(capsys, "index", "--update", tmp_path / "i", "--vectors")[0] == 0
     topics, qrels = tmp_path / "topics.jsonl", tmp_path / "qrels.txt"
     asked = {"1": "dogs", "2": "cats"}
     rows = [{"id": n, "question": text} for n, text in asked.items()]
-    topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(topics, rows)
     qrels.write_text("1 0 d2 1\n2 0 d3 1\n")  # found by their meaning alone
     files = ("--topics", topics, "--qrels", qrels, "--folds", "2", "--measure", "RR")
     found = _tuned(capsys, tmp_path / "i", *files, "--model", "hybrid", "--try", "dense-weight",
@@ -146,7 +139,7 @@ def test_the_report_has_the_curve_and_both_means(capsys, index, tmp_path, monkey
     monkeypatch.setenv("COLUMNS", "300")
     files = _files(tmp_path, [LONG] * 8 + [SHORT] * 2)
     plot = tmp_path / "tuned.svg"
-    status, out, error = _run(capsys, "tune", index, *files, *B, "--plot", plot)
+    status, out, error = called(capsys, "tune", index, *files, *B, "--plot", plot)
     assert (status, error) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith("tune: bm25, 4 settings, 10 topics of ")
@@ -160,7 +153,7 @@ def test_the_report_has_the_curve_and_both_means(capsys, index, tmp_path, monkey
     )
     assert any(x.startswith("less the default's 0.200: +0.600 ") for x in lines)
     assert lines[-1] == "use: --model bm25 --k1 1.2 --b 0.25"
-    assert _run(capsys, "tune", index, *files, *B)[1] == out
+    assert called(capsys, "tune", index, *files, *B)[1] == out
     picture = ElementTree.parse(plot).getroot()
     assert {"0", "0.25", "0.5", "0.75"} <= {e.text for e in picture.iter() if e.text}
     assert len(list(picture.iter("{http://www.w3.org/2000/svg}circle"))) == 1
@@ -172,7 +165,7 @@ def test_topics_without_qrels_and_qrels_without_topics_are_said(capsys, index, t
         stream.write(json.dumps({"id": "new", "question": "topic7"}) + "\n")
     with files[3].open("a") as stream:
         stream.write("gone 0 long7 1\n")
-    status, _, error = _run(capsys, "tune", index, *files, *B)
+    status, _, error = called(capsys, "tune", index, *files, *B)
     assert status == 0
     assert "pnyx: 1 topic (new) without qrels, left out" in error
     assert "pnyx: 1 topic (gone) of the qrels not among the topics, left out" in error
@@ -190,7 +183,7 @@ def test_a_measure_that_is_not_defined_for_a_topic_leaves_it_out(
 
     monkeypatch.setattr(RunScorer, "score", undefined)
     files = _files(tmp_path, [LONG] * 6)
-    status, out, error = _run(capsys, "tune", index, *files, *B, "--json")
+    status, out, error = called(capsys, "tune", index, *files, *B, "--json")
     assert status == 3
     assert "pnyx: P@1 is not defined for 1 topic (t5), left out" in error
     assert json.loads(out)["topics"]["measured"] == json.loads(out)["best"]["scored"] == 5
@@ -228,7 +221,7 @@ WRONG = [
 @pytest.mark.parametrize(("options", "said"), WRONG, ids=lambda value: str(value)[:40])
 def test_a_wrong_option_is_one_line(capsys, index, tmp_path, options, said):
     files = _files(tmp_path, [LONG] * 10)
-    status, out, error = _run(capsys, "tune", index, *files, *options)
+    status, out, error = called(capsys, "tune", index, *files, *options)
     assert (status, out) == (2, "")
     assert said in error
     assert error.count("\n") == 1
@@ -237,6 +230,6 @@ def test_a_wrong_option_is_one_line(capsys, index, tmp_path, options, said):
 def test_other_topics_than_those_of_the_qrels_are_one_line(capsys, index, tmp_path):
     files = _files(tmp_path, [LONG] * 3)
     files[3].write_text("other 0 long0 1\n")
-    status, _, error = _run(capsys, "tune", index, *files, *B)
+    status, _, error = called(capsys, "tune", index, *files, *B)
     assert (status, error.count("\n")) == (2, 1)
     assert "no topic has judgements to choose by" in error

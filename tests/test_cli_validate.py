@@ -8,20 +8,10 @@ import sys
 
 import pytest
 
-from pnyx.cli import main
+from command import caller
 from pnyx.corpora.reading import all_formats
 
-
-@pytest.fixture
-def call(capsys):
-    def call(*argv: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit_info:
-            main(["validate", *argv])
-        out, err = capsys.readouterr()
-        return exit_info.value.code, out, err
-
-    return call
-
+call = caller("validate")
 
 FORMATS = all_formats()  # those of plugins, too
 

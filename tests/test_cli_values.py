@@ -10,7 +10,8 @@ import click
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli import COMMANDS, app, main
+from command import run
+from pnyx.cli import COMMANDS, app
 from pnyx.cli.common.params import Number, NumberRange, Raw, Text
 from pnyx.errors import InputError
 from pnyx.models.chat.endpoint import ChatEndpoint
@@ -46,10 +47,9 @@ def parameters(kinds: tuple[type, ...]) -> list[tuple[str, click.Parameter]]:
 
 def refused(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Run a command that must end with one printable line and exit status 2."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
+    status = run(*arguments)
     said = capfd.readouterr()
-    assert ended.value.code == 2, said
+    assert status == 2, said
     assert said.err.startswith("pnyx: "), said
     assert said.err.count("\n") == 1, said
     assert said.err.rstrip("\n").isprintable()
@@ -108,9 +108,7 @@ def test_files_whose_names_are_not_utf_8_are_read_and_written(own_place, capfd):
         ("search", f"{NO_UTF8}.index", f"fares {NO_UTF8}", "--json"),
         ("judge", "support", "items.jsonl", "--out", f"{NO_UTF8}.answers"),
     ):
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        assert ended.value.code == 0, (arguments, capfd.readouterr())
+        assert run(*arguments) == 0, (arguments, capfd.readouterr())
     capfd.readouterr()
     refused(capfd, "argue", f"{NO_UTF8}.index", f"Fares {NO_UTF8}?", "--html", "h.html")
     assert not Path("h.html").exists()
@@ -159,14 +157,11 @@ def test_an_address_that_cannot_be_asked_is_one_line_that_tells_no_secret(
 def test_argue_and_doctor_show_no_secret_either(own_place, capfd):
     address = f"http://user:{SECRET}@256.1.1.1/v1?key={SECRET}#m"
     Path("d.jsonl").write_text('{"id": "1", "text": "Fares fell."}\n')
-    with pytest.raises(SystemExit):
-        main(["index", "d.jsonl", "--out", "i.index"])
+    run("index", "d.jsonl", "--out", "i.index")
     capfd.readouterr()
     assert SECRET not in refused(capfd, "argue", "i.index", "Fares?", "--llm", address)
-    with pytest.raises(SystemExit) as ended:
-        main(["doctor", "--llm", address, "--json"])
+    assert run("doctor", "--llm", address, "--json") == 2
     said = capfd.readouterr()
-    assert ended.value.code == 2
     assert "found 'http://***@256.1.1.1/v1?***'" in said.err
     assert SECRET not in said.err + said.out
 

@@ -25,9 +25,9 @@ from hypothesis import strategies as st
 import pnyx.measure
 from chat_replies import instance
 from chat_server import ChatServer
+from command import run, write_rows
 from pnyx import cli, errors
 from pnyx.audit.stress import editing
-from pnyx.cli import main
 from pnyx.corpora import FORMATS, check
 from pnyx.drafts.creating import importance_shape
 from pnyx.drafts.growing import Style, reply_shape
@@ -158,7 +158,7 @@ def _label_judge(_: ExitStack, folder: Any) -> Judge:
         for kind, questions in QUESTIONS.items()
         for q in questions
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(path, rows)
     return HumanLabels(path)
 
 
@@ -962,9 +962,7 @@ def test_an_error_is_one_line_and_exit_status_2(kind, monkeypatch, capsys):
         raise error
 
     monkeypatch.setattr(cli.app, "main", fail)
-    with pytest.raises(SystemExit) as caught:
-        main([])
-    assert caught.value.code == 2
+    assert run() == 2
     printed = capsys.readouterr().err
     assert printed.startswith("pnyx: ")
     assert printed.rstrip("\n").isprintable()

@@ -102,7 +102,7 @@ def test_audit(printed):
     assert figure(text, "accuracy")[0] > 0.8
     assert figure(text, "kappa")[0] < 0.3
     assert figure(text, "auroc")[1] > 0.6
-    before, after = map(float, re.search(r"^f1 +(\S+) +(\S+)$", text, re.M).groups())
+    before, after = map(float, re.search(r"^f1 +([\d.]+) .*\] +([\d.]+) ", text, re.M).groups())
     assert after > before
     assert "hallucination, support: failed" in text
     assert figure(text, "fall")[2] < 0.1

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from label_fixture import OPEN, PART, Person, item_rows, labelling, labels_in, opened, write_rows
+from command import run as pnyx
+from command import write_rows
+from label_fixture import OPEN, PART, Person, item_rows, labelling, labels_in, opened
 from page_fixture import served_by_command
-from pnyx.cli import main
 from pnyx.corpora.benchmarks.label_words import ADJUDICATED
 from pnyx.errors import InputError, OptionError, PnyxError
 from pnyx.judge.answers import Judged
@@ -41,12 +42,6 @@ def _closing():
     yield
     while OPEN:
         OPEN.pop().close()
-
-
-def run(args, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(args)
-    return ended.value.code, capsys.readouterr().err
 
 
 # --- forms: made of the question's kind, for every task there is
@@ -123,10 +118,10 @@ def test_places_become_an_order_and_each_is_given_once(tmp_path):
         form.values((0, 0, 1))
 
 
-def test_long_rankings_are_refused(tmp_path, capsys):
+def test_long_rankings_are_refused(tmp_path, call):
     row = {"id": "long", "query": "q", "documents": ["d"] * (MOST_PLACES + 1)}
     items = write_rows(tmp_path / "items.jsonl", [row])
-    code, said = run(["label", "ranking", items, "--out", str(tmp_path / "l.jsonl")], capsys)
+    code, _, said = call("label", "ranking", items, "--out", str(tmp_path / "l.jsonl"))
     assert code == 2
     assert "item 'long' has 10 documents, and people put at most 9 in order" in said
     assert not journal_of(tmp_path / "l.jsonl").exists()
@@ -349,26 +344,10 @@ def test_labels_give_the_figures_that_a_hand_computes(tmp_path, capsys):
         ann = Person(address, "ann")
         for mark in (0, 0, 1, 0, 0, 1):
             ann.send(mark)
-    answers = tmp_path / "answers.jsonl"
-    write_rows(
-        answers,
-        [
-            {"id": f"i{n}", "task": "support", "value": n <= 3, "unscored": None, "judge": "j"}
-            for n in range(1, 7)
-        ],
-    )
-    with pytest.raises(SystemExit) as ended:
-        main(
-            [
-                "measure",
-                "support",
-                str(answers),
-                "--labels",
-                str(tmp_path / "labels.jsonl"),
-                "--json",
-            ]
-        )
-    assert ended.value.code == 0
+    said = {"task": "support", "unscored": None, "judge": "j"}
+    judged = [{"id": f"i{n}", "value": n <= 3, **said} for n in range(1, 7)]
+    answers = write_rows(tmp_path / "answers.jsonl", judged)
+    assert pnyx("measure", "support", answers, "--labels", tmp_path / "labels.jsonl", "--json") == 0
     found = json.loads(capsys.readouterr().out)["measures"]
     # Agreed on 1, 2 and 6; tp 2, fp 1, fn 2: F1 4/7. Chance is .5, so kappa 0.
     assert found["accuracy"]["value"] == pytest.approx(3 / 6)
@@ -523,13 +502,16 @@ def test_drafts_are_kept_and_are_no_labels(tmp_path):
         assert "Not everything is answered: Local relevance." in found.text
 
 
+def by_a_robot(*ids: str) -> dict:
+    """What a judge said of items: a no, and rather sure."""
+    said = {"task": "support", "value": False, "probability": 0.125, "unscored": None}
+    verdicts = read_verdicts([{"id": name, **said, "judge": "robot"} for name in ids])
+    return {one.key: one for one in verdicts}
+
+
 def test_who_decides_twice_has_not_seen_the_judge(tmp_path):
     rows = item_rows("support", 1)
-    said = [
-        {"id": "i1", "task": "support", "value": False, "probability": 0.125, "unscored": None,
-         "judge": "robot"}
-    ]  # fmt: skip
-    suggested = {one.key: one for one in read_verdicts(said)}
+    suggested = by_a_robot("i1")
     both = {"annotators": ("ann", "ben"), "suggested": suggested}
     with labelling(tmp_path, "support", rows, **both) as (desk, people, address):
         for name, mark in (("ann", 0), ("ben", 1)):
@@ -547,12 +529,7 @@ def test_who_decides_twice_has_not_seen_the_judge(tmp_path):
 
 def test_a_judge_is_seen_after_ones_own_answer_and_never_before(tmp_path):
     rows = item_rows("support", 2)
-    said = [
-        {"id": f"i{n}", "task": "support", "value": False, "probability": 0.125, "unscored": None,
-         "judge": "robot"}
-        for n in (1, 2)
-    ]  # fmt: skip
-    suggested = {one.key: one for one in read_verdicts(said)}
+    suggested = by_a_robot("i1", "i2")
     with labelling(tmp_path, "support", rows, suggested=suggested) as (desk, _, address):
         ann = Person(address, "ann")
         assert "robot" not in ann.page.text
@@ -573,11 +550,7 @@ def test_a_judge_is_seen_after_ones_own_answer_and_never_before(tmp_path):
 @pytest.mark.parametrize("how", ["undo", "skip", "restart"])
 def test_that_a_judge_was_seen_is_not_taken_back(tmp_path, how):
     rows = item_rows("support", 1)
-    said = [
-        {"id": "i1", "task": "support", "value": False, "probability": 0.125, "unscored": None,
-         "judge": "robot"}
-    ]  # fmt: skip
-    suggested = {one.key: one for one in read_verdicts(said)}
+    suggested = by_a_robot("i1")
     with labelling(tmp_path, "support", rows, suggested=suggested) as (desk, _, address):
         ann = Person(address, "ann")
         ann.send(0)
@@ -609,13 +582,7 @@ def test_hostile_items_names_and_comments_are_text(tmp_path):
             assert "<script>alert" not in page, path
             assert "<b>ann" not in page, path
             assert "\u202e" not in page, path
-        for path in (
-            "/item/0",
-            "/item/3",
-            "/item/99999999999999999999",
-            "/jump?to=9",
-            "/adjudicate/9",
-        ):
+        for path in ("/item/0", "/item/3", f"/item/{'9' * 20}", "/jump?to=9", "/adjudicate/9"):
             assert ann.see(path).status_code == 404, path
         assert ann.see("/items?page=999&show=nothing").status_code == 200
         assert ann.client.post("/enter", data={"name": "adjudicated"}).status_code == 400
@@ -626,7 +593,7 @@ def test_hostile_items_names_and_comments_are_text(tmp_path):
 # --- the command
 
 
-def test_other_items_or_another_task_are_refused(tmp_path, capsys):
+def test_other_items_or_another_task_are_refused(tmp_path, call):
     out = str(tmp_path / "labels.jsonl")
     with opened(tmp_path, "support", item_rows("support", 2)) as desk:
         desk.record(Act("ann", "i1", "answer", (0,), {"": True}), 0)
@@ -638,13 +605,13 @@ def test_other_items_or_another_task_are_refused(tmp_path, capsys):
         "begun with --seed 0, found 1": ["support", str(same), "--seed", "1"],
     }
     for words, args in cases.items():
-        code, said = run(["label", *args, "--out", out], capsys)
+        code, _, said = call("label", *args, "--out", out)
         assert (code, said.count("\n")) == (2, 1), said
         assert words in said
     assert [row["id"] for row in labels_in(tmp_path)] == ["i1"]
     mine = tmp_path / "mine.jsonl"
     mine.write_text("precious")
-    code, said = run(["label", "support", str(same), "--out", str(mine)], capsys)
+    code, _, said = call("label", "support", str(same), "--out", str(mine))
     assert (code, mine.read_text()) == (2, "precious")
     assert "pnyx label did not write it" in said
 
@@ -662,7 +629,7 @@ def test_other_items_or_another_task_are_refused(tmp_path, capsys):
         (["support", "ITEMS", "--suggest", "OTHERS"], "holds no answer on support"),
     ],
 )
-def test_bad_usage_is_one_line(tmp_path, capsys, args, words):
+def test_bad_usage_is_one_line(tmp_path, call, args, words):
     files = {
         "ITEMS": write_rows(tmp_path / "items.jsonl", item_rows("support", 1)),
         "BROKEN": write_rows(tmp_path / "broken.jsonl", [{"id": "1"}]),
@@ -672,7 +639,7 @@ def test_bad_usage_is_one_line(tmp_path, capsys, args, words):
         ),
     }
     given = [files.get(arg, arg) for arg in args]
-    code, said = run(["label", *given, "--out", str(tmp_path / "labels.jsonl")], capsys)
+    code, _, said = call("label", *given, "--out", str(tmp_path / "labels.jsonl"))
     assert code == 2
     assert words in said
 

@@ -10,16 +10,10 @@ import sys
 import pytest
 
 from label_fixture import item_rows, labels_in, write_rows
-from page_fixture import PHONE, Watched, chromium, served_by_command
+from page_fixture import PHONE, Watched, served_by_command
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("starlette", reason="starlette is not installed")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from chat_server import ChatServer
-from pnyx.cli import main
+from command import rows_of, run
 from pnyx.corpora.bundled import load_example
 
 pytestmark = pytest.mark.slow
@@ -40,9 +40,7 @@ def printed(work: Callable[[], Any]) -> str:
 
 
 def command_line(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert not stopped.value.code, arguments
+    assert run(*arguments) == 0, arguments
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +86,11 @@ def test_the_script_in_python_works(said):
     assert float(auroc) > 0.6
 
 
-def rows(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def test_the_walk_through_ends_in_labels_for_all_pairs(said):
     folder, _ = said
     example = load_example()
     pairs = {(q.id, a.id) for q in example.questions for a in example.arguments}
-    annotations = rows(folder / "annotations.jsonl")
+    annotations = rows_of(folder / "annotations.jsonl")
     assert {(row["question_id"], row["doc_id"]) for row in annotations} == pairs
     assert all(0 < row["probability"] < 1 for row in annotations)
     assert {row["judge"].partition("@")[0] for row in annotations} == {"student:student"}
@@ -108,9 +102,9 @@ def test_the_walk_through_ends_in_labels_for_all_pairs(said):
 
 def test_people_s_labels_teach_it(said):
     folder, output = said
-    labels = {row["id"]: row["value"] for row in rows(folder / "example/labels.jsonl")}
+    labels = {row["id"]: row["value"] for row in rows_of(folder / "example/labels.jsonl")}
     assert len(labels) == 8 * 128
-    labelled = rows(folder / "labels/labelled.jsonl")
+    labelled = rows_of(folder / "labels/labelled.jsonl")
     assert len(labelled) == 8 * 20
     for row in labelled:
         assert row["value"] is (labels[row["id"]] != "no")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from inspect_fixture import run, write
+from command import write_rows as write
+from inspect_fixture import run
 from pnyx.measure.core.base import Measured
 from pnyx.serve.view.opening import open_catalogue
 from pnyx.serve.view.routes import address_of, show

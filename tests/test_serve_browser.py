@@ -9,7 +9,7 @@ import re
 import httpx2
 import pytest
 
-from page_fixture import PHONE, Watched, chromium, served, served_by_command
+from page_fixture import PHONE, Watched, served, served_by_command
 from pnyx.corpora.bundled import load_example
 from pnyx.records import Argument, Document, Premise
 from pnyx.search import build_index, cluster_documents, embed_documents, score_documents
@@ -42,12 +42,6 @@ def address(tmp_path_factory):
     folder = indexed(tmp_path_factory.mktemp("asking") / "debates.index", some)
     with served_by_command(["serve", str(folder)]) as (found, _):
         yield found
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
 
 
 class Patient(Watched):

@@ -8,16 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from page_fixture import PHONE, Watched, chromium, served
+from page_fixture import PHONE, Watched, served
 from test_serve_findings import results  # noqa: F401
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

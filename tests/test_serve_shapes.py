@@ -18,6 +18,7 @@ from mcp import Client
 
 from asking_fixture import VOTING, example_index, service_of
 from case_fixture import build_case
+from command import rows_of, write_rows
 from page_fixture import served
 from pnyx.measure.core.base import Measured
 from pnyx.serve.api.mcp import build_mcp
@@ -114,10 +115,10 @@ def test_perspectives_are_the_same_on_the_command_line_over_http_and_for_mcp(
 
 
 def test_answers_are_the_same_on_the_command_line_over_http_and_for_mcp(answers, call, own_place):
-    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ITEMS))
+    write_rows("items.jsonl", ITEMS)
     status, _, error = call("judge", "support", "items.jsonl", "--out", "results")
     assert status == 0, error
-    rows = [json.loads(line) for line in Path("results/answers.jsonl").read_text().splitlines()]
+    rows = rows_of("results/answers.jsonl")
     manifest = json.loads(Path("results/manifest.json").read_text())
     over_http = answers["/v1/judge"]
     assert answers["judge"] == over_http

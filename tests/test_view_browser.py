@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from pathlib import Path
-
 import pytest
 
 from case_fixture import build_case, one_sided_case
+from page_fixture import PHONE, Watched
 from pnyx.view.report import render_html
 
 pytestmark = pytest.mark.slow
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-
-
-def find_chromium() -> str | None:
-    candidates = [os.environ.get("PNYX_CHROMIUM"), *map(shutil.which, NAMES)]
-    return next((c for c in candidates if c and Path(c).exists()), None)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = find_chromium()
-    if path is None:
-        pytest.skip("no Chromium found (set PNYX_CHROMIUM or put chromium on the PATH)")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -44,33 +21,12 @@ def report(tmp_path_factory):
 @pytest.fixture
 def visit(browser):
     """Open a page; at the end, it must have logged nothing and asked for nothing but itself."""
-    contexts, troubles, requests = [], [], []
+    watched = Watched(browser)
+    yield lambda path, **options: watched.open(path.as_uri(), **options)
+    watched.close()
+    watched.check("file:")
+    assert len(watched.requests) == len(watched.contexts)
 
-    def open_page(path, **options):
-        options.setdefault("viewport", {"width": 1280, "height": 900})
-        context = browser.new_context(reduced_motion="reduce", **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto(path.as_uri())
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert troubles == []
-    assert [url for url in requests if not url.startswith("file:")] == []
-    assert len(requests) == len(contexts)
-
-
-PHONE = {
-    "viewport": {"width": 390, "height": 844},
-    "device_scale_factor": 2,
-    "is_mobile": True,
-    "has_touch": True,
-}
 
 VISIBLE = """element => {
     const r = element.getBoundingClientRect();

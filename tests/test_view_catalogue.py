@@ -18,7 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pnyx.cli import main
+from command import rows_of, write_rows
+from command import run as pnyx
 from pnyx.errors import InputError
 from pnyx.serve.rendering import Links, Site, slug
 from pnyx.serve.view import opening
@@ -28,7 +29,7 @@ from pnyx.serve.view.opening import CurrentCatalogue, open_catalogue
 from pnyx.serve.view.records import ROWS_A_PAGE, NotFoundError
 from pnyx.serve.view.report import links_of, sentences_resting_on
 from pnyx.serve.view.routes import PAGES, address_of, addresses, rendered, show
-from view_results import make_results, run, write
+from view_results import make_results, run
 
 pytestmark = pytest.mark.usefixtures("run_once")
 
@@ -76,7 +77,7 @@ def test_every_kind_is_recognised_by_what_is_in_it(catalogue):
 
 
 def test_counts_are_those_of_the_files(made, catalogue):
-    rows = [json.loads(x) for x in (made / "people/answers.jsonl").read_text().splitlines()]
+    rows = rows_of(made / "people/answers.jsonl")
     people = catalogue.source("people")
     assert (people.scored, people.asked) == (26, 27)
     assert sum(row["value"] is not None for row in rows) == 26
@@ -152,7 +153,7 @@ def test_reports_in_any_order_have_the_intervals_of_pnyx_measure(made, tmp_path)
         {**row, "topic_id": topic, "sentences": row["sentences"][: 1 + int(topic[1:]) % 10]}
         for topic in topics
     ]
-    path = write(tmp_path / "reports.jsonl", rows)
+    path = Path(write_rows(tmp_path / "reports.jsonl", rows))
     told = json.loads(run("measure", "report", path, "--json")[1])["runs"][0]["measures"]
     found = open_catalogue([str(path)]).values(run=row["run_id"])
     assert len(found) > 5
@@ -268,25 +269,25 @@ def test_other_addresses_are_not_there(catalogue, path):
 def test_a_second_start_reads_nothing_and_a_change_is_noticed(tmp_path, monkeypatch):
     folder = tmp_path / "r"
     folder.mkdir()
-    write(folder / "answers.jsonl", [answer(1)])
+    write_rows(folder / "answers.jsonl", [answer(1)])
     current = CurrentCatalogue([str(folder)])
     assert current.get().judgements().total == 1
     before = current.get().path.stat().st_mtime_ns
     assert open_catalogue([str(folder)]).path.stat().st_mtime_ns == before
     assert sorted(p.name for p in folder.iterdir()) == ["answers.jsonl"]
     monkeypatch.setattr(opening, "_LOOK_AGAIN_SECONDS", 0)
-    write(folder / "answers.jsonl", [answer(1), answer(2, value=None, unscored="refusal: no")])
+    write_rows(folder / "answers.jsonl", [answer(1), answer(2, value=None, unscored="refusal: no")])
     assert [one.item for one in current.get().judgements().rows] == ["i2", "i1"]
     # Half of a line, as while it is written: what was read stays in sight until it is whole.
     (folder / "answers.jsonl").write_text('{"id": "i')
     assert current.get().judgements().total == 2
-    write(folder / "answers.jsonl", [answer(1)])
+    write_rows(folder / "answers.jsonl", [answer(1)])
     assert current.get().judgements().total == 1
     assert open_catalogue([str(folder)], fresh=True).judgements().total == 1
 
 
 def test_a_damaged_catalogue_is_built_anew(tmp_path, cache):
-    write(tmp_path / "a.jsonl", [answer(n) for n in range(40)])
+    write_rows(tmp_path / "a.jsonl", [answer(n) for n in range(40)])
     first = list(open_catalogue([str(tmp_path / "a.jsonl")]).every(JUDGEMENTS, source="a"))
     (place,) = (cache / "view").glob("*.sqlite")
     whole = place.read_bytes()
@@ -300,7 +301,7 @@ def test_a_damaged_catalogue_is_built_anew(tmp_path, cache):
 def test_where_a_catalogue_cannot_be_written_the_one_before_stays(
     tmp_path, cache, monkeypatch, capsys
 ):
-    path = write(tmp_path / "a.jsonl", [answer(1)])
+    path = Path(write_rows(tmp_path / "a.jsonl", [answer(1)]))
     monkeypatch.setattr(opening, "_LOOK_AGAIN_SECONDS", 0)
     said = []
     current = CurrentCatalogue([str(path)], say=said.append)
@@ -310,12 +311,10 @@ def test_where_a_catalogue_cannot_be_written_the_one_before_stays(
 
     with monkeypatch.context() as patch:
         patch.setattr(opening.Builder, "finish", full)
-        write(path, [answer(1), answer(2)])
+        write_rows(path, [answer(1), answer(2)])
         assert current.get().judgements().total == 1
         assert "the catalogue cannot be written: database or disk is full" in said[0]
-        with pytest.raises(SystemExit) as ended:
-            main(["view", str(path), "--json"])
-        assert ended.value.code == 2
+        assert pnyx("view", path, "--json") == 2
         printed = capsys.readouterr().err
         assert printed.count("\n") == 1
         assert "cannot be written: database or disk is full" in printed
@@ -336,7 +335,7 @@ def test_a_manifest_is_not_read_through_a_link(made, tmp_path):
 
 
 def test_catalogues_that_nobody_wants_are_forgotten(tmp_path, cache):
-    write(tmp_path / "a.jsonl", [answer(1)])
+    write_rows(tmp_path / "a.jsonl", [answer(1)])
     old = cache / "view" / "old.sqlite"
     old.parent.mkdir(parents=True)
     old.write_bytes(b"")
@@ -358,7 +357,7 @@ def test_files_may_be_compressed(tmp_path, made):
 def test_pages_of_long_lists(tmp_path):
     count = 2 * ROWS_A_PAGE + 5
     rows = [answer(n, probability=(n + 1) / (count + 1)) for n in range(count)]
-    write(tmp_path / "a.jsonl", rows)
+    write_rows(tmp_path / "a.jsonl", rows)
     found = open_catalogue([str(tmp_path / "a.jsonl")])
     listed = [found.judgements(page, source="a") for page in (1, 2, 3)]
     assert [len(one.rows) for one in listed] == [ROWS_A_PAGE, ROWS_A_PAGE, 5]
@@ -372,7 +371,7 @@ def test_pages_of_long_lists(tmp_path):
 def test_names_that_are_no_part_of_an_address_get_one(tmp_path):
     names = ["a/b", "a?b", "..", "a b", "ä", "<script>", "\u202ex", "x" * 300]
     rows = [answer(n, group=name, run_id=name) for n, name in enumerate(names)]
-    write(tmp_path / "odd name.jsonl", rows)
+    write_rows(tmp_path / "odd name.jsonl", rows)
     shutil.copy(tmp_path / "odd name.jsonl", tmp_path / "ODD NAME.jsonl")
     found = open_catalogue([str(tmp_path)])
     assert len({slug(one.name).lower() for one in found.sources()}) == 2
@@ -381,12 +380,9 @@ def test_names_that_are_no_part_of_an_address_get_one(tmp_path):
 
 
 def refused(capsys, *argv: object) -> str:
-    from pnyx.cli import main
 
-    with pytest.raises(SystemExit) as caught:
-        main([str(one) for one in argv])
+    assert pnyx(*argv) == 2
     said = capsys.readouterr().err
-    assert caught.value.code == 2
     assert said.count("\n") == 1
     return said
 
@@ -411,7 +407,7 @@ def test_what_cannot_be_read_is_one_line(tmp_path, capsys, text, problem):
     assert problem in said
     assert str(path) in said
     # Beside what can be read it is shown first, and nothing of it counts.
-    write(tmp_path / "good.jsonl", [answer(1)])
+    write_rows(tmp_path / "good.jsonl", [answer(1)])
     found = open_catalogue([str(path), str(tmp_path / "good.jsonl")])
     assert problem in found.sources()[0].problem
     assert found.judgements().total == 1
@@ -428,7 +424,7 @@ def test_a_folder_is_read_and_links_out_of_it_are_not(tmp_path):
     inside, outside = tmp_path / "in", tmp_path / "out"
     for folder in (inside / "deep" / "er", outside):
         folder.mkdir(parents=True)
-        write(folder / "answers.jsonl", [answer(1)])
+        write_rows(folder / "answers.jsonl", [answer(1)])
     (inside / "link").symlink_to(outside)
     (inside / "file.jsonl").symlink_to(outside / "answers.jsonl")
     (inside / "notes.txt").write_text("these are notes\n")
@@ -437,12 +433,9 @@ def test_a_folder_is_read_and_links_out_of_it_are_not(tmp_path):
 
 
 def test_json_tells_what_was_read(made, capsys):
-    from pnyx.cli import main
 
-    with pytest.raises(SystemExit) as caught:
-        main(["view", str(made / "people"), "--json"])
+    assert pnyx("view", made / "people", "--json") == 0
     told = json.loads(capsys.readouterr().out)
-    assert caught.value.code == 0
     assert (told["scored"], told["asked"], told["topics"]) == (26, 27, 3)
     assert told["sources"][0]["problem"] is None
 

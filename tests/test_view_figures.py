@@ -18,7 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspect_fixture import HOSTILE, lines_of, make_results, run
+from command import rows_of
+from inspect_fixture import HOSTILE, make_results, run
 from page_fixture import PHONE, Watched, chromium
 from pnyx.errors import InputError
 from pnyx.measure.core.base import Measured
@@ -77,10 +78,6 @@ def told_of(exported: Path) -> dict:
     return json.loads((exported / "export.json").read_text(encoding="utf-8"))
 
 
-def rows_of(place: Path, name: str) -> list[dict]:
-    return lines_of(place / "results" / name)
-
-
 def loaded(place: Path, name: str) -> dict:
     return json.loads((place / "results" / name).read_text(encoding="utf-8"))
 
@@ -89,7 +86,7 @@ def loaded(place: Path, name: str) -> dict:
 
 
 def test_a_profile_has_the_means_of_the_answers_by_family(place, catalogue):
-    rows = rows_of(place, "quality/answers.jsonl")
+    rows = rows_of(place / "results" / "quality/answers.jsonl")
     table = kept(catalogue, "quality/quality", "profile.csv")
     assert [row["dimension"] for row in table][:2] == ["Overall quality", "Cogency"]
     assert Counter(row["family"] for row in table) == {
@@ -109,7 +106,7 @@ def test_a_profile_has_the_means_of_the_answers_by_family(place, catalogue):
 
 
 def test_a_side_stands_over_all_texts(place, catalogue):
-    rows = rows_of(place, "quality/answers.jsonl")
+    rows = rows_of(place / "results" / "quality/answers.jsonl")
     table = kept(catalogue, "quality/quality/side/pro", "profile.csv")
     own = [r["value"] for r in rows if r["dimension"] == "clarity" and r["side"] == "pro"]
     found = next(row for row in table if row["dimension"] == "Clarity")
@@ -121,7 +118,8 @@ def test_a_side_stands_over_all_texts(place, catalogue):
 
 
 def test_a_matrix_has_every_pair_and_the_measures_of_pnyx_measure(place, catalogue):
-    said = {(r["doc_id"], r["perspective_id"]): r for r in rows_of(place, "views/answers.jsonl")}
+    answers = rows_of(place / "results" / "views/answers.jsonl")
+    said = {(r["doc_id"], r["perspective_id"]): r for r in answers}
     table = kept(catalogue, "perspectives/views/zoos", "matrix.csv")
     assert len(table) == 30
     for row in table:
@@ -189,7 +187,7 @@ def test_trials_are_those_of_their_summaries(place, catalogue):
         assert found[name]["outcome"] == summary["outcome"]
         assert float(found[name]["value"]) == main["value"]
     values = shown(catalogue, "stress/noise").values
-    answers = {row["id"]: row for row in rows_of(place, "noise/answers.jsonl")}
+    answers = {row["id"]: row for row in rows_of(place / "results" / "noise/answers.jsonl")}
     for example in values["examples"]:
         for change in example.changes:
             said = answers[f"{example.item}~{change.variant}"]
@@ -380,7 +378,7 @@ def test_an_export_without_texts_has_none(place, monkeypatch, tmp_path):
     monkeypatch.setenv("PNYX_NO_TEXT", "1")
     args = ("--export", tmp_path / "bare", "--judgements", 200)
     assert run("view", place / "results", *args)[0] == 0
-    texts = [one["text"] for one in lines_of(place / "few.jsonl")]
+    texts = [one["text"] for one in rows_of(place / "few.jsonl")]
     said = "".join(one.read_text(encoding="utf-8") for one in (tmp_path / "bare").rglob("*.html"))
     assert [text for text in texts if text[:60] in said] == []
     assert "Mean rating" in said or "mean rating" in said
@@ -392,7 +390,7 @@ def test_tables_hold_every_judgement(place, catalogue, exported):
     for name in ("quality", "views", "support"):
         text = (exported / "tables" / f"judgements-{name}.csv").read_text(encoding="utf-8")
         rows = list(csv.DictReader(io.StringIO(text)))
-        own = rows_of(place, f"{name}/answers.jsonl")
+        own = rows_of(place / "results" / f"{name}/answers.jsonl")
         assert len(rows) == len(own)
         assert sum(row["value"] == "" for row in rows) == sum(r["value"] is None for r in own)
         assert [bool(r["unscored"]) for r in rows] == [r["value"] is None for r in own]

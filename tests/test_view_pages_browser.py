@@ -6,18 +6,13 @@ import json
 
 import pytest
 
-from page_fixture import PHONE, Watched, chromium, served_by_command
-from view_results import items, write
+from command import write_rows
+from page_fixture import PHONE, Watched, served_by_command
+from view_results import items
 
 pytestmark = pytest.mark.slow
 
 HOSTILE = "<script>window.PWNED=1</script><img src=x onerror='window.PWNED=2'>\u202egnp"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +29,7 @@ def address(tmp_path_factory):
     rows[8] |= {"id": HOSTILE, "group": HOSTILE, "judge": HOSTILE, "explanation": HOSTILE}
     results = folder / "results"
     results.mkdir()
-    write(results / "answers.jsonl", rows)
+    write_rows(results / "answers.jsonl", rows)
     runs = [
         {"run": f"run-{n}", "measures": {
             "f1": {"value": 0.4 + n / 4, "low": 0.3, "high": 0.8, "scored": 3, "asked": 3},

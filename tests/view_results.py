@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from argue_report import write_files, write_labels
+from command import write_rows
 
 EXAMPLE = Path(str(resources.files("pnyx.corpora"))) / "example"
 QUESTION = "compulsory-voting"
@@ -33,11 +34,6 @@ def run(*argv: object) -> tuple[int, str]:
     return status, out.getvalue()
 
 
-def write(path: Path, rows: list[dict]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def items(count: int = 9, topics: int = 3) -> Iterator[dict]:
     for topic in range(topics):
         for n in range(count):
@@ -55,10 +51,10 @@ def make_results(folder: Path) -> Path:
     made = folder / "results"
     made.mkdir()
     support = list(items())
-    write(folder / "items.jsonl", support)
+    write_rows(folder / "items.jsonl", support)
     # One item has no label, so it is unscored; labels alternate.
     labelled = [{"id": row["id"], "value": n % 2 == 0} for n, row in enumerate(support)]
-    write(folder / "labels.jsonl", labelled[:-1])
+    write_rows(folder / "labels.jsonl", labelled[:-1])
     status, _ = run("judge", "support", folder / "items.jsonl", "--out", made / "packaged")
     assert status == 0
     status, _ = run("judge", "support", folder / "items.jsonl", "--labels", folder / "labels.jsonl",
@@ -78,7 +74,7 @@ def make_results(folder: Path) -> Path:
          "document": one["text"], "group": one["group"]}
         for one in items(2)
     ]  # fmt: skip
-    write(folder / "relevance.jsonl", relevance)
+    write_rows(folder / "relevance.jsonl", relevance)
     run("audit", "stress", "noise", folder / "relevance.jsonl", "--out", made / "noise")
     _reports(folder, made)
     _runs(folder, made)

@@ -5,21 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from build_server import BLOCK, BuildServer
 from chat_server import ChatServer
-from pnyx.cli import main
+from command import caller, killed_and_run_again, rows_of, write_rows
+from command import run as pnyx
 from pnyx.corpora import read_questions
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
-from pnyx.judge.store.store import Store
 from pnyx_build.cli.drafts import filter_
 from pnyx_build.drafts.files import read_drafts
 from pnyx_build.drafts.filtering import SIMILAR
@@ -28,21 +23,11 @@ DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[4] / "shared" / "
 pytestmark = pytest.mark.usefixtures("own_place")
 
 
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stopped:
-            main(["build", *map(str, arguments)])
-        captured = capsys.readouterr()
-        return stopped.value.code, captured.out, captured.err
-
-    return call
+run = caller("build")
 
 
 def write(name: str, *rows) -> str:
-    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return name
+    return write_rows(name, rows)
 
 
 def pair(number: int, mark: str = "") -> dict:
@@ -56,10 +41,6 @@ def draft(identifier: str, question: str, *views, **more) -> dict:
 
 def sides(topic: str) -> tuple:
     return ((f"{topic} should be.", "pro"), (f"{topic} should not be.", "con"))
-
-
-def rows_of(name: str) -> list[dict]:
-    return [json.loads(line) for line in Path(name).read_text().splitlines()]
 
 
 # --- draft
@@ -422,36 +403,21 @@ def test_edits_are_not_written_over(run):
     assert run(*command, "--force")[0] == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("step", ["draft", pytest.param("filter", marks=pytest.mark.all)])
+@pytest.mark.all
+@pytest.mark.parametrize("step", ["draft", "filter"])
 def test_killed_and_asked_again_nothing_is_asked_twice(step):
     if step == "draft":
         rest = [write("in.jsonl", *map(pair, range(40))), "--from", "pairs"]
     else:
         rows = [draft(f"d{n}", f"Is number {n} good?", *sides(f"N{n}")) for n in range(40)]
         rest = [write("in.jsonl", *rows), "--dropped", "x.jsonl", "--similar", "1"]
-    with BuildServer(delay=0.05) as server:
-        command = [sys.executable, "-m", "pnyx", "build", step, *rest, "--out", "out.jsonl"]
-        command += ["--concurrency", "2", "--llm", server.spec]
-        process = subprocess.Popen(command)
-        deadline = time.monotonic() + 120
-        while len(server.answered()) < 12:
-            assert time.monotonic() < deadline, "waited in vain"
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        time.sleep(0.2)  # the server finishes what it was answering
-        with Store() as store:
-            stored = len(store)
-        killed_at = len(server.answered())
-        assert 10 <= stored < 40
+    command = ["build", step, *rest, "--out", "out.jsonl"]
+
+    def killed(_: int) -> None:
         assert not Path("out.jsonl").exists()
-        server.delay = 0
-        assert subprocess.run(command, check=False, capture_output=True).returncode == 0
-    counts = Counter(server.answered())
-    assert len(counts) == 40
-    # Only what was under way when it was killed, and so not yet kept, is asked again.
-    assert sum(n - 1 for n in counts.values()) == killed_at - stored <= 2
+
+    with BuildServer(delay=0.05) as server:
+        killed_and_run_again(server, command, after=12, of=40, concurrency=2, killed=killed)
     assert len(read_drafts("out.jsonl")) == 40
 
 
@@ -549,9 +515,7 @@ def test_the_one_shot_prompts_show_a_yes_and_a_no(capsys):
         prompt = f"support-perspective-one-shot{kind}"
         command = ["judge", "support", items, "--prompt", prompt, "--out", f"o{kind}", "--llm"]
         with ChatServer() as server:
-            with pytest.raises(SystemExit) as ended:
-                main([*command, server.spec])
-            assert ended.value.code == 0, capsys.readouterr().err
+            assert pnyx(*command, server.spec) == 0, capsys.readouterr().err
             system, user = (m["content"] for m in server.asked()[0]["messages"])
         assert [label for label, _, _ in BLOCK.findall(system)] == [
             "document", "perspective", "perspective",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from command import rows_of
 from pnyx.corpora import read_conqret, read_evidence, read_qrels
 from pnyx.corpora.benchmarks.conqret import ConqretTopic
 from pnyx.errors import InputError
@@ -37,10 +38,6 @@ def place(tmp_path, monkeypatch):
     for name in NAMES:
         shutil.copy(PAGES / f"{name}.html", "pages")
     return tmp_path
-
-
-def lines(path: str) -> list[dict]:
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
 def test_a_benchmark_of_titles_alone(place, call):
@@ -126,7 +123,7 @@ def test_sources_are_fetched_and_searched_for(place, call):
         'F. Road, "After Midnight", road.example',
         'G. Seat, "Load", PDF',
     ]  # what robots.txt forbids is not searched for elsewhere
-    rows = {row["id"]: row for row in lines("bench/sources.jsonl")}
+    rows = {row["id"]: row for row in rows_of("bench/sources.jsonl")}
     assert {i: (r["outcome"], r["via"]) for i, r in rows.items()} == {
         "columns-s1": ("text", "search"), "columns-s2": ("text", "link"),
         "columns-s3": ("text", "search"), "columns-s4": ("text", "link"),
@@ -218,7 +215,7 @@ def test_pairs_become_items_and_labels(place, call):
     topics = read_conqret("bench")
     for stance in ("none", "pro", "con", "both"):
         assert call(*base, "--stance", stance)[0] == 0
-        items, labels = lines("i"), lines("l")
+        items, labels = rows_of("i"), rows_of("l")
         assert [one["id"] for one in items] == [one["id"] for one in labels]
         positive = {
             "none": sum(len({d for s in t.relevant.values() for d in s}) for t in topics),
@@ -255,7 +252,7 @@ def test_a_side_is_told_from_the_other_side_and_from_what_is_irrelevant(place, c
 
     def labels(*argv: str) -> dict[str, bool]:
         assert call(*base, *argv)[0] == 0
-        return {one["id"]: one["value"] for one in lines("l")}
+        return {one["id"]: one["value"] for one in rows_of("l")}
 
     pro = {"1/pro/a": True, "1/pro/both": True}
     assert labels("pro") == pro | {"1/pro/b": False, "1/pro/c": False}

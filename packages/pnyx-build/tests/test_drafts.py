@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from command import write_rows
 from pnyx.corpora import check, sniff
 from pnyx.corpora.text.wording import clean
 from pnyx.errors import InputError
@@ -121,7 +122,7 @@ def test_points_and_their_counters_are_pairs(tmp_path):
         {**row, "id": "t02a", "number": 2, "type": "point", "conclusion": "Alone", "premise": "P."},
     ]
     path = tmp_path / "a.jsonl"
-    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    write_rows(path, rows)
     said = []
     (pair,) = read_argument_pairs(str(path), on_warning=said.append)
     assert (pair.id, pair.a, pair.b) == ("t01a", "Calms. P.", "C.")
