@@ -38,6 +38,8 @@ def _values(hint: object, told: Opt) -> st.SearchStrategy[object]:
     """Draw values of a field's type and range."""
     if typing.get_origin(hint) is Literal:
         return st.sampled_from(typing.get_args(hint))
+    if typing.get_origin(hint) is tuple and Ellipsis not in typing.get_args(hint):
+        return st.tuples(*(_values(one, told) for one in typing.get_args(hint)))
     if typing.get_origin(hint) is tuple:
         return st.lists(_values(typing.get_args(hint)[0], told), max_size=3).map(tuple)
     if typing.get_args(hint):

@@ -13,8 +13,10 @@ from chat_server import ChatServer
 from command import run
 from pnyx.corpora import read_responses
 from pnyx.corpora.bundled import load_example
+from pnyx.models.embed.embedder import embedder_from
 from pnyx.records import Argument, Document, Premise, question_id
 from pnyx.search.build import build_index
+from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
 
 pytestmark = pytest.mark.usefixtures("run_once")
@@ -97,7 +99,7 @@ def test_a_question_nobody_wrote_about_ends_well(
     out = tmp_path / "a.jsonl"
     assert run("argue", index, "Should xyzzy be plugh?", "--out", str(out)) == 0
     assert [r.sentences for r in read_responses(str(out))] == [(), ()]
-    assert "pro: no passage about the question was found for this side" in capsys.readouterr().err
+    assert "pro: Nothing about the question was found." in capsys.readouterr().err
     assert run("validate", str(out)) == 0
 
 
@@ -213,3 +215,64 @@ def test_plain_documents_are_placed_by_the_judge(tmp_path: Path) -> None:
 )
 def test_topic_ids_are_made_of_words(question: str, topic: str) -> None:
     assert question_id(question) == topic
+
+
+def _argued(index: str, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run("argue", index, QUESTION, "--json", *more) == 0
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return printed
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The example without its labels: the packaged judge tells the sides."""
+    path = tmp_path_factory.mktemp("plain") / "plain.index"
+    build_index([Document(a.id, a.text) for a in load_example().arguments], path)
+    embed_documents(path, embedder_from())
+    return str(path)
+
+
+def test_nothing_below_the_certainty_is_argued_with(
+    plain: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sure = _argued(plain, capsys, "--certainty", "0.9", "--fewest", "0")
+    filled = _argued(plain, capsys, "--certainty", "0.9")
+    assert sure["certainty"] == 0.9
+    for side in sure["sides"]:
+        stance = side["stance"]
+        told = [v["probability"] for v in side["verdicts"] if v["task"] == "stance"]
+        assert all(p >= 0.9 for p in told)
+        cited = set(side["response"]["references"])
+        assert cited.isdisjoint(one["doc_id"] for one in side["less_sure"])
+        assert all(one[stance]["probability"] >= 0.5 for one in side["less_sure"])
+        assert (side["empty"] is None) == bool(side["response"]["answer"])
+    less = sum(len(side["less_sure"]) for side in sure["sides"])
+    assert less > sum(len(side["less_sure"]) for side in filled["sides"])
+    assert sum(side["considered"] for side in filled["sides"]) > sum(
+        side["considered"] for side in sure["sides"]
+    )
+
+
+def test_the_other_side_of_a_one_sided_collection_is_not_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pro.index"
+    own = (a for a in load_example().arguments if a.topic == QUESTION and a.stance == "pro")
+    build_index(own, path)
+    pro, con = _argued(str(path), capsys)["sides"]
+    assert (pro["empty"], bool(pro["response"]["answer"])) == (None, True)
+    assert con["response"]["answer"] == []
+    assert con["empty"].startswith("Nothing was found for this side.")
+
+
+def test_claims_that_are_given_are_judged(plain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    read = _argued(plain, capsys)
+    turned = read["claims"][::-1]
+    printed = _argued(plain, capsys, "--claims", *turned)
+    assert printed["claims"] == turned
+    sides = [set(side["response"]["references"]) for side in printed["sides"]]
+    assert sides == [set(side["response"]["references"]) for side in read["sides"]][::-1]
+    for pair in (("A.", " "), ("A.", "a.")):
+        assert run("argue", plain, QUESTION, "--claims", *pair) == 2
+        assert "--claims: found" in capsys.readouterr().err

@@ -580,3 +580,15 @@ def test_limits_are_those_that_are_told():
     assert by_name["k"]["schema"]["maximum"] == MOST_HITS
     assert by_name["q"]["required"]
     assert by_name["depth"]["schema"]["maximum"] == 1000
+
+
+def test_claims_that_are_sent_are_judged(client):
+    pair = ["Nobody should be made to vote.", "Everybody should have to vote."]
+    asked = {"question": VOTING, "claims": pair}
+    assert client.post("/v1/argue", json=asked).json()["claims"] == pair
+    form = {"q": VOTING, "pro": pair[0], "con": pair[1]}
+    client.post("/argue", data=form, headers={"origin": str(client.base_url).rstrip("/")})
+    finished = client.get("/argue/wait", params=form, follow_redirects=True)
+    assert f'name="pro" value="{pair[0]}"' in finished.text
+    assert f'name="con" value="{pair[1]}"' in finished.text
+    refused(client.post("/v1/argue", json={**asked, "claims": ["A.", "a."]}))

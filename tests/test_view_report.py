@@ -279,11 +279,11 @@ def test_quality_is_shown_as_a_share_of_all_passages():
 def test_a_side_without_evidence_says_so():
     html, markdown = render_html(one_sided_case()), render_markdown(one_sided_case())
     for output in (html, markdown):
-        assert "No passage about the question was found for this side" in output
+        assert "Nothing about the question was found." in output
     case = one_sided_case()
     failed = replace(case.sides[1], considered=3, failed=True)
     html = render_html(replace(case, sides=(case.sides[0], failed)))
-    assert "3 passages served it, but the writer gave nothing usable" in html
+    assert "3 passages served this side, but the writer gave nothing usable" in html
 
 
 def test_a_case_without_any_evidence_is_a_page_all_the_same():

@@ -3,6 +3,7 @@
     PNYX_DATA=DATA python benchmarks/argue/debates.py --work FOLDER [--variant NAME ...]
     ... --part development          # what choices are made on; test pages are the default
     ... --llm gguf:MODEL.gguf --questions 20   # beside the default on the same questions
+    ... --one-sided            # collections that hold one side alone
     ... --write docs/benchmarks/argue.md
 
 FOLDER keeps the indexes and what each question gave, so that an interrupted run goes on; remove
@@ -31,6 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from one_sided import measure
 from pages import Asked, Collection, collections, indexed, reworded
 from remembered import Remembered
 
@@ -74,10 +76,12 @@ VARIANTS: Mapping[str, Variant] = {
     "without words": Variant(Scoring("dense")),
     "relevance by the judge": Variant(plan=Plan(by_rank=False)),
     "without comparing passages": Variant(plan=Plan(contrast=0.0)),
-    "sure sides alone": Variant(plan=Plan(fewest=0)),
-    "every likely side": Variant(plan=Plan(certainty=0.5, fewest=0, relevant=0.3)),
+    "certainty kept": Variant(plan=Plan(fewest=0)),
+    "one passage is enough": Variant(plan=Plan(fewest=0, held=0.0)),
+    "every likely side": Variant(plan=Plan(certainty=0.5, fewest=0, held=0.0, relevant=0.3)),
     "as it was": Variant(
-        Scoring("dirichlet"), Plan(by_rank=False, contrast=0.0, fewest=0, certainty=0.6, relevant=0)
+        Scoring("dirichlet"),
+        Plan(by_rank=False, contrast=0.0, fewest=0, held=0.0, certainty=0.6, relevant=0),
     ),
 }
 
@@ -105,7 +109,7 @@ def outcome(collection: Collection, asked: Asked, case: Case, spent: tuple[float
     })  # fmt: skip
     found["undecided"] = [
         {"on": collection.side(asked, one.doc_id), "p": _chance(one.relevance)}
-        for one in case.undecided
+        for one in (*case.undecided, *(one for side in case.sides for one in side.less_sure))
     ]
     sides = collection.sides(asked)
     found["both"] = sides == {1, -1}
@@ -130,9 +134,13 @@ class Bench:
     writer: Literal["extractive", "llm"] = "extractive"
 
     def rows(
-        self, name: str, asked: Sequence[tuple[Collection, Asked]], model: StoredModel | None = None
+        self,
+        name: str,
+        asked: Sequence[tuple[Collection, Asked]],
+        model: StoredModel | None = None,
+        variant: str = "",
     ) -> list[Row]:
-        """Ask all questions in one way; those that an earlier run asked are read."""
+        """Ask all questions in one way (`variant`, or of that name); known answers are read."""
         file = self.work / "cases" / f"{re.sub(r'[^A-Za-z0-9.@]+', '-', name)}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
         known: dict[str, Row] = {}
@@ -141,7 +149,9 @@ class Bench:
         with file.open("a", encoding="utf-8") as stream:
             for collection, one in asked:
                 if one.question.id not in known:
-                    row = self._ask(VARIANTS.get(name, Variant()), collection, one, model)
+                    row = self._ask(
+                        VARIANTS.get(variant or name, Variant()), collection, one, model
+                    )
                     known[one.question.id] = row
                     stream.write(json.dumps(row) + "\n")
                     stream.flush()
@@ -253,8 +263,15 @@ def main() -> None:
     parser.add_argument("--llm", metavar="SPEC")
     parser.add_argument("--writer", choices=("extractive", "llm"), default="extractive")
     parser.add_argument("--questions", type=int, help="only so many, drawn from all sets")
+    parser.add_argument("--one-sided", action="store_true", help="see one_sided.py")
     options = parser.parse_args()
     report = Report("argue")
+    if options.one_sided:
+        report.name += "-one-sided"
+        bench = Bench(options.work, embedder_from(), Remembered(default_judge(None)))
+        measure(collections(DATA), options.part, bench, report)
+        report.write(options.write)
+        return
     report.name += "-llm" if options.llm else ""
     found = collections(DATA)
     asked = _of_part(found, options.part)

@@ -229,7 +229,11 @@ def indexed(collection: Collection, work: Path, embedder: Embedder) -> Index:
 def without(collection: Collection, asked: Asked, index: Index, work: Path) -> Index:
     """Return the index of a set without what is about a question, made anew in `work`."""
     kept = [d for d in collection.documents if collection.side(asked, d.id) is None]
-    folder = work / "without"
+    return kept_alone(kept, index, work / "without")
+
+
+def kept_alone(kept: Sequence[Document], index: Index, folder: Path) -> Index:
+    """Return an index of some documents of an index, with their vectors, made anew."""
     build_index(kept, folder, replace=folder.exists())
     rows = index.vectors([d.id for d in kept]).astype(np.float16)
     known = read_feature(index.path, index.manifest, VECTORS)

@@ -154,7 +154,10 @@ def judged_text(document: Evidence) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to be argued, or a TREC topic; `definition` says what is relevant (DIRAS)."""
+    """A question to be argued, or a TREC topic; `definition` says what is relevant (DIRAS).
+
+    `claims`: what pro and con assert, where that is given and not read off the text.
+    """
 
     id: str
     text: str
@@ -162,6 +165,7 @@ class Question:
     narrative: str = ""
     definition: str = ""
     extra: Mapping[str, Any] = _extra()
+    claims: tuple[str, str] | None = None
 
 
 def md5_of(text: str) -> str:

@@ -140,6 +140,7 @@ def argue_plan(spec: ArgueSpec) -> Plan:
         sides=SIDES if spec.stance == "both" else (spec.stance,),
         retrieve=spec.retrieve,
         certainty=spec.certainty,
+        fewest=spec.fewest,
         per_side=spec.per_side,
         asked=spec.asked,
         by_rank=True,

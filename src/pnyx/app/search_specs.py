@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import OptionError
+from pnyx.records import Question, question_id
 from pnyx.search.plan import CERTAINTY, FEATURES, PARAMETERS, Listwise, Scoring, SearchPlan
 from pnyx.write.plan import CONTEXT, POINTS, SHOTS, Plan
 
@@ -149,15 +150,33 @@ class SearchSpec(StageSpec, ScoringSpec):
     """A whole search."""
 
 
-class ArgueSpec(Spec, heading="Argument", rare="certainty asked writer context examples shots"):
+class ArgueSpec(
+    Spec,
+    heading="Argument",
+    rare="claims certainty fewest asked writer context examples shots",
+):
     """How both sides are argued; see `pnyx.write.arguing.Plan`."""
 
     stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
     points: int = opt(POINTS, "Conclusions to write for each side.", low=1)
     retrieve: int = opt(Plan().retrieve, "Documents to retrieve and assign to a side.", low=1)
     per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
+    claims: tuple[str, str] | None = opt(
+        None,
+        "What each side asserts, in place of how the question is read.",
+        metavar="PRO CON",
+    )
     certainty: float = opt(
-        CERTAINTY, "Minimum probability for assigning a document to a side.", within="[0.5, 1.0]"
+        CERTAINTY,
+        "Minimum probability of a side; documents below it are listed as less sure, but for those "
+        "of --fewest.",
+        within="[0.5, 1.0]",
+    )
+    fewest: int = opt(
+        Plan().fewest,
+        "Documents that a side is filled up to with those that are less sure; 0 argues nothing "
+        "below the certainty, and no side that may be a mistake.",
+        low=0,
     )
     asked: int = opt(
         Plan().asked, "Documents that the language model is asked about their side.", low=1
@@ -179,6 +198,20 @@ class ArgueSpec(Spec, heading="Argument", rare="certainty asked writer context e
         within="[1, 50]",
         needs="examples",
     )
+
+    def asked_for(self, text: str, identifier: str = "") -> Question:
+        """Return what is argued: a question with its definition and, if given, its claims.
+
+        Raises OptionError where these are not two claims.
+        """
+        said = [" ".join(claim.split()) for claim in self.claims or ()]
+        if "" in said:
+            raise OptionError("--claims: found a claim without words, expected two claims")
+        if said and said[0].casefold() == said[1].casefold():
+            raise OptionError("--claims: found the same claim twice, expected that of each side")
+        pair = (said[0], said[1]) if said else None
+        name = identifier or question_id(text)
+        return Question(name, text, definition=self.definition, claims=pair)
 
 
 class FeatureSpec(Spec, heading="Features", rare="quality_model cluster_count space seed embedder"):

@@ -65,7 +65,6 @@ def command(
       pnyx argue my.index "Should voting be compulsory?" --html report.html
       pnyx argue my.index "Should voting be compulsory?" --llm local --plan
     """
-    from pnyx.records import Question, question_id
     from pnyx.search.index import Index
     from pnyx.write.arguing import argue
     from pnyx.write.rows import case_row, with_settings
@@ -75,8 +74,7 @@ def command(
     if spec.given("asked") and not model.asks_models:
         raise OptionError("--asked goes with --llm")
     opened = Index.open(index)
-    identifier = output.topic_id or question_id(question)
-    topic = Question(identifier, question, definition=spec.definition)
+    topic = spec.asked_for(question, output.topic_id or "")
     with open_model(model, say, model) as llm, _judge(llm, plan=model.plan) as judge:
         writer = _writer(spec, llm, plan=model.plan)
         searcher = open_searcher(opened, search, llm, judge, say)
@@ -148,15 +146,16 @@ def _say(case: Case) -> None:
     """Sum up on stderr, so that stdout stays a pipe."""
     from pnyx.view.model import measure_wording
     from pnyx.view.notes import doubts, label_notes, said_of_precision
+    from pnyx.write.case import why_empty
 
     pro, con = case.claims
-    lines, judges = [f"read as: {pro} / {con}"], case.judges.items()
+    lines, less, judges = [f"read as: {pro} / {con}"], [], case.judges.items()
     for side in case.sides:
         count = len(side.response.sentences)
+        if side.less_sure:
+            less.append(f"{len(side.less_sure)} {side.side}")
         if not side.considered:
-            unsided, none = "is surely on this side", "about the question was found for this side"
-            some = case.unscored or case.undecided
-            lines.append(f"{side.side}: no passage {unsided if some else none}")
+            lines.append(f"{side.side}: {why_empty(case, side)}")
             continue
         sources = len(side.response.references)
         line = f"{side.side}: {_many(count, 'sentence')} from {_many(sources, 'document')}"
@@ -166,6 +165,8 @@ def _say(case: Case) -> None:
                 line += f"; {measure_wording(name).label.lower()} {value.value:.2f}"
         lines.append(line + said_of_precision(side.response, side.support, side.measures))
         lines += [f"  {problem}" for problem in side.problems]
+    if less:
+        lines.append(f"less sure, not argued with: {', '.join(less)}")
     if case.undecided:
         lines.append(f"undecided: {_many(len(case.undecided), 'passage')} about the question")
     lines += [*doubts(case), *label_notes(case.topics)]

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 @verb(
     "mcp",
-    without={"model": "plan", "search": "stance certainty", "argue": "stance points definition"},
+    without={
+        "model": "plan",
+        "search": "stance certainty",
+        "argue": "stance points definition claims",
+    },
     rare={"model": "budget", "argue": "retrieve per_side", "search": "topic"},
 )
 @click.argument("index")

@@ -13,7 +13,7 @@ from pnyx.cli.common.params import verb
 
 @verb(
     "serve",
-    without={"model": "plan", "search": "stance certainty"},
+    without={"model": "plan", "search": "stance certainty", "argue": "claims"},
     rare={"model": "budget", "argue": "points retrieve per_side definition", "search": "topic"},
 )
 @click.argument("index")

@@ -12,6 +12,7 @@ from importlib import resources
 from itertools import pairwise
 
 from pnyx.judge.wordings import AUXILIARIES, matter, plain, rivals
+from pnyx.records import Question
 
 
 def _words(text: str) -> frozenset[str]:
@@ -178,6 +179,11 @@ def _under(condition: str, pair: tuple[str, str], core: str) -> tuple[str, str]:
     pro, con = (claim[:1].lower() + claim[1:] if small else _lowered(claim) for claim in pair)
     condition = condition[:1].upper() + condition[1:]
     return f"{condition}, {pro}", f"{condition}, {con}"
+
+
+def claims_of(question: Question) -> tuple[str, str]:
+    """Return (pro, con) of a question: those that it brings, else what its text is read as."""
+    return question.claims or claims(question.text)
 
 
 _YES, _NO = "? Yes.", "? No."

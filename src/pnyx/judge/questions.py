@@ -66,6 +66,7 @@ class Support(QuestionKind):
         question: the contentious question behind the statement, if any.
         guideline: a relevance definition or other instruction for the judge.
         shots: examples for a prompt that shows some.
+        opposite: what stands against the statement, where the question does not tell it.
     """
 
     judged = ("text", "statement")
@@ -82,6 +83,7 @@ class Support(QuestionKind):
     group: str = ""
     extra: Mapping[str, Any] = _extra()
     shots: tuple[Shot, ...] = ()
+    opposite: str = ""
 
     @property
     def sought(self) -> str:

@@ -43,12 +43,19 @@ def ask_stance(
     guideline: str = "",
     group: str = "",
     extra: Mapping[str, Any] | None = None,
+    given: tuple[str, str] | None = None,
 ) -> Support:
-    """Make the question whether a text argues for one side of `question`; see `ask_relevance`."""
+    """Make the question whether a text argues for one side of `question`; see `ask_relevance`.
+
+    `given`: the claims of pro and con, in place of those that the question is read as.
+    """
     asked = ask_relevance(
         item_id, question, text, definition=guideline, stance=side, group=group, extra=extra
     )
-    return replace(asked, task="stance")
+    if given is None:
+        return replace(asked, task="stance")
+    claim, opposite = given if side == SIDES[0] else given[::-1]
+    return replace(asked, task="stance", statement=claim, opposite=opposite)
 
 
 def ask_claims(
@@ -59,9 +66,13 @@ def ask_claims(
     definition: str = "",
     group: str = "",
     extra: Mapping[str, Any] | None = None,
+    given: tuple[str, str] | None = None,
 ) -> Preference:
-    """Ask which of the claims of both sides a text argues for: `a` is pro's, `b` is con's."""
-    pro, con = claims(question)
+    """Ask which of the claims of both sides a text argues for: `a` is pro's, `b` is con's.
+
+    `given`: the claims, in place of those that the question is read as.
+    """
+    pro, con = given or claims(question)
     return Preference(
         id=item_id,
         a=pro,

@@ -66,9 +66,12 @@ def sided_by_label(document: Evidence, match: TopicMatch | None) -> Sided | None
 def match_labels(
     question: Question, documents: Sequence[Evidence], matcher: TopicMatcher
 ) -> list[TopicMatch | None]:
-    """Return how the topic of each document's label relates to the question; None without one."""
+    """Return how the topic of each document's label relates to the question; None without one.
+
+    Where the question brings claims, labels are held against that of pro.
+    """
     topics = list(map(label_topic, documents))
-    found = matcher.match(question.text, topics)
+    found = matcher.match(question.claims[0] if question.claims else question.text, topics)
     return [found.get(topic) for topic in topics]
 
 
@@ -132,7 +135,14 @@ async def ask_sides(
     probability with which a yes puts a text on a side; a yes without a probability always does.
     """
     made = [
-        ask_stance(f"stance/{side}/{name}", question.text, text, side, group=question.id)
+        ask_stance(
+            f"stance/{side}/{name}",
+            question.text,
+            text,
+            side,
+            group=question.id,
+            given=question.claims,
+        )
         for question, name, text in asked
         for side in SIDES
     ]

@@ -169,6 +169,8 @@ def _once(make: Callable[[], Any]) -> Any:
 
 def _stated(question: Support) -> tuple[str, str]:
     """Return the statement that is judged and what stands against it."""
+    if question.opposite:
+        return question.statement, question.opposite
     pair = claims(question.question or question.statement)
     if question.statement in pair:
         return question.statement, pair[pair[0] == question.statement]

@@ -30,9 +30,9 @@ from pnyx.view.model import (
     said_of,
     state_of,
 )
-from pnyx.view.notes import doubts, label_notes, said_of_placing, why_empty
+from pnyx.view.notes import doubts, label_notes, said_of_placing
 from pnyx.view.text import Span, cut, locate, one_line, web_address
-from pnyx.write.case import ArguedSide, Case, Undecided
+from pnyx.write.case import ArguedSide, Case, Undecided, why_empty
 
 _OPENING = 400
 """Characters shown of a passage that is on no side."""
@@ -65,6 +65,8 @@ def view_case(case: Case) -> CaseView:
         scored=sum(c.verdict.state != "unscored" for c in citations),
         quoted=sum(s.state == "quoted" for s in stated),
         undecided=tuple(_undecided(case, one) for one in case.undecided),
+        less_sure=sum(len(side.less_sure) for side in case.sides),
+        certainty=f"{case.certainty:g}",
         placed=said_of_placing(case),
         labels=label_notes(case.topics),
         doubts=doubts(case),
@@ -164,7 +166,8 @@ def _side(
         passages=len({c.number for s in sentences for c in s.citations}),
         considered=side.considered,
         problems=tuple(one_line(problem) for problem in side.problems),
-        empty="" if sentences else why_empty(case, side),
+        empty=one_line(why_empty(case, side)),
+        less_sure=tuple(_undecided(case, one) for one in side.less_sure),
     )
 
 

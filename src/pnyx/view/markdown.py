@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pnyx.view.build import view_case
-from pnyx.view.model import CaseView, MeasureView, ReferenceView, SentenceView, SideView
+from pnyx.view.model import (
+    CaseView,
+    MeasureView,
+    ReferenceView,
+    SentenceView,
+    SideView,
+    UndecidedView,
+)
 from pnyx.view.tables import Column, Table
 from pnyx.view.text import escape_markdown, markdown_link
 from pnyx.write.case import Case
@@ -24,7 +31,7 @@ def render_markdown(case: Case) -> str:
         [f"# {escape_markdown(page.question)}"],
         ["Read as: " + " / ".join(f"“{escape_markdown(claim)}”" for claim in page.claims)],
         *([f"**{escape_markdown(doubt)}**"] for doubt in page.doubts),
-        *([line] for side in page.sides for line in _side(side)),
+        *([line] for side in page.sides for line in _side(side, page.certainty)),
         ["## References"],
         [line for ref in page.references for line in _reference(ref)] or ["No passage is cited."],
         *_undecided(page),
@@ -39,15 +46,15 @@ def _undecided(page: CaseView) -> Iterator[list[str]]:
     if page.undecided:
         yield ["## Undecided passages"]
         yield ["About the question, but whose side is not sure enough; cited for neither."]
-        yield [
-            f"- **{escape_markdown(one.title)}**, "
-            + "; ".join(f"{c.question} {escape_markdown(c.verdict.phrase)}" for c in one.checks)
-            + f": {escape_markdown(one.opening)}"
-            for one in page.undecided
-        ]
+        yield [_not_cited(one) for one in page.undecided]
 
 
-def _side(side: SideView) -> Iterator[str]:
+def _not_cited(one: UndecidedView) -> str:
+    said = "; ".join(f"{c.question} {escape_markdown(c.verdict.phrase)}" for c in one.checks)
+    return f"- **{escape_markdown(one.title)}**, {said}: {escape_markdown(one.opening)}"
+
+
+def _side(side: SideView, certainty: str) -> Iterator[str]:
     yield f"## {side.wording.name}: {side.wording.heading.lower()}"
     if side.empty:
         yield f"*{escape_markdown(side.empty)} This says nothing about which side is right.*"
@@ -58,6 +65,10 @@ def _side(side: SideView) -> Iterator[str]:
             yield f"**{_text(group.conclusion)}**{_marks(group.conclusion)}"
         if group.premises:
             yield "\n".join(f"- {_text(p)}{_marks(p)}" for p in group.premises)
+    if side.less_sure:
+        yield f"### Less sure: {side.wording.name.lower()}"
+        yield f"Perhaps on this side, but not surely enough (certainty {certainty}); not cited."
+        yield "\n".join(map(_not_cited, side.less_sure))
 
 
 def _measures(measures: Iterable[MeasureView]) -> str:

@@ -234,7 +234,7 @@ class MeasureView:
 
 @dataclass(frozen=True, slots=True)
 class SideView:
-    """One side of the question."""
+    """One side of the question; `less_sure` is not argued with."""
 
     side: str
     wording: SideWording
@@ -247,6 +247,7 @@ class SideView:
     considered: int
     problems: tuple[str, ...]
     empty: str
+    less_sure: tuple[UndecidedView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +281,7 @@ class ReferenceView:
 
 @dataclass(frozen=True, slots=True)
 class UndecidedView:
-    """A passage about the question that is on no side: where it is from, its opening, verdicts."""
+    """A passage about the question that is not argued with: its source, opening and verdicts."""
 
     id: str
     title: str
@@ -306,5 +307,7 @@ class CaseView:
     quoted: int
     placed: str
     undecided: tuple[UndecidedView, ...]
+    less_sure: int
+    certainty: str
     labels: tuple[str, ...]
     doubts: tuple[str, ...]

@@ -12,7 +12,7 @@ from pnyx.records import Response
 from pnyx.search.topics import LabelledTopic
 from pnyx.view.model import SIDES
 from pnyx.view.text import one_line
-from pnyx.write.case import ArguedSide, Case
+from pnyx.write.case import Case, why_empty
 
 _DOUBTFUL = 0.65
 """Expected share of a side's passages on it below which a reader is warned."""
@@ -21,25 +21,11 @@ _OFF = 0.5
 """Expected share about the question below which a reader is warned: more often wrong than right."""
 
 
-def why_empty(case: Case, side: ArguedSide) -> str:
-    """Say why a side has no sentences."""
-    if side.considered == 0 and case.unscored:
-        count = "one passage" if case.unscored == 1 else f"{case.unscored} passages"
-        reason = shorten(one_line(case.unscored_reason), 200)
-        return f"No passage was put on this side; on {count} a verdict is missing: {reason}."
-    if side.considered == 0 and case.undecided:
-        found = "one passage is" if len(case.undecided) == 1 else f"{len(case.undecided)} are"
-        return f"No passage is on this side surely enough; of those found {found} undecided."
-    if side.considered == 0:
-        return "No passage about the question was found for this side."
-    count = "one passage" if side.considered == 1 else f"{side.considered} passages"
-    fault = "the writer gave nothing usable" if side.failed else "no sentence could be drawn"
-    return f"There is no argument for this side: {count} served it, but {fault}."
-
-
 def said_of_placing(case: Case) -> str:
     """Say where the retrieved passages went, in one sentence."""
     parts = [f"{side.considered} on the {side.side} side" for side in case.sides]
+    less = sum(len(side.less_sure) for side in case.sides)
+    parts += [f"{less} less surely on a side"] if less else []
     parts.append(f"{len(case.undecided)} on neither")
     text = f"Passages were put {', '.join(parts)}"
     if case.passed_over:
@@ -70,11 +56,8 @@ def doubts(case: Case) -> tuple[str, ...]:
                 f"{SIDES[side.side].name}: it is doubtful that these passages are on this side; "
                 f"about {sure.value:.0%} of them are expected to be. Read them as undecided."
             )
-        elif not side.response.sentences and case.undecided:
-            lines.append(
-                f"{SIDES[side.side].name}: not argued, because no passage is on this side surely "
-                f"enough; {_passages(len(case.undecided))} about the question: see undecided."
-            )
+        elif not side.response.sentences:
+            lines.append(f"{SIDES[side.side].name}: not argued. {one_line(why_empty(case, side))}")
     return tuple(lines)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -81,13 +81,14 @@ def argue(
 
         async def write(side: Side) -> None:
             mine = _best(placed, side, quality, plan)
-            argued[side] = await _argue_side(question, side, mine, judge, writer, plan, tell)
+            made = await _argue_side(question, side, mine, judge, writer, plan, tell)
+            argued[side] = replace(made, less_sure=_less_sure(placed, side))
 
         await run_all(plan.sides, write, workers=len(plan.sides))
         return placed
 
     placed = run_blocking(work)
-    case = _case(question, tuple(argued[side] for side in plan.sides), placed)
+    case = _case(question, tuple(argued[side] for side in plan.sides), placed, plan)
     cards = {one.name: one.card for one in (judge, placing.ranked) if one is not None}
     weighed = placing.sides if isinstance(placing.sides, WeighedSides) else None
     labelled = list(map(label_topic, found.documents))
@@ -161,14 +162,16 @@ def placing_of(searcher: Searcher, question: Question, judge: Judge, plan: Plan)
     """Return how `argue` places documents; see there for the judge."""
     sides = judge
     if Preference in judge.kinds:  # a judge of claims, a language model, not by itself alone
-        sides = WeighedSides(judge, PackagedJudge("stance"), question.definition, plan.asked)
+        sides = WeighedSides(judge, PackagedJudge("stance"), question, plan.asked)
     usual = isinstance(judge, PackagedJudge) or sides is not judge
     by_rank = usual if plan.by_rank is None else plan.by_rank
     ranked = RankedRelevance(searcher.engine, searcher.embedder) if by_rank else None
     return Placing(searcher, question, judge, plan, sides, ranked)
 
 
-def _case(question: Question, sides: tuple[ArguedSide, ...], placed: Sequence[Placed]) -> Case:
+def _case(
+    question: Question, sides: tuple[ArguedSide, ...], placed: Sequence[Placed], plan: Plan
+) -> Case:
     """Put together the argued sides and what became of the other documents."""
     cited = {c.doc_id for s in sides for t in s.response.sentences for c in t.citations}
     judges = {}
@@ -181,7 +184,9 @@ def _case(question: Question, sides: tuple[ArguedSide, ...], placed: Sequence[Pl
             p.document.id: p.document for p in placed if p.document.id in cited or p.undecided
         },
         judges=judges,
-        undecided=tuple(_undecided(placed)),
+        undecided=tuple(_open(p) for p in placed if p.undecided and p.leans not in plan.sides),
+        about=sum(p.used for p in placed),
+        certainty=plan.certainty,
         passed_over=sum(p.passed_over for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),
         unscored_reason=_usual_reason(placed),
@@ -189,10 +194,13 @@ def _case(question: Question, sides: tuple[ArguedSide, ...], placed: Sequence[Pl
     )
 
 
-def _undecided(placed: Sequence[Placed]) -> Iterator[Undecided]:
-    for p in placed:
-        if p.undecided:
-            yield Undecided(p.document.id, p.relevance, p.sided.verdicts)
+def _less_sure(placed: Sequence[Placed], side: Side) -> tuple[Undecided, ...]:
+    leaning = sorted((p for p in placed if p.leans == side), key=lambda p: -p.worth(side))
+    return tuple(map(_open, leaning))
+
+
+def _open(placed: Placed) -> Undecided:
+    return Undecided(placed.document.id, placed.relevance, placed.sided.verdicts)
 
 
 def _usual_reason(placed: Sequence[Placed]) -> str:

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
-from pnyx.judge.claims import claims
+from pnyx.judge.claims import claims_of
 from pnyx.measure.core.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
+from pnyx.search.plan import CERTAINTY
 from pnyx.search.topics import LabelledTopic
 from pnyx.write.weighing import Weighing
 
@@ -26,6 +28,8 @@ class ArguedSide:
         stance: for each cited document id: does it serve this side?
         measures: name -> value, in the order to show (`sentence_precision`, ...).
         considered: how many retrieved documents were put on this side.
+        less_sure: documents that are likelier on this side than on the other, but not as surely as
+            was asked for: not argued with; the likeliest first.
         problems: what was removed or went wrong while writing, one line each, for people.
         failed: there was evidence, but the writer gave nothing usable.
     """
@@ -39,6 +43,7 @@ class ArguedSide:
     considered: int
     problems: tuple[str, ...] = ()
     failed: bool = False
+    less_sure: tuple[Undecided, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +62,14 @@ class Case:
     Attributes:
         question: as asked.
         sides: those asked for, pro before con; one without evidence has no sentences.
-        documents: every cited or undecided document by id.
+        documents: every cited, less sure or undecided document by id.
         judges: judge name -> its card, one line on how far it can be trusted.
         settings: label -> value, how this was made (index, model, writer, version, date).
         quality: document id -> share of the index's documents of lower predicted quality, in
             [0, 1]; empty where the index does not know it.
-        undecided: documents about the question that were put on no side.
+        undecided: documents about the question that lean to none of these sides.
+        about: how many retrieved documents are about the question, on whatever side.
+        certainty: the least probability of a side with which a document is argued with.
         passed_over: how many retrieved documents are not about the question.
         unscored: on how many retrieved documents a verdict on relevance or stance is missing.
         unscored_reason: why, for most of these; empty where none is missing.
@@ -79,6 +86,8 @@ class Case:
     settings: Mapping[str, str] = field(default_factory=dict)
     quality: Mapping[str, float] = field(default_factory=dict)
     undecided: tuple[Undecided, ...] = ()
+    about: int = 0
+    certainty: float = CERTAINTY
     passed_over: int = 0
     unscored: int = 0
     unscored_reason: str = ""
@@ -90,7 +99,7 @@ class Case:
     @property
     def claims(self) -> tuple[str, str]:
         """What the question is read as: what pro and what con asserts."""
-        return claims(self.question.text)
+        return claims_of(self.question)
 
     @property
     def complete(self) -> bool:
@@ -98,6 +107,35 @@ class Case:
         written = not any(side.failed for side in self.sides)
         missing = self.unscored + self.search_unscored
         return written and missing == 0 and not any(r["unscored"] for r in verdict_rows(self))
+
+
+def why_empty(case: Case, side: ArguedSide) -> str:
+    """Say why nothing is argued for a side, in a sentence or two; empty where something is."""
+    if side.response.sentences:
+        return ""
+    if side.considered:
+        fault = "the writer gave nothing usable" if side.failed else "no sentence could be drawn"
+        return f"{_passages(side.considered)} served this side, but {fault}."
+    said = "Nothing about the question was found."
+    if side.less_sure:
+        said = (
+            "Nothing that was found for this side is sure enough to argue with (certainty "
+            f"{case.certainty:g}): {_passages(len(side.less_sure)).lower()} may serve it, listed "
+            "as less sure."
+        )
+    elif case.about:
+        said = (
+            f"Nothing was found for this side. {_passages(case.about)} about the question "
+            f"{'serves' if case.about == 1 else 'serve'} the other side, or neither."
+        )
+    if case.unscored:
+        reason = shorten(" ".join(case.unscored_reason.split()), 200)
+        said += f" On {_passages(case.unscored).lower()} a verdict is missing: {reason}."
+    return said
+
+
+def _passages(count: int) -> str:
+    return "One passage" if count == 1 else f"{count} passages"
 
 
 def scored_response(side: ArguedSide) -> Response:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pnyx.corpora.text.citations import without_notes
 from pnyx.corpora.text.segment import split_sentences
-from pnyx.judge.claims import claims
+from pnyx.judge.claims import claims_of
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.records import SIDES, Argument, Evidence, Question, Sentence, Side
 from pnyx.write.case import Draft, sentence
@@ -72,7 +72,7 @@ class ExtractiveWriter:
         """Return up to `points` conclusions with their premises; empty without documents."""
         import anyio
 
-        claim = claims(question.text)[SIDES.index(side)]
+        claim = claims_of(question)[SIDES.index(side)]
         return await anyio.to_thread.run_sync(self._write, question, claim, documents)
 
     def _write(self, question: Question, claim: str, documents: Sequence[Evidence]) -> Draft:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pnyx.corpora.text.wording import words_of
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
-from pnyx.judge.claims import claims
+from pnyx.judge.claims import claims_of
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply, cut_reason, schema_of, validated
 from pnyx.judge.store.completions import StoredModel
@@ -108,7 +108,7 @@ class LlmWriter(ModelWriter):
 
         async def render(shown: list[Document], rate: float) -> ChatRequest:
             turns = await self._turns(question.text, side, rate)
-            request = self._render(question.text, side, [d.text for d in shown])
+            request = self._render(question, side, [d.text for d in shown])
             system, user = request.messages
             return replace(request, messages=(system, *turns, user))
 
@@ -135,16 +135,17 @@ class LlmWriter(ModelWriter):
             packed = await pack_for(self.model, given, self.context, rate)
             texts = [one.text for one in packed.documents]
             answer = json.dumps({"points": shot.points}, ensure_ascii=False)
-            turns.append(self._render(shot.question, shot.side, texts).messages[1])
+            shown = Question("", shot.question)
+            turns.append(self._render(shown, shot.side, texts).messages[1])
             turns.append(Message("assistant", answer))
         return turns
 
-    def _render(self, question: str, side: Side, texts: Sequence[str]) -> ChatRequest:
+    def _render(self, question: Question, side: Side, texts: Sequence[str]) -> ChatRequest:
         return load_prompt("argue").request(
             {
-                "question": question,
+                "question": question.text,
                 "side": side,
-                "claim": claims(question)[SIDES.index(side)],
+                "claim": claims_of(question)[SIDES.index(side)],
                 "points": str(self.points),
                 "documents": numbered(texts),
             },

@@ -61,6 +61,13 @@ class Placed:
         """Whether it is about the question and on no side."""
         return self.used and not self.sided.sides
 
+    @property
+    def leans(self) -> Side | None:
+        """The side that it is likelier on although it is undecided: it is less sure of it."""
+        if not self.undecided:
+            return None
+        return next((s for s in sorted(SIDES, key=self.worth)[::-1] if _likely(self, s)), None)
+
     def worth(self, side: Side) -> float:
         """Return how likely it is relevant and on a side: the product; 1 for what is unknown."""
         answers = [self.sided.verdicts.get(side)]
@@ -228,6 +235,11 @@ def _moved(sided: Sided, odds: float) -> Sided:
 def _chosen(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
     """Decide the side of each passage; a side with too few gets those that are likeliest."""
     sides: dict[str, set[Side]] = {p.document.id: set(_sure(p, plan)) for p in placed}
+    for side in () if plan.fewest else SIDES:
+        mine = [p for p in placed if side in sides[p.document.id]]
+        if mine and 1.0 - math.prod(1.0 - _alone(p, side) for p in mine) < plan.held:
+            for p in mine:
+                sides[p.document.id].discard(side)
     for side in plan.sides:
         lacking = plan.fewest - sum(side in own for own in sides.values())
         open_ones = [p for p in placed if not sides[p.document.id] and _likely(p, side)]
@@ -237,10 +249,24 @@ def _chosen(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
             for p in placed]  # fmt: skip
 
 
+def _alone(placed: Placed, side: Side) -> float:
+    """Return how likely a passage is on a side, not compared with others.
+
+    1 for labels and for judges of single claims, whose yes has its own threshold.
+    """
+    answer = placed.sided.verdicts[side]
+    if _odds(placed.sided) is None:
+        return 1.0
+    return float(answer.provenance.details.get("alone", chance(answer)))
+
+
 def _sure(placed: Placed, plan: Plan) -> frozenset[Side]:
     """Return the sides of a passage whose relevance and side are sure enough."""
-    if placed.sided.labelled:
-        return placed.sided.sides
+    if placed.sided.labelled:  # a label on another topic of the same matter has a probability
+        return frozenset(
+            side for side in placed.sided.sides
+            if (p := chance(placed.sided.verdicts[side])) is None or p >= plan.certainty
+        )  # fmt: skip
     relevance = placed.relevance
     # A judge's own yes has its own threshold.
     doubtful = _by_rank(relevance) and (chance(relevance) or 0.0) < plan.relevant

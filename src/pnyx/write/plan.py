@@ -17,6 +17,9 @@ POINTS: Final = 4
 CONTEXT: Final = 6000
 """Tokens of documents that a language model is shown for a side, all together."""
 
+HELD: Final = 0.86
+"""The least probability that a side has a document at all; chosen on development debates."""
+
 SHOTS: Final = 3
 """Worked examples that are shown before a question (ConQRet, 3.2.2)."""
 
@@ -29,11 +32,16 @@ class Plan:
         sides: the sides to argue, in the order shown.
         retrieve: how many documents are retrieved and placed on a side.
         relevant: where the ranking tells relevance, the least probability with which a document is
-            used; a side that lacks documents gets any that is relevant at all.
+            argued with.
         read: where the ranking tells relevance, documents are asked for their side from this
             probability on, so that the others are compared with them.
         certainty: the least probability with which a judge's verdict puts a document on a side.
-        fewest: a side with fewer documents gets those that are likelier on it than on the other.
+        fewest: a side with fewer documents gets the likeliest of those that are less sure, down
+            to what is relevant at all and likelier on it than on the other; 0 keeps to `certainty`
+            and to `held`.
+        held: with `fewest` 0 a side is argued only where at least one of its documents is on it
+            with this probability, by what the judge says of each alone: else a mistake on one of
+            many documents invents a side (docs/decisions/one-sided.md).
         quality: how much less a document of the lowest quality counts than one of the highest, in
             [0, 1], in choosing what is quoted.
         asked: how many documents a language model is asked about, those that are likeliest to be
@@ -53,6 +61,7 @@ class Plan:
     read: float = 0.2
     certainty: float = CERTAINTY
     fewest: int = 2
+    held: float = HELD
     contrast: float = 0.75
     quality: float = 1.0
     asked: int = ASKED

@@ -11,7 +11,7 @@ from pnyx._version import __version__
 from pnyx.corpora import response_row
 from pnyx.judge.answers import verdict_fields
 from pnyx.search.rows import DescribedRow, QuestionRow, TopicRow, question_row
-from pnyx.write.case import Case, verdict_rows
+from pnyx.write.case import Case, Undecided, verdict_rows, why_empty
 
 
 class CellRow(DescribedRow):
@@ -84,6 +84,19 @@ class MeasureRow(DescribedRow):
     """Why there is no interval, where something was scored and there is none."""
 
 
+class UndecidedRow(DescribedRow):
+    """A document about the question that is not argued with."""
+
+    doc_id: str
+    """The document."""
+    relevance: VerdictFieldsRow
+    """Does it help to answer the question?"""
+    pro: VerdictFieldsRow | None = None
+    """Does it serve this side?"""
+    con: VerdictFieldsRow | None = None
+    """Does it serve this side?"""
+
+
 class SideRow(DescribedRow):
     """One side's argument."""
 
@@ -97,21 +110,12 @@ class SideRow(DescribedRow):
     """`sentence_precision`, `citation_precision`, `on_the_question`, `on_this_side`."""
     considered: int
     """How many retrieved documents were put on this side."""
+    less_sure: list[UndecidedRow]
+    """Documents likelier on this side than on the other, but not surely enough: not argued with."""
+    empty: str | None
+    """Why nothing is argued for this side; null where something is."""
     problems: list[str]
     """What was removed or went wrong while writing."""
-
-
-class UndecidedRow(DescribedRow):
-    """A document about the question that was put on no side."""
-
-    doc_id: str
-    """The document."""
-    relevance: VerdictFieldsRow
-    """Does it help to answer the question?"""
-    pro: VerdictFieldsRow | None = None
-    """Does it serve this side?"""
-    con: VerdictFieldsRow | None = None
-    """Does it serve this side?"""
 
 
 class WeighedRow(DescribedRow):
@@ -146,7 +150,7 @@ class CaseRow(DescribedRow):
     question: QuestionRow
     """The question."""
     claims: list[str]
-    """What it is read as: what pro and what con asserts."""
+    """What it is read as, or was asked to be: what pro and what con asserts."""
     sides: list[SideRow]
     """The sides that were asked for, pro before con."""
     judges: dict[str, str]
@@ -154,7 +158,11 @@ class CaseRow(DescribedRow):
     settings: dict[str, str]
     """How this was made."""
     undecided: list[UndecidedRow]
-    """Documents about the question that were put on no side."""
+    """Documents about the question that lean to none of these sides."""
+    about: int
+    """How many retrieved documents are about the question, on whatever side."""
+    certainty: float
+    """The least probability of a side with which a document is argued with."""
     passed_over: int
     """How many retrieved documents are not about the question."""
     unscored: int
@@ -186,20 +194,17 @@ def case_row(case: Case) -> CaseRow:
                     "verdicts": [row for row in verdicts if row["side"] == side.side],
                     "measures": {name: m.row() for name, m in side.measures.items()},
                     "considered": side.considered,
+                    "less_sure": list(map(_open_row, side.less_sure)),
+                    "empty": why_empty(case, side) or None,
                     "problems": side.problems,
                 }
                 for side in case.sides
             ],
             "judges": case.judges,
             "settings": case.settings,
-            "undecided": [
-                {
-                    "doc_id": one.doc_id,
-                    "relevance": verdict_fields(one.relevance),
-                    **{side: verdict_fields(answer) for side, answer in one.stance.items()},
-                }
-                for one in case.undecided
-            ],
+            "undecided": list(map(_open_row, case.undecided)),
+            "about": case.about,
+            "certainty": case.certainty,
             "passed_over": case.passed_over,
             "unscored": case.unscored + case.search_unscored,
             "search_problems": case.search_problems,
@@ -207,3 +212,8 @@ def case_row(case: Case) -> CaseRow:
             "topics": [{**match.row(), "passages": count} for match, count in case.topics],
         }
     )
+
+
+def _open_row(one: Undecided) -> dict[str, Any]:
+    sides = {str(side): verdict_fields(answer) for side, answer in one.stance.items()}
+    return {"doc_id": one.doc_id, "relevance": verdict_fields(one.relevance), **sides}

@@ -16,9 +16,10 @@ import numpy as np
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, Judge, ask_async, of_kind
 from pnyx.judge.calibration.curves import log_odds, logistic
-from pnyx.judge.claims import claims
+from pnyx.judge.claims import claims_of
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.stances import ask_claims
+from pnyx.records import Question
 
 SHIFT: Final = "about"
 """Detail of a verdict: what the model's "neither" does to the log-odds of relevance."""
@@ -188,7 +189,7 @@ class WeighedSides:
     Args:
         model: answers `ask_claims`.
         packaged: answers Support questions of the task `stance`.
-        definition: what a text must be about.
+        question: what is argued; its definition says what a text must be about.
         most: how many texts the model is asked about at most, the first ones.
 
     Attributes:
@@ -197,9 +198,9 @@ class WeighedSides:
 
     kinds: frozenset[type] = frozenset({Support})
 
-    def __init__(self, model: Judge, packaged: Judge, definition: str, most: int) -> None:
+    def __init__(self, model: Judge, packaged: Judge, question: Question, most: int) -> None:
         self._model, self._packaged = model, packaged
-        self._definition, self._most = definition, most
+        self._question, self._most = question, most
         self.weighed: Weighing | None = None
 
     @property
@@ -223,17 +224,17 @@ class WeighedSides:
         if not asked:
             return
         packaged = await ask_async(self._packaged, asked)
-        question, texts = asked[0].question, list(dict.fromkeys(one.text for one in asked))
-        control, missing = await self._control(question)
+        texts = list(dict.fromkeys(one.text for one in asked))
+        control, missing = await self._control()
         answers: list[Answer] = []
         if control.apart is not None and control.apart >= _APART:
-            answers = await self._ask(question, texts[: self._most])
+            answers = await self._ask(texts[: self._most])
         choices = list(map(choice_of, answers))
         self.weighed = weigh(self._model.name, control, choices)
         if isinstance(missing, Unscored):
             answers, choices = [missing] * len(texts), [None] * len(texts)
         heard = dict(zip(texts, zip(answers, choices, strict=True), strict=False))
-        pro = claims(question)[0]
+        pro = claims_of(self._question)[0]
         for place, (one, other) in enumerate(zip(asked, packaged, strict=True)):
             answer, choice = heard.get(one.text, (None, None))
             counts = self.weighed.weight > 0.0 or isinstance(missing, Unscored)
@@ -244,28 +245,33 @@ class WeighedSides:
             else:
                 emit(place, self._verdict(choice, control, other, one.statement == pro))
 
-    async def _control(self, question: str) -> tuple[Control, Answer | None]:
+    async def _control(self) -> tuple[Control, Answer | None]:
         """Ask about the claims, and, where these are told apart, about what argues for neither.
 
         Returns the answer that is missing, too.
         """
-        known = await self._ask(question, claims(question))
+        known = await self._ask(claims_of(self._question))
         pro, con = map(choice_of, known)
         missing = next((a for a in known if isinstance(a, Unscored)), None)
         control = Control(pro, con)
         if control.apart is None or control.apart < _APART:
             return control, missing
-        (aside,) = await self._ask(question, [_ASIDE])
+        (aside,) = await self._ask([_ASIDE])
         return Control(pro, con, choice_of(aside)), missing
 
-    async def _ask(self, question: str, texts: Sequence[str]) -> list[Answer]:
-        return await ask_async(
-            self._model,
-            [
-                ask_claims(f"sides/{place}", question, _cut(text), definition=self._definition)
-                for place, text in enumerate(texts)
-            ],
+    async def _ask(self, texts: Sequence[str]) -> list[Answer]:
+        asked = self._question
+        made = (
+            ask_claims(
+                f"sides/{place}",
+                asked.text,
+                _cut(text),
+                definition=asked.definition,
+                given=asked.claims,
+            )
+            for place, text in enumerate(texts)
         )
+        return await ask_async(self._model, list(made))
 
     def _verdict(
         self, choice: SideOdds, control: Control, packaged: Answer, is_pro: bool

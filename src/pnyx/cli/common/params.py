@@ -250,8 +250,9 @@ def _option(
 ) -> Callable[[Any], Any]:
     """Return the decorator that adds one field's option."""
     hint, optional = _without_none(hint)
-    many = get_origin(hint) is tuple
-    kind = _without_none(get_args(hint)[0])[0] if many else hint
+    listed = get_origin(hint) is tuple
+    many = listed and Ellipsis in get_args(hint)  # else so many values, given once
+    kind = _without_none(get_args(hint)[0])[0] if listed else hint
     settings: dict[str, Any] = {"metavar": option.metavar, "envvar": option.env, "heading": heading}
     settings["writes"] = option.writes
     if kind is bool:
@@ -260,6 +261,7 @@ def _option(
         settings |= {"type": Text(), "callback": functools.partial(_split, _type(kind, option))}
     else:
         settings |= {"type": _type(kind, option), "multiple": many}
+        settings["nargs"] = len(get_args(hint)) if listed and not many else 1
         settings["metavar"] = option.metavar or {int: "N", float: "X"}.get(kind)
     flags, shown, default = flags_of(field, option), option.shown, field.default
     if default is dataclasses.MISSING:

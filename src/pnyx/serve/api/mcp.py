@@ -159,12 +159,21 @@ class _Tools:
         definition: Annotated[
             str, Field(max_length=LONGEST, description="What makes a document relevant.")
         ] = "",
+        claims: Annotated[
+            list[str] | None,
+            Field(
+                min_length=2,
+                max_length=2,
+                description="What pro and con assert, if the question is not read as you mean it.",
+            ),
+        ] = None,
     ) -> ArgumentAnswer:
         """Argue a question from the index. Keep the citations and the judges' figures with it.
 
         It takes seconds, or minutes where a language model writes.
         """
-        row = {"stance": stance, "points": points, "definition": definition}
+        row: dict[str, Any] = {"stance": stance, "points": points, "definition": definition}
+        row |= {} if claims is None else {"claims": claims}
         with _told():
             case = await self._service.case(question, row)
             return _answer(ArgumentAnswer, case_row(case), documents=_cited(case))

@@ -245,7 +245,9 @@ def _schema(name: str, hint: Any, told: Opt) -> dict[str, Any]:
         (hint,) = (one for one in get_args(hint) if one is not type(None))
     schema: dict[str, Any]
     if get_origin(hint) is tuple:
-        schema = {"type": "array", "items": {"type": _TYPES[get_args(hint)[0]]}}
+        kinds = get_args(hint)
+        schema = {"type": "array", "items": {"type": _TYPES[kinds[0]]}}
+        schema |= {} if Ellipsis in kinds else {"minItems": len(kinds), "maxItems": len(kinds)}
     elif get_origin(hint) is Literal:
         schema = {"type": "string", "enum": list(get_args(hint))}
     else:

@@ -9,12 +9,16 @@ import io
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from pnyx.app.search_specs import ArgueSpec
 from pnyx.errors import PnyxError
+from pnyx.judge.claims import claims
 from pnyx.records import SIDES
 from pnyx.serve.application import event, html, not_found, see
 from pnyx.serve.asking.address import Asked, read_asked
+from pnyx.serve.asking.choices import chosen
 from pnyx.serve.asking.pool import SharedResults
 from pnyx.serve.rendering import Links
 from pnyx.view.text import one_line
@@ -39,6 +43,32 @@ _FILES: Final[Mapping[str, tuple[str, str]]] = {
     "argument.md": ("Markdown", "text/markdown; charset=utf-8"),
     "argument.html": ("Report, one HTML file", "text/html; charset=utf-8"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A question to argue, with the claims of pro and con where its reading was changed."""
+
+    question: str
+    claims: tuple[str, ...]
+
+    def row(self) -> dict[str, Any]:
+        return {"claims": self.claims} if self.claims else {}
+
+    def link(self, *parts: str) -> str:
+        return _LINKS.to(
+            "argue", *parts, q=self.question, **dict(zip(("pro", "con"), self.claims, strict=False))
+        )
+
+
+def _read(given: Mapping[str, Any]) -> _Wanted:
+    """Read the query of an address, or a form. Raises as `read_asked` and `chosen` do."""
+    question = read_asked(given).question
+    pair = tuple(one_line(str(given.get(side, ""))) for side in SIDES)
+    if not any(pair) or pair == claims(question):
+        return _Wanted(question, ())
+    chosen(ArgueSpec(), {"claims": pair}).asked_for(question)
+    return _Wanted(question, pair)
 
 
 class ArgumentPages:
@@ -68,50 +98,50 @@ class ArgumentPages:
         ]
 
     async def _ask(self, request: Request) -> Response:
-        asked = read_asked(dict(await request.form()))
-        self._asked.put(asked.question, True)
-        return see(_LINKS.to("argue", q=asked.question))
+        wanted = _read(dict(await request.form()))
+        self._asked.put(wanted, True)
+        return see(wanted.link())
 
     async def _making(self, request: Request) -> Response:
-        asked = read_asked(request.query_params)
+        wanted = _read(request.query_params)
         job = None
-        if self._asked.get(asked.question):
-            job = {
-                "events": _LINKS.to("argue", "events", q=asked.question),
-                "wait": _LINKS.to("argue", "wait", q=asked.question),
-            }
+        if self._asked.get(wanted):
+            job = {"events": wanted.link("events"), "wait": wanted.link("wait")}
         return html(
             request,
             "asking/making.html.j2",
-            question=asked.question,
-            back=asked.link(_LINKS),
+            question=wanted.question,
+            claims=wanted.claims,
+            back=Asked(wanted.question).link(_LINKS),
             job=job,
             writer=self._service.model_name,
         )
 
-    def _check_asked(self, request: Request) -> Asked:
-        asked = read_asked(request.query_params)
-        if not self._asked.get(asked.question):
+    def _check_asked(self, request: Request) -> _Wanted:
+        wanted = _read(request.query_params)
+        if not self._asked.get(wanted):
             raise not_found("Nobody has asked here for an argument on this question.")
-        return asked
+        return wanted
 
     async def _wait(self, request: Request) -> Response:
         """Answer when the argument is finished: what a page without JavaScript waits for."""
-        asked = self._check_asked(request)
+        wanted = self._check_asked(request)
         started = time.monotonic()
-        case = await self._service.case(asked.question)
+        case = await self._service.case(wanted.question, wanted.row())
         return see(self._keep(case, started))
 
     async def _events(self, request: Request) -> Response:
         from starlette.responses import StreamingResponse
 
-        asked = self._check_asked(request)
-        return StreamingResponse(self._stream(asked), media_type="text/event-stream")
+        wanted = self._check_asked(request)
+        return StreamingResponse(self._stream(wanted), media_type="text/event-stream")
 
-    async def _stream(self, asked: Asked) -> AsyncIterator[str]:
+    async def _stream(self, wanted: _Wanted) -> AsyncIterator[str]:
         started = time.monotonic()
         try:
-            async with contextlib.aclosing(self._service.argue(asked.question)) as steps:
+            async with contextlib.aclosing(
+                self._service.argue(wanted.question, wanted.row())
+            ) as steps:
                 async for step in _with_beats(steps):
                     if step is None:
                         yield ": still at it\n\n"

@@ -276,6 +276,7 @@ class AskService:
         """
         text = question_text(question)
         spec, search = chosen_for(self.asking.argue, self.asking.search, row or {})
+        asked = spec.asked_for(text)
         key = ("argue", text, repr(spec), repr(search), self.opened.state)
         kept = self._others.get(key)
         if kept is not None:
@@ -285,7 +286,7 @@ class AskService:
         job = self._jobs.get(key)
         if job is None:
             job = self._jobs[key] = Job()
-            asyncio.ensure_future(self._run(key, job, text, spec, search))  # noqa: RUF006
+            asyncio.ensure_future(self._run(key, job, asked, spec, search))  # noqa: RUF006
         async with contextlib.aclosing(job.follow(lambda: self._forget(key, job))) as steps:
             async for step in steps:
                 yield step
@@ -303,12 +304,12 @@ class AskService:
             del self._jobs[key]
 
     async def _run(
-        self, key: Any, job: Job, text: str, spec: ArgueSpec, search: SearchSpec
+        self, key: Any, job: Job, asked: Question, spec: ArgueSpec, search: SearchSpec
     ) -> None:
         case: Case | None = None
         error: BaseException | None = None
         try:
-            case = await self._slow.run(lambda: self._argue(job, text, spec, search), job.gone)
+            case = await self._slow.run(lambda: self._argue(job, asked, spec, search), job.gone)
         except (Exception, asyncio.CancelledError) as failed:
             error = failed
         job.end(case, error)
@@ -316,7 +317,7 @@ class AskService:
             self._others.put(key, tuple(job.steps))
         self._forget(key, job)
 
-    def _argue(self, job: Job, text: str, spec: ArgueSpec, search: SearchSpec) -> Case:
+    def _argue(self, job: Job, asked: Question, spec: ArgueSpec, search: SearchSpec) -> Case:
         from pnyx.write.arguing import argue
         from pnyx.write.rows import with_settings
 
@@ -325,7 +326,7 @@ class AskService:
         searcher = self.opened.searcher(search)
         case = argue(
             searcher,
-            Question(question_id(text), text, definition=spec.definition),
+            asked,
             judge=Watched(self.judge, job.count),
             writer=open_writer(spec, self._model),
             plan=argue_plan(spec),
