@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pnyx.app.open_search import argue_plan
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Question, question_id
-from pnyx.search.relevance import RANKED
+from pnyx.search.relevance import NEARBY
 from pnyx.serve.asking.pool import SharedResults
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Standings:
         asked = Question(question_id(text), text)
         asking = self._service.asking
         searcher = self._service.opened.searcher(asking.search)
-        (found,) = searcher.search([asked], max(k, RANKED))
+        (found,) = searcher.search([asked], max(k, NEARBY))
         shown = searcher.engine.fetch([hit.doc_id for hit in found.hits[:k]])
         placing = placing_of(searcher, asked, self._service.judge, argue_plan(asking.argue))
         placed = run_blocking(lambda: placing.place(found.hits, shown))
