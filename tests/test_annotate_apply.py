@@ -289,9 +289,9 @@ class Slow:
     async def answer(self, questions, emit):
         for position, question in enumerate(questions):
             await anyio.sleep(0.002)
-            emit(position, Judged(True, Provenance("slow"), 0.75))
             with open(sys.argv[2], "a") as log:
                 log.write(question.id + "\\n")
+            emit(position, Judged(True, Provenance("slow"), 0.75))
 pairs = [ask_relevance(f"p{n}", "Is it?", f"Text {n}") for n in range(400)]
 apply_judge(Slow(), pairs, sys.argv[1], block=64)
 """
