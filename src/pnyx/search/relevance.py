@@ -39,7 +39,7 @@ NEARBY: Final = 120
 """Hits among which a passage's neighbours are found, where there are vectors."""
 
 _BEST: Final = 3
-YES: Final = 0.35
+YES: Final = 0.30
 """The least probability of a yes."""
 
 _LEVELS: Final = ((0.36, 0.40), (0.46, 0.50), (0.38, 0.42))
