@@ -1,5 +1,7 @@
 """Both sides' claims of a question."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -117,7 +119,7 @@ def test_a_claim_about_arguments_is_no_open_question(claim):
     assert " not " in con
 
 
-@pytest.mark.parametrize("text", ["Death penalty", ""])
+@pytest.mark.parametrize("text", ["Death penalty, life in prison", ""])
 def test_what_asks_nothing_is_not_guessed(text):
     assert claims(text) == (f"Yes: {text}".strip(), f"No: {text}".strip())
 
@@ -209,3 +211,15 @@ def test_of_the_question_the_claim_is_what_the_pro_side_says(text):
     if question is not None and not text.rstrip().endswith("?"):
         assert question.endswith("?")
         assert not claims(question)[0].startswith("Yes: ")
+
+
+def test_three_hundred_questions_are_read_as_a_person_reads_them():
+    lines = Path(__file__).with_name("readings.txt").read_text("utf-8").splitlines()
+    rows = [line.split(" | ") for line in lines if line and not line.startswith("#")]
+    assert len(rows) >= 300
+    unread = {row[0][2:] for row in rows if row[0].startswith("~ ")}
+    read = {row[0].removeprefix("~ "): claims(row[0].removeprefix("~ ")) for row in rows}
+    expected = {row[0].removeprefix("~ "): (row[1], row[2]) for row in rows}
+    assert {text for text, pair in read.items() if pair != expected[text]} == unread
+    assert len(unread) <= 12
+    assert all(pro != con for pro, con in read.values())

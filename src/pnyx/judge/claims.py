@@ -11,6 +11,8 @@ import tomllib
 from importlib import resources
 from itertools import pairwise
 
+from pnyx.judge.wordings import AUXILIARIES, matter, plain, rivals
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -76,17 +78,13 @@ _OPINION = re.compile(
 
 
 _SIGNS = re.compile(r"(?<![\s?!.…])[\s?!.…]++$")
-_BOTH = re.compile(
-    r"^(?:what are )?(?:the )?(?:(?:main|best|strongest) )?"
-    r"(?:(?:arguments|reasons|case) (?:for (?:and|or) against|in favou?r of (?:and|or) against)"
-    r"|pros and cons (?:of|about|on)) (?P<matter>.{3,})$",
-    re.IGNORECASE,
-)
-"""An open question on both sides of a matter: "What are the arguments for and against zoos?"."""
-_WHY = re.compile(r"^why (?=(should|is|are|does|do|must|can|ought)\b)", re.IGNORECASE)
 _SECOND = re.compile(r",? or (?:is|are|do|does|should|can|will|would|must)\b.*$", re.IGNORECASE)
 """The other of two questions: "Are zoos cruel, or do they protect animals?"."""
-_CONDITION = re.compile(r"^((?:if|when|as long as|even if|once|since|although) [^,?]+), ", re.I)
+_CONDITION = re.compile(
+    r"^((?:if|when|as long as|even if|once|since|although) [^,?]+|(?:given|assuming|in|with|without"
+    rf"|for|under|after|before|during|at) [^,?]+(?=, (?:{AUXILIARIES})\b)), ",
+    re.IGNORECASE,
+)
 
 
 def claims(question: str) -> tuple[str, str]:
@@ -96,35 +94,71 @@ def claims(question: str) -> tuple[str, str]:
     first is pro's. What cannot be taken apart safely gives the question with "Yes." and "No."
     behind it, and what asks nothing "Yes: ..." and "No: ...".
     """
-    line = " ".join(question.split())
-    core = _SIGNS.sub("", line)
-    core = re.sub(r",? or not$", "", core, flags=re.IGNORECASE)
-    both = _BOTH.match(core)
-    if both and _FINITE.isdisjoint(both["matter"].lower().split()):
-        matter = both["matter"]
-        verb = "are" if re.search(r"[^su]s$", matter) else "is"
-        return _sentence(matter, verb, "a good thing"), _sentence(matter, verb, "a bad thing")
-    core = _WHY.sub("", core)
+    line = plain(" ".join(question.split()), _VERBS)
+    core = re.sub(r",? or not$", "", _SIGNS.sub("", line), flags=re.IGNORECASE)
+    if told := matter(core):
+        return _good_or_bad(*told)
     if "?" in line and (choice := _ALTERNATIVE.search(core)):
         return _of_alternatives(core, choice) or _unsure(line)
+    if both := rivals(core, _VERBS):
+        pros = [claims(one if one.endswith(".") else f"{one}?")[0] for one in both]
+        if all(map(is_plain, pros)):
+            return pros[0], pros[1]
     if "?" in line:
         core = _SECOND.sub("", core)
     condition = _CONDITION.match(core)
     if "?" in line and condition:
         pair = _claims(core[condition.end() :], "?")
-        return _under(condition[1], pair) if pair else _unsure(line)
-    return _claims(core, line) or _unsure(line)
+        return _under(condition[1], pair, core) if pair else _unsure(line)
+    if pair := _claims(core, line):
+        return _of_quantity(*pair)
+    return _good_or_bad(core) if _is_noun(core) else _unsure(line)
+
+
+def _good_or_bad(matter: str, good: bool = True) -> tuple[str, str]:
+    stem = gerund[1].lower() if (gerund := re.match(r"(\w+)ing ", matter)) else ""
+    act = not _VERBS.isdisjoint((stem, f"{stem}e", stem[:-1]))  # "banning fireworks is"
+    verb = "are" if re.search(r"[^su]s$", matter) and not act else "is"
+    pair = _sentence(matter, verb, "a good thing"), _sentence(matter, verb, "a bad thing")
+    return pair if good else pair[::-1]
+
+
+def _is_noun(core: str) -> bool:
+    """Tell whether it names a matter and says nothing of it: "Death penalty", "A tax on sugar"."""
+    words = core.lower().split(" ")
+    known = _FINITE | _SUBORDINATE | {"ought", "who", "why", "how", "what", "which", "or"}
+    known |= _VERBS if words[0] not in ("a", "an", "the") else set()
+    bare = all(word.strip("'’-").isalpha() or word.isdigit() for word in words)
+    return bare and 0 < len(words) <= 6 and known.isdisjoint(words) and words[0] not in _PRONOUNS
+
+
+def _of_quantity(pro: str, con: str) -> tuple[str, str]:
+    """Negate "everyone", "nobody" and "any" as people do: "Not everyone must vote."."""
+    first, rest = pro.split(" ", 1)
+    if first in ("Everyone", "Everybody", "Every") and " not " in con:
+        return pro, f"Not {first.lower()} {rest}"
+    if first in ("Nobody", "None") or pro.startswith("No one "):
+        return pro, _sentence("It is not true that", _lowered(pro.rstrip(".")))
+    if first in ("Anyone", "Anybody") and " not " in con:
+        free = rest.split(" ", 1)[0] in _MODALS  # "Anybody may": all may
+        return pro if free else f"Some{first[3:]} {rest}", f"Nobody {rest}"
+    some = re.match(r"There (is|are) any ", pro)
+    if some:
+        tail = pro[some.end() :]
+        return f"There {some[1]} some {tail}", f"There {some[1]} no {tail}"
+    return pro, con
 
 
 def _claims(core: str, line: str) -> tuple[str, str] | None:
     words = core.split(" ")
     claim = _OPINION.sub("", core)
-    asks = claim == core and ("?" in line or words[0].lower() in _MODALS | _BE | _DO)
-    if "?" in core:
+    opens = words[0].lower() in _MODALS | _BE | _DO | {"ought"}
+    asks = claim == core and ("?" in line or opens)
+    if "?" in core or "the fact that" in core:
         return None
     pair = _from_question(words) if asks else _from_statement(claim.split(" "))
-    if pair is None and words[0].lower() == "do":
-        pair = _from_question(words)  # "You believe ...": what is believed cannot be negated
+    if pair is None and claim != core and len(claim.split()) > 1:
+        return _sentence(claim), _sentence("It is not true that", _lowered(claim))
     return pair
 
 
@@ -137,9 +171,13 @@ def _of_alternatives(core: str, choice: re.Match[str]) -> tuple[str, str] | None
     return (pro[0], con[0]) if pro and con else None
 
 
-def _under(condition: str, pair: tuple[str, str]) -> tuple[str, str]:
-    pro, con = (f"{condition[:1].upper()}{condition[1:]}, {_lowered(claim)}" for claim in pair)
-    return pro, con
+def _under(condition: str, pair: tuple[str, str], core: str) -> tuple[str, str]:
+    """Put the condition before both claims, which begin as small as their subject was written."""
+    first = pair[0].split(" ", 1)[0]
+    small = f" {first.lower()} " in core
+    pro, con = (claim[:1].lower() + claim[1:] if small else _lowered(claim) for claim in pair)
+    condition = condition[:1].upper() + condition[1:]
+    return f"{condition}, {pro}", f"{condition}, {con}"
 
 
 _YES, _NO = "? Yes.", "? No."
@@ -362,7 +400,9 @@ def _is_predicate(lower: list[str], place: int) -> bool:
         word in _PREDICATES
         or _is_adverb(word)
         or (place > 1 and word == "being")
-        or (last and (len(lower) == 2 or _ADJECTIVE.match(word) is not None))
+        or (
+            last and (len(lower) == 2 or word in _PARTICIPLES or _ADJECTIVE.match(word) is not None)
+        )
         or (place > 1 and word.endswith("ing") and lower[place + 1 : place + 2] in _DETERMINED)
         or _STATES.match(" ".join(lower[place : place + 2])) is not None
     )

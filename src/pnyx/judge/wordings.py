@@ -1,0 +1,142 @@
+"""Brings a question in anyone's words to the plain yes-no question, or claim, that it means."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+AUXILIARIES: Final = (
+    "should|must|can|could|will|would|may|might|shall|ought"
+    "|is|are|was|were|do|does|did|has|have|had"
+)  # fmt: skip
+_ASKS = rf"(?=(?:{AUXILIARIES})(?:n['’]t)?\b)"
+
+
+def _re(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_REWRITTEN: Final = (
+    # What is said before and after the question.
+    (_re(rf"^(?:(?:hey|hi|so|well|ok|okay|guys|honestly|really|seriously|frankly|overall|again"
+         rf"|on balance|in the end|all in all|in your (?:opinion|view))\b[,:]? )+{_ASKS}"), ""),
+    (_re(r"^([^.!?]{9,}\?) [^?]+$"), r"\1"),
+    (_re(r"^(?:i (?:do )?(?:think|believe|feel)|in my (?:opinion|view),?) (?:that )?(.{9,}?)[.,!]?"
+         r"(?: (?:am i right|is that right|right|do you agree|don['’]t you think|what do you think)"
+         r"\?)$"), r"\1."),
+    (_re(r"^([^,?]{9,}), (?:isn['’]t|aren['’]t|doesn['’]t|don['’]t|shouldn['’]t) "
+         r"(?:it|they|he|she|we)\?$"), r"\1."),
+    (_re(r"^(?:i (?:wonder|am wondering|want to know|would like to know|['’]d like to know)"
+         r"|(?:(?:can|could|would) you )?(?:please )?tell me|do you know) (?:whether|if) "
+         r"(.+?)[.?]*$"), r"\1."),
+    # Forms of motions.
+    (_re(r"^(?:resolved|motion)(?: that|:) "), ""),
+    (_re(r"^thbt (?:that )?"), ""),
+    (_re(r"^th[wr] (?=\w)"), "We should "),
+    (_re(r"^do you guys "), "Do you "),
+    (_re(r"^(?:would you (?:say|agree)|do you agree) (?:that )?"), "Do you think "),
+    # "Should not every citizen ...?" and "Is it not cruel ...?" expect a yes, as "Isn't it" does.
+    (_re(r"^(should|must|can|will|are|is|do|does) not (?=\w)"), r"\1 "),
+    (_re(r"^(is|was) it not (?=\w)"), r"\1 it "),
+    (_re(r"^why (?=(?:should|must|can|ought|is|are|do|does)\b)"), ""),
+    (_re(r"^why (should|must|can)n['’]t we (.+?)\?*$"), r"We \1 not \2."),
+    (_re(r"^why not (?=\w)|^would you (?!say|agree|rather|like|prefer)"), "Should we "),
+    (_re(r"^how (?!many|much|long|often|old|far|well|can|do|does|is|are|should)(\w+) (is|are) "
+         r"([\w ]{2,40}?)\??$"), r"\2 \3 \1?"),
+)  # fmt: skip
+_NAMED: Final = _re(rf"^(?!if |when )([\w ]{{3,40}}): ({_ASKS}[^?:]+?) (?:it|them)\b([^?:]*\?)$")
+"""A matter, and what is asked of it: "Nuclear power: should we keep it?"."""
+
+
+def plain(line: str, verbs: frozenset[str]) -> str:
+    """Return a line of one question or claim without what stands around it.
+
+    "Honestly, is college worth it?" gives "is college worth it?", "Why not ban X?" "Should we ban
+    X?", "THW ban X" "We should ban X". What is plain already stays; `verbs` are the known ones.
+    """
+    for pattern, replacement in _REWRITTEN:
+        line = pattern.sub(replacement, line, count=1)
+    if line[:4].lower() == "why " and line.split(" ")[1].lower() in verbs:
+        return f"Should we {line[4:]}"
+    if named := _NAMED.match(line):
+        return f"{named[2]} {_small(named[1])}{named[3]}"
+    return line
+
+
+def _small(phrase: str) -> str:
+    """Begin a phrase with a small letter, where its next word shows that it is no name."""
+    words = phrase.split(" ")
+    return phrase[:1].lower() + phrase[1:] if words[1:] and words[1].islower() else phrase
+
+
+_MAIN = r"(?:the )?(?:(?:main|best|strongest) )?"
+_BOTH = r"for (?:and|or) against|in favou?r of (?:and|or) against"
+_BOTH_SIDES: Final = (
+    _re(rf"^(?:what are )?{_MAIN}(?:(?:arguments|reasons|case) (?:{_BOTH})|pros and cons "
+        r"(?:of|about|on)|(?:advantages|benefits) and (?:disadvantages|drawbacks|harms|risks) of) "
+        r"(?P<matter>.{3,})$"),
+    _re(rf"^what (?:speaks|do people say|can be said|is (?:there )?to be said) (?:{_BOTH}) "
+        r"(?P<matter>.{3,})$"),
+    _re(rf"^(?:{_BOTH}|pros and cons): (?P<matter>.{{3,}})$"),
+    _re(rf"^(?P<matter>[\w ]{{3,40}}?)(?:[:,]? (?:yes or no|good or bad)|: (?:{_BOTH}|pros and "
+        r"cons))$"),
+    _re(rf"^what (?:are {_MAIN}(?:benefits|advantages|merits) of|is (?:so )?good about) "
+        r"(?P<matter>.{3,})$"),
+)  # fmt: skip
+_WRONG = _re(
+    rf"^what (?:are {_MAIN}(?:disadvantages|drawbacks|dangers|harms) of|is (?:so )?(?:wrong with"
+    r"|bad about)) (?P<matter>.{3,})$"
+)
+_ANY = re.compile(rf"\b(?:{AUXILIARIES})(?:n['’]t)?\b", re.IGNORECASE)
+
+
+def matter(core: str) -> tuple[str, bool] | None:
+    """Return what an open question asks about, and whether yes means that it is a good thing.
+
+    "What are the arguments for and against zoos" gives ("zoos", True), "What is wrong with zoos"
+    ("zoos", False); None for any other.
+    """
+    for pattern in (*_BOTH_SIDES, _WRONG):
+        found = pattern.match(core)
+        if found and not _ANY.search(found["matter"]):
+            return found["matter"], pattern is not _WRONG
+    return None
+
+
+_RIVALS: Final = (
+    # "Is it better to rent or to buy?"
+    (_re(r"^((?:is|was) it \w+) (to .+?) or (to .+)$"), r"\1 \2", r"\1 \3"),
+    # "Do cats or dogs make better pets?"
+    (_re(r"^(do|does|are|is) (\w+) or (\w+) (.*\b(?:better|worse|more|less)\b.*)$"),
+     r"\1 \2 \4", r"\1 \3 \4"),
+    # "Is graffiti art or vandalism?"
+    (_re(r"^(is|are) (\w+) (\w+) or (\w+)$"), r"\2 \1 \3.", r"\2 \1 \4."),
+)  # fmt: skip
+_TWO_ACTS = _re(r"^((?:should|must|shall|can) we) ([a-z]+ .+?) or ([a-z]+)\b(.*)$")
+_TWO_THINGS = _re(r"^([\w-]+|[\w-]+ [\w-]+) or ([\w-]+|[\w-]+ [\w-]+)$")
+
+
+def rivals(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
+    """Return two questions or claims of which a question offers the choice; None for any other.
+
+    "Should we tax meat or ban it" gives "Should we tax meat" and "Should we ban it"; `verbs` are
+    the known ones.
+    """
+    for pattern, first, second in _RIVALS:
+        if found := pattern.match(core):
+            return _expanded(found, first), _expanded(found, second)
+    acts = _TWO_ACTS.match(core)
+    if acts and acts[3] in verbs and acts[2].split()[0].lower() in verbs:
+        return f"{acts[1]} {acts[2]}", f"{acts[1]} {acts[3]}{acts[4]}"
+    things = _TWO_THINGS.match(core)
+    if things and not _ANY.search(core) and not verbs.intersection(core.lower().split()):
+        one, other = things[1], things[2]
+        if other.islower():
+            one = one[:1].lower() + one[1:]
+        return f"{one} is better than {other}.", f"{other} is better than {one}."
+    return None
+
+
+def _expanded(found: re.Match[str], template: str) -> str:
+    text = found.expand(template)
+    return re.sub(r"(?<= )(Is|Are)(?= )", lambda verb: verb[0].lower(), text)
