@@ -35,14 +35,21 @@ BY_RANK: Final = "ranking"
 
 RANKED: Final = 30
 """Hits that are looked at; those of the second half show what is not about the question."""
+NEARBY: Final = 120
+"""Hits among which a passage's neighbours are found, where there are vectors."""
 
 _BEST: Final = 3
-YES: Final = 0.35
+YES: Final = 0.30
 """The least probability of a yes."""
 
-_LEVELS: Final = ((0.36, 0.40), (0.46, 0.50))
-"""Usual and greatest cosine, to the question and to the centre, of what is not about it: median and
-about the .75 quantile of the development pages; the caps raise AUROC there from .869 to .880."""
+_LEVELS: Final = ((0.36, 0.40), (0.46, 0.50), (0.38, 0.42))
+"""Usual and greatest cosine of what is not about the question, to it, to the centre, and smoothed:
+median and about the .75 quantile of the development pages; the caps raise AUROC there from .869 to
+.880."""
+_NEIGHBOURS, _SHARED, _STEPS = 5, 0.7, 2
+"""Smoothing: of a passage's cosine so much is that of its nearest, so many times over."""
+_AROUND, _TOP = 8, 20
+"""Of so many nearest, the share that is among the best so many by smoothed cosine."""
 _WEIGHTS: Final = "weights/relevance.json"
 
 _FORM: Final = FORM_WORDS | frozenset("by with at as from than not no and or more".split())
@@ -60,12 +67,13 @@ def content_words(text: str) -> frozenset[str]:
 class RankedRelevance:
     """Judges the best passages of a ranking at once: is each about the question?
 
-    A logistic regression on how far a passage's cosine to the question, and to the centre of the
-    best three, is above that of the second half of the ranking, on the share of the question's
-    words that it holds and the best three hold, and on the best cosine. Where not all documents
+    A logistic regression on how far a passage's cosine to the question, to the centre of the best
+    three, and smoothed over its nearest passages, is above that of the second half of the ranking,
+    on the share of the question's words that it holds and the best three hold, on the best cosine,
+    and on how many of its nearest passages are among the best. Where not all documents
     have vectors of the packaged embedder, whose cosines it was fitted on, on rank and words alone.
-    Fitted on development pages of `benchmarks/argue`, also without the documents that are about the
-    question, by `tools/train_relevance.py`.
+    Fitted on development pages of `benchmarks/argue`, asked by their titles and in people's own
+    words, also without the documents that are about the question, by `tools/train_relevance.py`.
 
     Args:
         engine: what was searched.
@@ -99,7 +107,7 @@ class RankedRelevance:
 
         Args:
             question: what was searched for.
-            hits: best first, at least `RANKED` where there are so many.
+            hits: best first, at least `NEARBY` where there are so many.
             documents: those of the first hits, in order.
         """
         return [self._verdict(p) for p in self.chances(question, hits, documents)]
@@ -129,26 +137,51 @@ class RankedRelevance:
         words = [shares, np.full(len(shares), best)]
         if self.by == "words" or self._embedder is None:
             return np.stack([np.log1p(np.arange(len(documents))), *words], axis=1)
-        near, like = _cosines(self._engine, self._embedder.encode([question])[0], hits)
+        rows = np.asarray(self._engine.vectors([hit.doc_id for hit in hits]), dtype=np.float64)
+        near, like = _cosines(rows, self._embedder.encode([question])[0])
+        smoothed, among_best = _neighbourly(rows, near)
+        falling = (near, like, np.sort(smoothed)[::-1])
         columns = [
             *(
-                cosines[: len(documents)] - _background(cosines, *levels)
-                for cosines, levels in zip((near, like), _LEVELS, strict=True)
+                cosines[: len(documents)] - _background(ranked, *levels)
+                for cosines, ranked, levels in zip(
+                    (near, like, smoothed), falling, _LEVELS, strict=True
+                )
             ),
             *words,
             np.full(len(documents), near.max(initial=0.0)),
+            among_best[: len(documents)],
         ]
         return np.stack(columns, axis=1)
 
 
-def _cosines(
-    engine: Engine, question: NDArray[np.float32], hits: Sequence[Hit]
-) -> tuple[Floats, Floats]:
+def _cosines(rows: Floats, question: NDArray[np.float32]) -> tuple[Floats, Floats]:
     """Return the cosines of hits to the question, and to the centre of the best."""
-    rows = np.asarray(engine.vectors([hit.doc_id for hit in hits]), dtype=np.float64)
     centre = rows[:_BEST].mean(axis=0)
     length = float(np.linalg.norm(centre)) or 1.0
     return rows @ question.astype(np.float64), rows @ (centre / length)
+
+
+def _neighbourly(rows: Floats, near: Floats) -> tuple[Floats, Floats]:
+    """Return cosines to the question smoothed over each passage's nearest; and how many are best.
+
+    A passage in other words than the question is known by those beside it. The second is the share
+    of its nearest that are among the best by smoothed cosine.
+    """
+    if len(rows) < 2:
+        return near, np.ones(len(rows))
+    alike = rows @ rows.T
+    np.fill_diagonal(alike, -1.0)
+    nearest = np.argsort(-alike, axis=1, kind="stable")[:, : min(_AROUND, len(rows) - 1)]
+    few = nearest[:, :_NEIGHBOURS]
+    weights = np.exp(np.take_along_axis(alike, few, axis=1) / 0.1)
+    weights /= weights.sum(axis=1, keepdims=True)
+    smoothed = near
+    for _ in range(_STEPS):
+        smoothed = (1 - _SHARED) * near + _SHARED * (weights * smoothed[few]).sum(axis=1)
+    best = np.zeros(len(rows))
+    best[np.argsort(-smoothed, kind="stable")[:_TOP]] = 1.0
+    return smoothed, best[nearest].mean(axis=1)
 
 
 def _background(cosines: Floats, usual: float, most: float) -> float:

@@ -18,7 +18,7 @@ from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.records import SIDES, Document, Evidence, Question, Response, Side
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.pipeline import Found, Searcher
-from pnyx.search.relevance import RANKED, RankedRelevance
+from pnyx.search.relevance import NEARBY, RankedRelevance
 from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.search.topics import labelled_topics
 from pnyx.students.judge import PackagedJudge
@@ -241,14 +241,14 @@ class _Retrieved:
 
 def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
     asked = replace(question, text=search_text(question))
-    (found,) = searcher.search([asked], 4 * max(plan.retrieve, RANKED))
+    (found,) = searcher.search([asked], max(4 * plan.retrieve, NEARBY))
     different: dict[str, tuple[Hit, Evidence]] = {}
     copies = 0
     fetched = searcher.engine.fetch([hit.doc_id for hit in found.hits])
     for hit, document in zip(found.hits, fetched, strict=True):
         if document.text in different:
             copies += len(different) < plan.retrieve
-        elif len(different) < max(plan.retrieve, RANKED):
+        elif len(different) < max(plan.retrieve, NEARBY):
             different[document.text] = (hit, document)
     kept = list(different.values())
     documents = [document for _, document in kept[: plan.retrieve]]

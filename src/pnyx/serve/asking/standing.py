@@ -11,7 +11,7 @@ from pnyx.app.open_search import argue_plan
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Question, question_id
 from pnyx.search.ranking.good_first import POOL
-from pnyx.search.relevance import RANKED
+from pnyx.search.relevance import NEARBY
 from pnyx.serve.asking.pool import SharedResults
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Standings:
         asked = Question(question_id(text), text)
         asking = self._service.asking
         searcher = self._service.opened.searcher(asking.search)
-        (found,) = searcher.search([asked], max(k, RANKED, POOL))
+        (found,) = searcher.search([asked], max(k, NEARBY, POOL))
         shown = {hit.doc_id for hit in searcher.shown(found, k).hits}
         last = max((hit.rank for hit in found.hits if hit.doc_id in shown), default=0)
         documents = searcher.engine.fetch([hit.doc_id for hit in found.hits[:last]])

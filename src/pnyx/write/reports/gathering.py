@@ -17,7 +17,7 @@ from pnyx.search.lexical.record_codec import searched_text
 from pnyx.search.pipeline import Searcher
 from pnyx.search.ranking.diversify import mmr
 from pnyx.search.ranking.fusion import RRF_CONSTANT
-from pnyx.search.relevance import RANKED, RankedRelevance, content_words
+from pnyx.search.relevance import NEARBY, RankedRelevance, content_words
 from pnyx.write.qualities import MIDDLING, quality_of
 from pnyx.write.reports.plan import WritingPlan
 
@@ -109,7 +109,7 @@ def gather(
     search needs.
     """
     asked = [Question(f"{request.id}-{n}", one.text) for n, one in enumerate(queries)]
-    searches = list(searcher.search(asked, max(plan.retrieve, RANKED)))
+    searches = list(searcher.search(asked, max(plan.retrieve, NEARBY)))
     judge = RankedRelevance(searcher.engine, searcher.embedder)
     fused: dict[str, float] = {}
     relevance: dict[str, float] = {}
