@@ -43,9 +43,12 @@ def make_index(work: Path) -> tuple[Path, int]:
 
     index, corpus = work / "debates.index", work / "debates.jsonl"
     records = {a.id: a for collection in debates() for a in collection.records}
-    if not index.is_dir():
+    features = ("--quality", "--clusters", "--vectors")
+    if index.is_dir():
+        pnyx("index", "--update", index, *features)  # what an interrupted run did not get to
+    else:
         corpus.write_text("".join(json_line(to_row(a)) + "\n" for a in records.values()), "utf-8")
-        pnyx("index", corpus, "--out", index, "--quality", "--clusters", "--vectors")
+        pnyx("index", corpus, "--out", index, *features)
     return index, len(records)
 
 
