@@ -296,7 +296,8 @@ def test_a_judge_that_fails_is_not_an_absence_of_evidence(
     assert "a verdict is missing on 6 passages: " in err
     for text in (report.read_text(), (tmp_path / "a.html").read_text(), err):
         assert "o evidence for this side was found" not in text
-    assert "on 6 passages a verdict is missing" in report.read_text()
+        assert "Nothing was found for this side" not in text
+    assert "On 6 passages a verdict is missing" in report.read_text()
 
 
 def test_a_question_that_yes_or_no_cannot_answer(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_what_a_model_does_not_answer_is_said_and_exit_status_3(capsys, index):
             status, out, error = called(capsys, *arguments)
             assert status == 3
             assert said in error
-            plain = called(capsys, "search", index, QUESTION, "--json")[1]
+            plain = called(capsys, "search", index, QUESTION, "--model", "hybrid", "--json")[1]
             assert [r["id"] for r in json.loads(out)] == [r["id"] for r in json.loads(plain)]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pnyx.judge.claims import claims, is_plain, other_side, question_from
+from pnyx.judge.claims import claims, is_plain, opposite, other_side, question_from
 
 PAIRS = [
     ("Should social media be regulated?", "Social media should be regulated.",
@@ -223,3 +223,9 @@ def test_three_hundred_questions_are_read_as_a_person_reads_them():
     assert {text for text, pair in read.items() if pair != expected[text]} == unread
     assert len(unread) <= 12
     assert all(pro != con for pro, con in read.values())
+
+
+def test_a_statement_is_not_taken_for_a_matter():
+    for text in ("Ashville sold 20 large parks.", "Cats chase mice", "Death penalty"):
+        assert opposite(text) is None
+    assert not is_plain(claims("Ashville sold 20 large parks.")[0])

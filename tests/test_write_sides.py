@@ -233,10 +233,10 @@ def test_a_side_that_hardly_has_a_passage_is_not_argued() -> None:
     """Three passages are surely on one side; one that is rather on the other may be a mistake."""
     pro = {"a": 0.95, "b": 0.9, "c": 0.8, "d": 0.25}
     sure = dict.fromkeys(pro, 0.9)
-    found = _sides_of(pro, sure, contrast=0.0, held=0.86)
+    found = _sides_of(pro, sure, contrast=0.0, fewest=0, held=0.86)
     assert found == {"a": {"pro"}, "b": {"pro"}, "c": {"pro"}, "d": set()}
     # Two of .75 and .70: 1 - .25 * .30 = .925 that at least one is there.
-    found = _sides_of({**pro, "e": 0.3}, {**sure, "e": 0.9}, contrast=0.0, held=0.86)
+    found = _sides_of({**pro, "e": 0.3}, {**sure, "e": 0.9}, contrast=0.0, fewest=0, held=0.86)
     assert found["d"] == found["e"] == {"con"}
 
 
@@ -244,7 +244,7 @@ def test_passages_below_the_certainty_are_less_sure() -> None:
     documents = [Document(name, name) for name in "abcd"]
     known = [Judged(p >= 0.35, BY, p) for p in (0.9, 0.9, 0.9, 0.2)]
     judge: Any = Weighing({"a": 0.9, "b": 0.6, "c": 0.4, "d": 0.6})
-    plan = Plan(contrast=0.0)
+    plan = Plan(contrast=0.0, fewest=0)
     placed = run_blocking(lambda: place_async(QUESTION, documents, judge, plan, known))
     assert [(p.sided.side, p.leans) for p in placed] == [
         ("pro", None), (None, "pro"), (None, "con"), (None, None)

@@ -113,7 +113,7 @@ def claims(question: str) -> tuple[str, str]:
         return _under(condition[1], pair, core) if pair else _unsure(line)
     if pair := _claims(core, line):
         return _of_quantity(*pair)
-    return _good_or_bad(core) if _is_noun(core) else _unsure(line)
+    return _good_or_bad(core) if _is_noun(core, line) else _unsure(line)
 
 
 def _good_or_bad(matter: str, good: bool = True) -> tuple[str, str]:
@@ -124,13 +124,20 @@ def _good_or_bad(matter: str, good: bool = True) -> tuple[str, str]:
     return pair if good else pair[::-1]
 
 
-def _is_noun(core: str) -> bool:
-    """Tell whether it names a matter and says nothing of it: "Death penalty", "A tax on sugar"."""
+def _is_noun(core: str, line: str) -> bool:
+    """Tell whether it names a matter and says nothing of it: "Death penalty", "A tax on sugar?".
+
+    A verb may be in no list: what does not ask is one only where it is too short for a sentence.
+    """
     words = core.lower().split(" ")
     known = _FINITE | _SUBORDINATE | {"ought", "who", "why", "how", "what", "which", "or"}
     known |= _VERBS if words[0] not in ("a", "an", "the") else set()
-    bare = all(word.strip("'’-").isalpha() or word.isdigit() for word in words)
-    return bare and 0 < len(words) <= 6 and known.isdisjoint(words) and words[0] not in _PRONOUNS
+    bare = all(word.strip("'’-").isalpha() for word in words) and not line.endswith(".")
+    if not bare or len(words) > 6 or not known.isdisjoint(words) or words[0] in _PRONOUNS:
+        return False
+    before = next((i for i, w in enumerate(words) if w in _PREPOSITIONS), len(words))
+    short = before <= 2 or (before == 3 and not any(w.endswith("s") for w in words[:2]))
+    return "?" in line or short
 
 
 def _of_quantity(pro: str, con: str) -> tuple[str, str]:
@@ -197,7 +204,8 @@ def is_plain(claim: str) -> bool:
 def opposite(claim: str) -> str | None:
     """Return the claim's negation, or None where no rule gives one."""
     pro, con = claims(claim)
-    return con if is_plain(pro) else None
+    bare = pro.endswith(("a good thing.", "a bad thing.")) and " thing" not in claim
+    return con if is_plain(pro) and not bare else None  # a matter alone has no negation
 
 
 def other_side(claim: str) -> str:

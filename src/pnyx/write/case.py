@@ -123,11 +123,13 @@ def why_empty(case: Case, side: ArguedSide) -> str:
             f"{case.certainty:g}): {_passages(len(side.less_sure)).lower()} may serve it, listed "
             "as less sure."
         )
-    elif case.about:
+    elif known := max(0, case.about - case.unscored):
         said = (
-            f"Nothing was found for this side. {_passages(case.about)} about the question "
-            f"{'serves' if case.about == 1 else 'serve'} the other side, or neither."
+            f"Nothing was found for this side. {_passages(known)} about the question "
+            f"{'serves' if known == 1 else 'serve'} the other side, or neither."
         )
+    elif case.about:
+        said = "Nobody can say whether anything serves this side."
     if case.unscored:
         reason = shorten(" ".join(case.unscored_reason.split()), 200)
         said += f" On {_passages(case.unscored).lower()} a verdict is missing: {reason}."
