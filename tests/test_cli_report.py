@@ -259,11 +259,11 @@ def test_footnote_marks(text, clean):
     assert without_notes(text) == (clean or text)
 
 
-@given(st.text("ab .[]1i,\u00b9\u2020\n%"))
+@given(st.text("a\u00e9 .[]1i,\u00b9\u2020\n%"))  # \u00e9: "[b]" would be a mark
 def test_what_has_no_marks_stays_and_words_are_never_lost(text):
     clean = without_notes(text)
     assert without_notes(clean).strip() == without_notes(clean)
-    assert text.count("b") == clean.count("b")
+    assert text.count("\u00e9") == clean.count("\u00e9")
 
 
 def test_a_limit_smaller_than_a_sentence_leaves_none(indexes, asked, tmp_path, call):
