@@ -225,6 +225,25 @@ def test_three_hundred_questions_are_read_as_a_person_reads_them():
     assert all(pro != con for pro, con in read.values())
 
 
+@pytest.mark.parametrize(
+    ("text", "pro", "con"),
+    [
+        ("Do not ban fireworks.", "We should not ban fireworks.", "We should ban fireworks."),
+        ("THR the war in Iraq", "We should regret the war in Iraq.",
+         "We should not regret the war in Iraq."),
+        ("Do you agree with the ban on smoking?", "You agree with the ban on smoking.",
+         "You do not agree with the ban on smoking."),
+        ("Do you feel safe at night?", "You feel safe at night.",
+         "You do not feel safe at night."),
+        ("Would you be happier with less?", "You would be happier with less.",
+         "You would not be happier with less."),
+        ("Should we not eat meat?", "We should not eat meat.", "We should eat meat."),
+    ],
+)  # fmt: skip
+def test_what_looks_like_another_wording_keeps_its_meaning(text, pro, con):
+    assert claims(text) == (pro, con)
+
+
 def test_a_statement_is_not_taken_for_a_matter():
     for text in ("Ashville sold 20 large parks.", "Cats chase mice", "Death penalty"):
         assert opposite(text) is None

@@ -32,18 +32,25 @@ _REWRITTEN: Final = (
     # Forms of motions.
     (_re(r"^(?:resolved|motion)(?: that|:) "), ""),
     (_re(r"^thbt (?:that )?"), ""),
-    (_re(r"^th[wr] (?=\w)"), "We should "),
+    (_re(r"^thw (?=\w)"), "We should "),
+    (_re(r"^ths (?=\w)"), "We should support "),
+    (_re(r"^thr (?=\w)"), "We should regret "),
     (_re(r"^do you guys "), "Do you "),
-    (_re(r"^(?:would you (?:say|agree)|do you agree) (?:that )?"), "Do you think "),
+    (_re(r"^(?:would you (?:say|agree)|do you agree) (?!with\b|to\b|on\b|about\b)(?:that )?"),
+     "Do you think "),
     # "Should not every citizen ...?" and "Is it not cruel ...?" expect a yes, as "Isn't it" does.
-    (_re(r"^(should|must|can|will|are|is|do|does) not (?=\w)"), r"\1 "),
-    (_re(r"^(is|was) it not (?=\w)"), r"\1 it "),
+    (_re(r"^(should|must|can|will|are|is) not (?=\w[^?]*\?$)"), r"\1 "),
+    (_re(r"^(is|was) it not (?=\w[^?]*\?$)"), r"\1 it "),
     (_re(r"^why (?=(?:should|must|can|ought|is|are|do|does)\b)"), ""),
     (_re(r"^why (should|must|can)n['’]t we (.+?)\?*$"), r"We \1 not \2."),
-    (_re(r"^why not (?=\w)|^would you (?!say|agree|rather|like|prefer)"), "Should we "),
+    (_re(r"^why not (?=\w)"), "Should we "),
     (_re(r"^how (?!many|much|long|often|old|far|well|can|do|does|is|are|should)(\w+) (is|are) "
          r"([\w ]{2,40}?)\??$"), r"\2 \3 \1?"),
 )  # fmt: skip
+_ACT: Final = _re(r"^(?:why|would you) (\w+)")
+_FORBIDS: Final = _re(r"^(?:do not|don['’]t|never) (\w+)(?=[^?]*$)")
+_NO_ACT: Final = frozenset("say agree be have like think feel want".split())
+"""Verbs that do not name what may be done: "Would you be happier with less?"."""
 _NAMED: Final = _re(rf"^(?!if |when )([\w ]{{3,40}}): ({_ASKS}[^?:]+?) (?:it|them)\b([^?:]*\?)$")
 """A matter, and what is asked of it: "Nuclear power: should we keep it?"."""
 
@@ -56,8 +63,10 @@ def plain(line: str, verbs: frozenset[str]) -> str:
     """
     for pattern, replacement in _REWRITTEN:
         line = pattern.sub(replacement, line, count=1)
-    if line[:4].lower() == "why " and line.split(" ")[1].lower() in verbs:
-        return f"Should we {line[4:]}"
+    if (forbids := _FORBIDS.match(line)) and forbids[1].lower() in verbs:
+        return f"We should not {line[forbids.start(1) :]}"
+    if (acts := _ACT.match(line)) and acts[1].lower() in verbs - _NO_ACT:
+        return f"Should we {line[acts.start(1) :]}"
     if named := _NAMED.match(line):
         return f"{named[2]} {_small(named[1])}{named[3]}"
     return line

@@ -1,0 +1,243 @@
+"""Takes one question or statement apart at its verb, by closed lists of words."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib import resources
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+_LISTS = tomllib.loads(
+    resources.files("pnyx.judge").joinpath("claim_words.toml").read_text("utf-8")
+)
+
+
+def _listed(name: str) -> frozenset[str]:
+    return word_set(_LISTS[name])
+
+
+MODALS = word_set("should must can could will would may might shall")
+BE = word_set("is are was were")
+DO = word_set("do does did")
+HAVE = word_set("has have had")
+FINITE = MODALS | BE | DO | HAVE
+NEGATED = {
+    "shouldn't": "should", "can't": "can", "cannot": "can", "couldn't": "could", "won't": "will",
+    "wouldn't": "would", "mustn't": "must", "isn't": "is", "aren't": "are", "wasn't": "was",
+    "weren't": "were", "don't": "do", "doesn't": "does", "didn't": "did", "hasn't": "has",
+    "haven't": "have", "hadn't": "had",
+}  # fmt: skip
+_NEVER = word_set("none nobody nothing nowhere neither")
+PRONOUNS = word_set("we i you he she it they there this that these those everyone nobody anyone")
+_ADVERBS = word_set(
+    "not also always ever never still really actually only just even ultimately necessarily "
+    "generally fully completely automatically routinely legally more no already often simply"
+)
+_BEFORE_VERB = word_set(
+    "not also always ever never still really actually already often just simply"
+)
+"""Adverbs behind a subject, which the verb follows: "Do top earners already pay enough?"."""
+_NOT_BEFORE_VERB = word_set(
+    "a an the of for in on to by with from at as and or their his her its our your my who that "
+    "which whose this these those no any all some more most non without under against about into"
+)
+_SUBJECTS = word_set("we i you he she they")
+SUBORDINATE = word_set("when if because while although whether until unless")
+RELATIVE = word_set("who that which whom where when if")
+VERBS = _listed("verbs")
+_PREDICATES = _listed("predicates")
+_ADJECTIVE = re.compile(r"\w{3,}(less|ful|ous|able|ible|ic|al|ive|ent|ant|ary|ish|ier)$")
+_DETERMINED = [[word] for word in "a an the our their your its people us them".split()]
+_STATES = re.compile(
+    r"in (need|favour|favor|danger|crisis|order|decline)$|out of|up to|at (risk|fault)$"
+)
+"""Predicates that begin with a preposition."""
+_PARTICIPLES = _listed("participles")
+
+
+def sentence(*parts: str) -> str:
+    """Join parts to a sentence with a capital and a full stop."""
+    text = " ".join(part for part in parts if part)
+    return text[:1].upper() + text[1:] + "."
+
+
+_GERUND = re.compile(r"[A-Z]\w+ing (the|an?|our|their) ")
+
+
+def lowered(text: str) -> str:
+    """Begin a text with a small letter, where its first word is surely no name."""
+    first = text.split(" ", 1)[0].lower()
+    known = first in PRONOUNS - {"i"} | _NOT_BEFORE_VERB or _GERUND.match(text)
+    return text[:1].lower() + text[1:] if known else text
+
+
+def from_question(words: list[str]) -> tuple[str, str] | None:
+    """Move the leading auxiliary behind the subject; None where the subject's end is unclear."""
+    auxiliary = words[0].lower().replace("’", "'")
+    auxiliary = NEGATED.get(auxiliary, auxiliary)
+    rest = words[1:]
+    if len(rest) < 2:
+        return None
+    end = _subject_end(auxiliary, rest)
+    if end is None:
+        return None
+    subject, verb = " ".join(rest[:end]), rest[end:]
+    if auxiliary == "ought" and verb[0].lower() == "not":
+        return sentence(subject, "ought", *verb), sentence(subject, "ought", *verb[1:])
+    if verb[0].lower() == "not":
+        verb = verb[1:]
+        return (sentence(subject, auxiliary, "not", *verb), sentence(subject, auxiliary, *verb))
+    verb[0] = verb[0].lower() if verb[0].istitle() else verb[0]  # "Should Water Be Banned?"
+    if verb[0] == "ever" and len(verb) > 1:
+        claim = sentence(subject, auxiliary, *verb[1:])
+        return claim, sentence(subject, auxiliary, "never", *verb[1:])
+    asserted = [subject, auxiliary, *verb]
+    if auxiliary == "do":
+        asserted = [subject, *verb]
+    elif auxiliary == "does" and verb[0].lower() in VERBS:
+        asserted = [subject, third_person(verb[0]), *verb[1:]]
+    con = sentence(subject, auxiliary, "not", *verb)
+    if verb[0] == "still":
+        con = sentence(subject, auxiliary, "no longer", *verb[1:])
+    if "no" in verb[:2] or _NEVER.intersection(verb[:2]):
+        con = sentence("It is not true that", lowered(" ".join(asserted)))
+    return sentence(*asserted), con
+
+
+def _subject_end(auxiliary: str, rest: list[str]) -> int | None:
+    """Return how many of the words after the auxiliary are its subject, or None if unsure."""
+    lower = [word.lower().strip(",;:") for word in rest]
+    if lower[0] in PRONOUNS and (lower[0] not in word_set("this that these those")):
+        return 1
+    if auxiliary == "ought":
+        begins = _is_infinitive
+    elif auxiliary in MODALS | DO:
+        begins = _is_verb
+    elif auxiliary in BE:
+        begins = _is_predicate
+    elif auxiliary in HAVE:
+        begins = is_participle
+    else:
+        return None
+    for place in range(1, len(lower)):
+        if lower[place] in SUBORDINATE:
+            return None  # what follows is the verb of another clause
+        if begins(lower, place):
+            while place > 1 and (lower[place - 1] in _ADVERBS or _is_adverb(lower[place - 1])):
+                place -= 1
+            return place
+    return None
+
+
+def _is_adverb(word: str) -> bool:
+    return len(word) > 4 and word.endswith("ly") and word not in {"family", "supply", "monopoly"}
+
+
+def _is_infinitive(lower: list[str], place: int) -> bool:
+    if lower[place] == "not":
+        return lower[place + 1 : place + 2] == ["to"]
+    return lower[place] == "to" or _is_verb(lower, place)
+
+
+def _is_verb(lower: list[str], place: int) -> bool:
+    before, word = lower[place - 1], lower[place]
+    if before in _BEFORE_VERB and place > 1:
+        return True
+    if before in _SUBJECTS and place > 1:
+        return False  # "Do the foods we eat matter?"
+    if before in _NOT_BEFORE_VERB | MODALS | RELATIVE:
+        return False
+    if word == "be":
+        return True
+    # "Should drug use be legal?": a later bare "be" is the surer sign, unless after a modal.
+    later = any(
+        w == "be" and lower[i] not in MODALS | {"to", "not"}
+        for i, w in enumerate(lower[place + 1 :], start=place)
+    )
+    return word in VERBS and not later
+
+
+def _is_predicate(lower: list[str], place: int) -> bool:
+    before, word = lower[place - 1], lower[place]
+    if before in _NOT_BEFORE_VERB:
+        return False
+    if place == 1 and before.endswith("ing") and word in {"a", "an", "the"}:
+        return False  # "Is ending a life ...?": what is ended, not what ending is
+    last = place == len(lower) - 1
+    return (
+        word in _PREDICATES
+        or _is_adverb(word)
+        or (place > 1 and word == "being")
+        or (
+            last and (len(lower) == 2 or word in _PARTICIPLES or _ADJECTIVE.match(word) is not None)
+        )
+        or (place > 1 and word.endswith("ing") and lower[place + 1 : place + 2] in _DETERMINED)
+        or _STATES.match(" ".join(lower[place : place + 2])) is not None
+    )
+
+
+def is_participle(lower: list[str], place: int) -> bool:
+    """Tell whether a participle stands there, as behind "have"."""
+    if lower[place - 1] in _NOT_BEFORE_VERB:
+        return False
+    return lower[place] in _PARTICIPLES or lower[place].endswith("ed")
+
+
+def third_person(verb: str) -> str:
+    """Return the form of a verb behind "it"."""
+    if verb.lower() == "have":
+        return "has"
+    if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return verb + "es"
+    if verb.endswith("y") and verb[-2:-1] not in tuple("aeiou"):
+        return verb[:-1] + "ies"
+    return verb + "s"
+
+
+def from_statement(words: list[str]) -> tuple[str, str] | None:
+    """Negate a declarative sentence at its finite auxiliary; None where none is found."""
+    lower = [word.lower().replace("’", "'") for word in words]
+    pro = sentence(*words)
+    subordinate = (i for i, word in enumerate(lower) if word in {"because", "although", "while"})
+    end = min(next(subordinate, len(words)), len(words) - 1)
+    for group in (MODALS | {"ought"}, BE | HAVE | DO):
+        for place in range(1, end):
+            plain = NEGATED.get(lower[place], lower[place])
+            if plain in group and lower[place - 1] not in RELATIVE:
+                con = _negated_at(words, lower, place, plain)
+                if con is not None:
+                    return pro, con
+    if len(words) > 1 and lower[0] in VERBS:
+        imperative = [lower[0], *words[1:]]
+        return sentence("We should", *imperative), sentence("We should not", *imperative)
+    if len(words) > 2 and holds_a_verb(lower):
+        return pro, sentence("It is not true that", lowered(" ".join(words)))
+    return None
+
+
+def _negated_at(words: list[str], lower: list[str], place: int, plain: str) -> str | None:
+    """Negate, or take the negation away, at the auxiliary; None where it is the main verb."""
+    head, tail = words[:place], words[place + 1 :]
+    if plain != lower[place]:  # "cannot", "isn't"
+        return sentence(*head, plain, *tail)
+    if lower[place + 1] in ("not", "never"):
+        return sentence(*head, words[place], *tail[1:]) if len(tail) > 1 else None
+    if plain in DO or (plain in HAVE and not is_participle(lower, place + 1)):
+        return None  # "they have rights", "we did well"
+    if lower[place + 1] == "still":
+        return sentence(*head, words[place], "no longer", *tail[1:])
+    return sentence(*head, words[place], "not", *tail)
+
+
+def holds_a_verb(lower: list[str]) -> bool:
+    """Tell whether a word behind the first is a form of a verb in the list."""
+    forms = (word.removesuffix("s") for word in lower[1:])
+    return any(
+        form in VERBS or form.removesuffix("e") in VERBS or word in HAVE
+        for form, word in zip(forms, lower[1:], strict=True)
+    )
