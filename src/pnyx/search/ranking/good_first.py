@@ -126,11 +126,13 @@ def _with_copies(
     names: Sequence[str], parts: Mapping[str, Goodness], rows: Mapping[str, Floats]
 ) -> dict[str, Goodness]:
     """Say of the best, in order, which of those above each nearly repeats."""
-    found, firsts = dict(parts), list[str]()
-    for name in names[:POOL]:
-        cosines = [float(rows[first] @ rows[name]) for first in firsts]
-        if cosines and max(cosines) >= ALIKE:
-            found[name] = parts[name]._replace(copy_of=firsts[int(np.argmax(cosines))])
+    found, firsts = dict(parts), list[int]()
+    best = np.stack([rows[name] for name in names[:POOL]])
+    cosines = best @ best.T
+    for place, name in enumerate(names[:POOL]):
+        near = cosines[place, firsts]
+        if firsts and near.max() >= ALIKE:
+            found[name] = parts[name]._replace(copy_of=names[firsts[int(near.argmax())]])
         else:
-            firsts.append(name)
+            firsts.append(place)
     return found
