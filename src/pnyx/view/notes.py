@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer
+from pnyx.judge.answers import Answer, Judged
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import quoted
 from pnyx.records import Response
@@ -56,9 +56,20 @@ def doubts(case: Case) -> tuple[str, ...]:
                 f"{SIDES[side.side].name}: it is doubtful that these passages are on this side; "
                 f"about {sure.value:.0%} of them are expected to be. Read them as undecided."
             )
+        elif filled := sum(_below(answer, case.certainty) for answer in side.stance.values()):
+            lines.append(
+                f"{SIDES[side.side].name}: {filled} of the {_passages(len(side.stance))} cited "
+                f"{'is' if filled == 1 else 'are'} less sure than {case.certainty:g}, taken "
+                "because there is little on this side (--fewest)."
+            )
         elif not side.response.sentences:
             lines.append(f"{SIDES[side.side].name}: not argued. {one_line(why_empty(case, side))}")
     return tuple(lines)
+
+
+def _below(answer: Answer, certainty: float) -> bool:
+    p = answer.probability if isinstance(answer, Judged) else None
+    return p is not None and p < certainty
 
 
 def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:

@@ -185,7 +185,7 @@ def _case(
         },
         judges=judges,
         undecided=tuple(_open(p) for p in placed if p.undecided and p.leans not in plan.sides),
-        about=sum(p.used for p in placed),
+        about=sum(p.used and not p.reasons for p in placed),
         certainty=plan.certainty,
         passed_over=sum(p.passed_over for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),

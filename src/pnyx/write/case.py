@@ -68,7 +68,8 @@ class Case:
         quality: document id -> share of the index's documents of lower predicted quality, in
             [0, 1]; empty where the index does not know it.
         undecided: documents about the question that lean to none of these sides.
-        about: how many retrieved documents are about the question, on whatever side.
+        about: how many retrieved documents are about the question, on whatever side; not those with
+            a verdict missing.
         certainty: the least probability of a side with which a document is argued with.
         passed_over: how many retrieved documents are not about the question.
         unscored: on how many retrieved documents a verdict on relevance or stance is missing.
@@ -123,12 +124,12 @@ def why_empty(case: Case, side: ArguedSide) -> str:
             f"{case.certainty:g}): {_passages(len(side.less_sure)).lower()} may serve it, listed "
             "as less sure."
         )
-    elif known := max(0, case.about - case.unscored):
-        said = (
-            f"Nothing was found for this side. {_passages(known)} about the question "
-            f"{'serves' if known == 1 else 'serve'} the other side, or neither."
-        )
     elif case.about:
+        said = (
+            f"Nothing was found for this side. {_passages(case.about)} about the question "
+            f"{'serves' if case.about == 1 else 'serve'} the other side, or neither."
+        )
+    elif case.unscored:
         said = "Nobody can say whether anything serves this side."
     if case.unscored:
         reason = shorten(" ".join(case.unscored_reason.split()), 200)
