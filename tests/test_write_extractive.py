@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Premise, Question
-from pnyx.write.extractive import ExtractiveWriter
+from pnyx.write.extractive import ExtractiveWriter, _heads
 from pnyx.write.quotable import flaw
 
 QUESTION = Question("q", "Should voting be compulsory?")
@@ -163,3 +163,8 @@ def test_what_cannot_stand_is_not_quoted_while_another_can(writer: ExtractiveWri
     assert [s.text for s in draft.sentences] == [leaning], "a side is not left empty for it"
     asks = Document("d", "Who would ever want to walk in the rain?")
     assert not run_blocking(writer.write(QUESTION, "pro", [asks])).sentences
+
+
+def test_a_huge_conclusion_is_not_read_for_flaws(monkeypatch):
+    monkeypatch.setattr("pnyx.write.extractive.flaw", lambda _: pytest.fail("was read"))
+    assert _heads("It grew " + "as i " * 50_000)

@@ -28,7 +28,7 @@ _REWRITTEN: Final = (
          r"(?:it|they|he|she|we)\?$"), r"\1."),
     (_re(r"^(?:i (?:wonder|am wondering|want to know|would like to know|['’]d like to know)"
          r"|(?:(?:can|could|would) you )?(?:please )?tell me|do you know) (?:whether|if) "
-         r"(.+?)[.?]*$"), r"\1."),
+         r"(.*[^.?])[.?]*$"), r"\1."),
     # Forms of motions.
     (_re(r"^(?:resolved|motion)(?: that|:) "), ""),
     (_re(r"^thbt (?:that )?"), ""),
@@ -42,7 +42,7 @@ _REWRITTEN: Final = (
     (_re(r"^(should|must|can|will|are|is) not (?=\w[^?]*\?$)"), r"\1 "),
     (_re(r"^(is|was) it not (?=\w[^?]*\?$)"), r"\1 it "),
     (_re(r"^why (?=(?:should|must|can|ought|is|are|do|does)\b)"), ""),
-    (_re(r"^why (should|must|can)n['’]t we (.+?)\?*$"), r"We \1 not \2."),
+    (_re(r"^why (should|must|can)n['’]t we (.*[^?])\?*$"), r"We \1 not \2."),
     (_re(r"^why not (?=\w)"), "Should we "),
     (_re(r"^how (?!many|much|long|often|old|far|well|can|do|does|is|are|should)(\w+) (is|are) "
          r"([\w ]{2,40}?)\??$"), r"\2 \3 \1?"),
