@@ -7,7 +7,7 @@ WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY tools/nltk_data.py tools/
 COPY src/ src/
-RUN pip install --no-cache-dir --constraint constraints.txt '.[autojudge,serve]' \
+RUN pip install --no-cache-dir --constraint constraints.txt '.[autojudge,fast,serve]' \
     && python tools/nltk_data.py
 
 FROM python:3.11-slim

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pnyx.errors import MissingExtra
 from pnyx.search.lexical import compiled, kernels
 from pnyx.search.lexical.kernels import Boosts, Kernel, SegmentPart, TermPart, best
 from pnyx.search.lexical.postings import PostingsBuilder, join, split
@@ -174,3 +175,14 @@ def test_any_depth_is_accepted(k):
     part = make_part(np.random.default_rng(1), 100, [10])
     for name in ("numpy", "numba"):
         assert len(Kernel(name).top([part], LENGTHS, "add", k)[0]) == min(k, 10)
+
+
+def test_without_numba_everything_is_scored_by_numpy(monkeypatch):
+    monkeypatch.setattr(kernels, "can_compile", lambda: False)
+    monkeypatch.setattr(kernels, "_SWITCH_AFTER", 0)
+    part = make_part(np.random.default_rng(0), 500, [100, 30])
+    numbers, values = Kernel().top([part], LENGTHS, "add", 5)
+    scores = Kernel("numpy").scores([part], LENGTHS, "add")
+    assert values.tolist() == scores[numbers].tolist() == scores[best(scores, 5)].tolist()
+    with pytest.raises(MissingExtra, match=r"pnyx\[fast\]"):
+        Kernel("numba")
