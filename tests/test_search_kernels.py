@@ -1,12 +1,20 @@
 """The numpy and the compiled kernel: equal bit for bit, on anything."""
 
+import json
+import shutil
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pnyx import native
 from pnyx.errors import MissingExtra
-from pnyx.search.lexical import compiled, kernels
+from pnyx.search import lexical
+from pnyx.search.lexical import compiled, index, kernels, term_numbering
+from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.kernels import Boosts, Kernel, SegmentPart, TermPart, best
 from pnyx.search.lexical.postings import PostingsBuilder, join, split
 
@@ -177,12 +185,52 @@ def test_any_depth_is_accepted(k):
         assert len(Kernel(name).top([part], LENGTHS, "add", k)[0]) == min(k, 10)
 
 
-def test_without_numba_everything_is_scored_by_numpy(monkeypatch):
-    monkeypatch.setattr(kernels, "can_compile", lambda: False)
+def index_words(call, out):
+    status, _, told = call("index", "docs.jsonl", "--out", out, "--lexical")
+    assert status == 0, told
+    return told
+
+
+@pytest.fixture
+def documents(monkeypatch, tmp_path):
+    """Thirty documents in docs.jsonl; as few are worth compiling."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"d{n}", "text": f"voting is word{n % 7} number{n}"} for n in range(30)]
+    Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    monkeypatch.setattr(native, "WORTH_COMPILING", 30)
+    monkeypatch.setattr(index, "WORTH_COMPILING", 30)
     monkeypatch.setattr(kernels, "_SWITCH_AFTER", 0)
-    part = make_part(np.random.default_rng(0), 500, [100, 30])
-    numbers, values = Kernel().top([part], LENGTHS, "add", 5)
-    scores = Kernel("numpy").scores([part], LENGTHS, "add")
-    assert values.tolist() == scores[numbers].tolist() == scores[best(scores, 5)].tolist()
+    monkeypatch.setattr(term_numbering, "_COMPILE_AFTER", 0)
+
+
+def test_without_numba_all_is_the_same_and_how_it_is_faster_is_said(documents, monkeypatch, call):
+    ask = ("search", "core.index", "word3 voting", "--model", "dirichlet", "--json")
+    assert "pnyx[fast]" not in index_words(call, "fast.index")
+    index_words(call, "core.index")
+    expected = call(*ask)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    find = native.find_spec
+    monkeypatch.setattr(native, "find_spec", lambda name: None if name == "numba" else find(name))
+    for name in ("compiled", "wordscan"):
+        monkeypatch.delitem(sys.modules, f"pnyx.search.lexical.{name}", raising=False)
+        monkeypatch.delattr(lexical, name, raising=False)
+    shutil.rmtree("core.index")
+    told = index_words(call, "core.index")
+    assert "30 documents are indexed and searched sooner after pip install 'pnyx[fast]'" in told
+    segments = [Path(folder, "segment-000001.data") for folder in ("core.index", "fast.index")]
+    assert segments[0].read_bytes() == segments[1].read_bytes()
+    assert call(*ask) == expected
+    WordIndex.open("core.index").compile()  # does without
     with pytest.raises(MissingExtra, match=r"pnyx\[fast\]"):
-        Kernel("numba")
+        WordIndex.open("core.index", kernel="numba").search("word3", "dirichlet", 3)
+
+
+def test_only_a_large_index_is_compiled_before_it_is_asked(documents, monkeypatch, call):
+    index_words(call, "my.index")
+    opened = WordIndex.open("my.index")
+    monkeypatch.setattr(index, "WORTH_COMPILING", 31)
+    opened.compile()
+    assert opened._kernel._compiled is None
+    monkeypatch.setattr(index, "WORTH_COMPILING", 30)
+    opened.compile()
+    assert opened._kernel._compiled is compiled

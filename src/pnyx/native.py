@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 from pnyx.errors import MissingExtra, PnyxError
@@ -18,6 +19,10 @@ _OWN_ID = "_ZNSt7codecvtIDsc11__mbstate_tE2idE"
 """std::codecvt<char16_t, char>::id, which each copy of libstdc++ has for itself. It comes late."""
 _SHARED_ID = "_ZNSt7__cxx117collateIcE2idE"
 """std::collate<char>::id, which all copies in a process share."""
+
+WORTH_COMPILING = 20_000
+"""Documents from which compiled search pays. Measured: a query over as many takes .7 ms of CPU in
+numpy and .2 ms compiled, and 17.5 and 1.9 ms over 400,000."""
 
 
 def load_usearch() -> Any:
@@ -29,6 +34,27 @@ def load_usearch() -> Any:
     except ImportError as error:
         raise MissingExtra("a graph of vectors", "dense") from error
     return usearch.index
+
+
+def load_numba() -> Any:
+    """Return the module `numba`, or raise MissingExtra."""
+    try:
+        import numba
+    except ImportError as error:
+        raise MissingExtra("compiled search", "fast") from error
+    return numba
+
+
+def can_compile() -> bool:
+    """Whether numba is installed; it takes a second to load, and is not loaded for this."""
+    return find_spec("numba") is not None
+
+
+def advise_compiling(documents: int) -> str:
+    """Say how so many documents are indexed and searched sooner; nothing where they are already."""
+    if documents < WORTH_COMPILING or can_compile():
+        return ""
+    return f"{documents:,} documents are indexed and searched sooner after pip install 'pnyx[fast]'"
 
 
 def load_onnxruntime() -> Any:

@@ -19,6 +19,7 @@ from pnyx.cli.common.options import EvidenceSpec, Outcome, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import counted
 from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
+from pnyx.native import advise_compiling
 from pnyx.search.plan import FEATURES
 
 if TYPE_CHECKING:
@@ -157,6 +158,8 @@ def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict
     stats = built.statistics
     if stats.tokens == 0:
         warn("no document holds a word, so nothing can be found")
+    if advice := advise_compiling(stats.documents):
+        say(advice)
     added = "" if stats.added == stats.documents else f" ({stats.added:,} added)"
     return dataclasses.asdict(stats), (
         f"{stats.documents:,} documents{added}, {stats.tokens:,} tokens, "

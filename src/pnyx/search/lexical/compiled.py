@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from pnyx.native import load_numba
 from pnyx.search.lexical.postings import FREQUENCY_BITS, MAX_FREQUENCY
 
 BLOCK = 1 << 13
@@ -29,6 +29,7 @@ _OCTAVES_BELOW = 6 << 52
 
 def jit(function: Any) -> Any:
     """Compile on first call; keep the machine code on disk where that is possible."""
+    numba = load_numba()
     # No fastmath: it would reorder and fuse, and the scores would differ from numpy's.
     try:
         return numba.njit(cache=True, nogil=True)(function)

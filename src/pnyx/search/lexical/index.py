@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import IndexFolderError, InputError, shorten
+from pnyx.native import WORTH_COMPILING, can_compile
 from pnyx.records import Evidence
 from pnyx.search.engine import FeatureInfo, Hit
 from pnyx.search.features.access import Feature, read_feature
-from pnyx.search.lexical.kernels import Boosts, Kernel, KernelName, can_compile, score_numpy
+from pnyx.search.lexical.kernels import Boosts, Kernel, KernelName, score_numpy
 from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.query import QueryCompiler
 from pnyx.search.lexical.segments import open_segments
@@ -29,8 +30,6 @@ DEFAULT_MODEL = "dirichlet"
 
 _RECENT = 32
 """Rankings that are remembered, so that what was ranked need not be ranked again to explain it."""
-
-_WORTH_COMPILING = 20_000
 
 T = TypeVar("T")
 
@@ -180,10 +179,10 @@ class WordIndex:
     def compile(self) -> None:
         """Load the compiled kernel now; otherwise it is loaded once that pays.
 
-        It may take a minute where it was never compiled; searches go on meanwhile. An index of
-        fewer than 20,000 documents does without: numpy needs less than a millisecond there.
+        It may take a minute where it was never compiled; searches go on meanwhile. A small index
+        does without, and so does one where numba is not installed.
         """
-        if len(self) < _WORTH_COMPILING or not can_compile():
+        if len(self) < WORTH_COMPILING or not can_compile():
             return
         kernel = Kernel("numba")
         scoring = make_model(DEFAULT_MODEL, {})

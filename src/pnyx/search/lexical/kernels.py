@@ -1,16 +1,14 @@
 """From postings to scores to the best k, twice: in numpy, and compiled by numba.
 
 Both add the terms in the same order in float64, so scores are equal bit for bit. `Kernel` starts
-with numpy and moves to numba (the extra `fast`), which takes a second to load, once that pays. A
-document without any query term scores -0.0; a matched one +0.0 or more (Lucene returns those
-clipped to zero).
+with numpy and moves to numba (the extra `fast`, a second to load) once that pays. A document
+without any query term scores -0.0; a matched one +0.0 or more (Lucene returns those clipped to 0).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from importlib.util import find_spec
 from itertools import accumulate
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
@@ -18,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import MissingExtra
+from pnyx.native import can_compile
 from pnyx.search.lexical.postings import MAX_FREQUENCY, join
 from pnyx.search.ranking.models import Combine, Floats
 
@@ -30,11 +28,6 @@ UNMATCHED = -0.0
 _SWITCH_AFTER = 40_000_000
 """Postings scored by numpy after which numba is loaded. Measured: numba takes about a second to
 load and then saves some 23 ns a posting, so waiting longer would cost more than loading."""
-
-
-def can_compile() -> bool:
-    """Whether numba, the extra `fast`, is installed; it is not loaded."""
-    return find_spec("numba") is not None
 
 
 _NO_DOCUMENTS, _NO_VALUES = np.zeros(0, dtype=np.int64), np.zeros(0)
@@ -120,14 +113,9 @@ def best(scores: Floats, k: int) -> NDArray[np.int64]:
 
 
 class Kernel:
-    """Scores queries; chooses between numpy and numba unless told which.
-
-    MissingExtra where numba is asked for by name and not installed.
-    """
+    """Scores queries; chooses between numpy and numba unless told which."""
 
     def __init__(self, name: KernelName | None = None) -> None:
-        if name == "numba" and not can_compile():
-            raise MissingExtra("compiled search", "fast")
         self._forced = name
         self._scored = 0
         self._compiled: ModuleType | None = None

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.search.lexical.kernels import can_compile
+from pnyx.native import can_compile
 
 _COMPILE_AFTER: Final = 16_000_000
 """Characters after which loading the compiled scan, about a second, has paid."""
@@ -47,8 +47,9 @@ class WordNumbers:
     def number(self, texts: Sequence[str]) -> tuple[Tokens, Counts]:
         """Return the term number of each word, -1 where left out, and words of each document."""
         self._seen += sum(map(len, texts))
-        large = self._seen > _COMPILE_AFTER if self._compiled is None else self._compiled
-        if self._table is None and large and (self._compiled or can_compile()):
+        pays = self._seen > _COMPILE_AFTER and can_compile()
+        large = pays if self._compiled is None else self._compiled
+        if self._table is None and large:
             self._table, self._known = _Table(self._tokenizer), {}
         if self._table is None:
             return self._by_dictionary(texts)

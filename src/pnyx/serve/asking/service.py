@@ -22,6 +22,7 @@ from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.errors import PnyxError
 from pnyx.judge.watched import Watched
 from pnyx.models.http.flow import LeftError
+from pnyx.native import advise_compiling
 from pnyx.records import Question, question_id
 from pnyx.search.listing import has_all
 from pnyx.search.plan import FOUND, PERSPECTIVES
@@ -355,6 +356,8 @@ class AskService:
         try:
             await self._quick.run(self._load)
             await self._quick.run(self.opened.index.compile)
+            if advice := advise_compiling(len(self.opened.index)):
+                self._say(advice)
         except PnyxError as error:
             self._say(f"warning: {error}")
         self.ready = True
