@@ -14,9 +14,13 @@ from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.questions import Support
 from pnyx.records import Argument, Document, Question
 from pnyx.search import topics
+from pnyx.search.build import build_index
+from pnyx.search.pipeline import Searcher
+from pnyx.search.plan import SearchPlan
 from pnyx.search.polarity import compare, read_claim, same_words
 from pnyx.search.sides import CORPUS_LABEL, label_on, match_labels, sided_by_label
 from pnyx.search.topics import TopicMatcher, labelled_topics
+from pnyx.students.judge import PackagedJudge
 
 LEGAL = "Prostitution Should Be Legal"
 OTHERS = ["Breastfeeding should be compulsory", "Taxes on fruit juices should be reduced"]
@@ -66,6 +70,34 @@ def test_another_matter_is_not_matched(topic, question):
     found = TopicMatcher().match(question, [topic, *OTHERS])
     assert not any(one.used for one in found.values())
     assert "" not in found
+
+
+def test_without_the_detector_fewer_topics_count_and_none_is_read(monkeypatch):
+    def loaded(*_):
+        raise AssertionError("the detector was loaded")
+
+    monkeypatch.setattr("pnyx.students.judge.load_perspective_student", loaded)
+    matcher = TopicMatcher(reads=False)
+    found = matcher.match("Should prostitution be made legal?", [LEGAL, *OTHERS])
+    assert [topic for topic, match in found.items() if match.used] == [LEGAL]
+    unsure = matcher.match("Is it right to pay for sex?", [LEGAL, *OTHERS])
+    assert not any(match.used for match in unsure.values())
+
+
+@pytest.mark.parametrize(
+    ("plan", "reads"),
+    [(SearchPlan(), False), (SearchPlan(stance="pro"), True),
+     (SearchPlan(diversify="perspectives"), True)],
+)  # fmt: skip
+def test_the_detector_is_asked_where_sides_are(plan, reads, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(topics, "_differences", lambda questions: asked.append(questions) or [])
+    index = build_index(
+        [Argument("1", "Sex work is work.", topic=LEGAL, stance="pro")], tmp_path / "i"
+    )
+    searcher = Searcher(index, plan, judge=PackagedJudge("stance"))
+    searcher.matcher.match("Should prostitution be legalised?", [LEGAL])
+    assert bool(asked) is reads
 
 
 def _paraphrases():

@@ -20,7 +20,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +134,12 @@ def fit_way(rows: Sequence[Pair]) -> Floats:
     return fit(
         np.array([row.way for row in own]), np.array([float(row.truth) for row in own]), penalty=1.0
     )
+
+
+def unread(rows: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs as they are where the detector is not asked."""
+    columns = [matching.WAY.index(name) for name in matching.WAY_UNREAD]
+    return [replace(row, way=None if row.way is None else row.way[columns]) for row in rows]
 
 
 def probabilities(rows: Sequence[Pair], matter: Floats, way: Floats) -> Floats:
@@ -283,6 +289,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="list errors of development")
     parser.add_argument("--least", type=float, default=0.5)
     parser.add_argument("--least-way", type=float, default=0.93)
+    parser.add_argument("--least-unread", type=float, default=0.95)
     asked = parser.parse_args()
     debates, titles = read_debates(), read_titles()
     part = halves(debates)
@@ -310,22 +317,28 @@ def develop(rows: list[Pair], asked: Any) -> None:
     report("words", tallies(rows, p, by_words))
     for least, way in itertools.product((0.3, 0.4, 0.5, 0.6), (0.5, 0.8, 0.85, 0.9)):
         report(f"from {least}, {way} for the way round", tallies(rows, p, at_least(least, way)))
+    few = unread(rows)
+    for way in (0.85, 0.9, 0.93, 0.95):
+        name = f"without the detector, from {asked.least}, {way}"
+        report(name, tallies(few, cross_fitted(few), at_least(asked.least, way)))
     if asked.list:
         for row, own in sorted(zip(rows, p, strict=True), key=lambda pair: -pair[1].max()):
             way = at_least(asked.least, asked.least_way)(row, own)
             if way != row.truth and (way or row.asked.kind != "other"):
                 print(f"{own[0]:.2f} {own[1]:.2f} {row.truth:2} {row.asked.text} | {row.title}")
     if asked.write:
-        write(matter, fit_way(rows), asked.least, asked.least_way)
+        write(matter, fit_way(rows), fit_way(few), asked)
 
 
-def write(matter: Floats, way: Floats, least: float, least_way: float) -> None:
+def write(matter: Floats, way: Floats, unread: Floats, asked: Any) -> None:
     row = {
         "about": "docs/decisions/sides.md; written by benchmarks/argue/topics.py",
         "matter": dict(zip(matching.MATTER, matter.round(4).tolist(), strict=True)),
         "way": dict(zip(matching.WAY, way.round(4).tolist(), strict=True)),
-        "least": least,
-        "least_way": least_way,
+        "way_unread": dict(zip(matching.WAY_UNREAD, unread.round(4).tolist(), strict=True)),
+        "least": asked.least,
+        "least_way": asked.least_way,
+        "least_unread": asked.least_unread,
     }
     path = PACKAGE / "weights" / "topics.json"
     path.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
@@ -340,6 +353,10 @@ def test(rows: list[Pair]) -> None:
     report("words", tallies(rows, p, by_words))
     least = kept["least"], kept["least_way"]
     report(f"meaning, from {least}", tallies(rows, p, at_least(*least)))
+    few = unread(rows)
+    p = probabilities(few, matter, np.array(list(kept["way_unread"].values())))
+    least = kept["least"], kept["least_unread"]
+    report(f"without the detector, from {least}", tallies(few, p, at_least(*least)))
 
 
 if __name__ == "__main__":

@@ -123,7 +123,8 @@ class Searcher:
         self.plan, self.note = replace(self.plan, scoring=chosen.scoring), chosen.note
         if self.plan.rerank == "listwise" and judge is None:
             raise InputError("listwise reranking needs a judge that ranks, e.g. a language model")
-        self.matcher = TopicMatcher(self.plan.topics)
+        by_side = self.plan.asks_sides or self.plan.diversify == "perspectives"
+        self.matcher = TopicMatcher(self.plan.topics, reads=by_side)
         self.embedder = embedder
         self._judge = judge
         self._source = perspectives

@@ -33,6 +33,8 @@ Why: TypeAlias = Literal["words", "named", "meaning"]
 
 _SHOWN = 5
 """Topics that a line names at most."""
+_KEPT = 4_096
+"""Pairs of a question and a topic that are remembered."""
 
 _REASONS: Mapping[Why, str] = {
     "words": "has the words of the question",
@@ -91,24 +93,26 @@ class TopicMatch:
 
 
 class _Weights(NamedTuple):
-    """Two logistic regressions, and what makes labels count; see `weights/topics.json`.
+    """Logistic regressions, and what makes labels count; see `weights/topics.json`.
 
     `least` is the least probability of `TopicMatch.relation`, `least_way` the same given that the
-    matter is the same.
+    matter is the same, `least_unread` that where the detector is not asked.
     """
 
     matter: Sequence[float]
     way: Sequence[float]
+    way_unread: Sequence[float]
     least: float
     least_way: float
+    least_unread: float
 
 
 @functools.cache
 def _weights() -> _Weights:
     text = resources.files("pnyx.search").joinpath("weights", "topics.json").read_text("utf-8")
     row = json.loads(text)
-    matter, way = ([row[part][name] for name in names] for part, names in _PARTS.items())
-    return _Weights(matter, way, row["least"], row["least_way"])
+    parts = ([row[part][name] for name in names] for part, names in _PARTS.items())
+    return _Weights(*parts, *(row[name] for name in ("least", "least_way", "least_unread")))
 
 
 class TopicMatcher:
@@ -120,12 +124,15 @@ class TopicMatcher:
     Args:
         named: topics that are about the question, whatever their words; `not: TOPIC` for one that
             asks the opposite. Case and white space do not count.
+        reads: whether the detector reads which way round such a topic is, which takes about .2 s of
+            CPU; else words and cosines alone tell, for fewer topics and as surely.
 
     Raises:
         InputError: a name is empty, or given both ways.
     """
 
-    def __init__(self, named: Sequence[str] = ()) -> None:
+    def __init__(self, named: Sequence[str] = (), *, reads: bool = True) -> None:
+        self._reads = reads
         self._named: dict[str, int] = {}
         self._typed: dict[str, str] = {}
         self._ways: dict[tuple[str, str], float] = {}  # the detector takes its time
@@ -165,14 +172,19 @@ class TopicMatcher:
         rows = matter_features(question, topics)
         on_matter = dict(zip(topics, _logistic(rows, weights.matter), strict=True))
         likely = [topic for topic in rest if on_matter[topic] >= weights.least]
-        new = [topic for topic in likely if (question, topic) not in self._ways]
-        ways = _logistic(way_features(question, new), weights.way)
-        self._ways |= {(question, topic): way for topic, way in zip(new, ways, strict=True)}
+        kept = self._ways if len(self._ways) < _KEPT else {}
+        ways = {topic: kept[question, topic] for topic in likely if (question, topic) in kept}
+        new = [topic for topic in likely if topic not in ways]
+        rows = way_features(question, new, reads=self._reads)
+        read = _logistic(rows, weights.way if self._reads else weights.way_unread)
+        ways |= zip(new, read, strict=True)
+        self._ways = kept | {(question, topic): way for topic, way in ways.items()}
+        least_way = weights.least_way if self._reads else weights.least_unread
         found = {}
         for topic in rest:
-            way = self._ways[question, topic] if topic in likely else 0.5
+            way = ways.get(topic, 0.5)
             same, opposite = on_matter[topic] * way, on_matter[topic] * (1 - way)
-            sure = max(way, 1 - way) >= weights.least_way and max(same, opposite) >= weights.least
+            sure = max(way, 1 - way) >= least_way and max(same, opposite) >= weights.least
             found[topic] = TopicMatch(topic, same, opposite, "meaning", sure)
         return found
 
@@ -231,7 +243,10 @@ MATTER: Final = ("claims", "matter", "texts", "behind", "no_word", "constant")
 WAY: Final = ("words_0", "words_2", "words_4", "words_6", "reads", "reads_opposites", "cosines")
 """What tells whether they ask the same way round; see `way_features`."""
 
-_PARTS: Mapping[str, Sequence[str]] = {"matter": MATTER, "way": WAY}
+WAY_UNREAD: Final = (*WAY[:4], "cosines")
+"""What tells it where the detector is not asked."""
+
+_PARTS: Mapping[str, Sequence[str]] = {"matter": MATTER, "way": WAY, "way_unread": WAY_UNREAD}
 
 
 def matter_features(question: str, topics: Sequence[str]) -> Floats:
@@ -275,8 +290,8 @@ def prepare_topics(topics: Iterable[str]) -> None:
     load_encoder().encode([text for topic in topics for text in _compared(topic[:MOST])])
 
 
-def way_features(question: str, topics: Sequence[str]) -> Floats:
-    """Return for each topic the columns of `WAY`; float64 (topics, 7).
+def way_features(question: str, topics: Sequence[str], *, reads: bool = True) -> Floats:
+    """Return for each topic the columns of `WAY`, float64 (topics, 7), or else of `WAY_UNREAD`, 5.
 
     All are turned about where one of the two texts is. Whether the words agree (`compare`), 1 or
     -1 in the column for so many unexplained words or more; by how many log-odds the topic's claim,
@@ -305,7 +320,7 @@ def way_features(question: str, topics: Sequence[str]) -> Floats:
             (5, opposite, (asked_opposite, asked), sure and known),
             (5, asked_opposite, (opposite, claim), sure and known),
         ):
-            if usable:
+            if usable and reads:
                 statements += [Support("", passage, statement) for statement in pair]
                 places.append((row, column))
         if sure and known:
@@ -313,7 +328,7 @@ def way_features(question: str, topics: Sequence[str]) -> Floats:
             rows[row, 6] = c @ qc + o @ qo - c @ qo - o @ qc
     for place, difference in zip(places, _differences(statements), strict=True):
         rows[place] += difference
-    return rows
+    return rows if reads else rows[:, [WAY.index(name) for name in WAY_UNREAD]]
 
 
 _MOST_ODDS = 5.0
