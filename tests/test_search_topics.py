@@ -91,10 +91,13 @@ def test_without_the_detector_fewer_topics_count_and_none_is_read(monkeypatch):
 )  # fmt: skip
 def test_the_detector_is_asked_where_sides_are(plan, reads, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(topics, "_differences", lambda questions: asked.append(questions) or [])
-    index = build_index(
-        [Argument("1", "Sex work is work.", topic=LEGAL, stance="pro")], tmp_path / "i"
-    )
+
+    def read(questions):
+        asked.extend(questions)
+        return [0.0] * (len(questions) // 2)
+
+    monkeypatch.setattr(topics, "_differences", read)
+    index = build_index([Argument("1", "Sex work is work.", topic=LEGAL)], tmp_path / "i")
     searcher = Searcher(index, plan, judge=PackagedJudge("stance"))
     searcher.matcher.match("Should prostitution be legalised?", [LEGAL])
     assert bool(asked) is reads
