@@ -113,6 +113,7 @@ def huge(tmp_path_factory):
     return write
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("name", FILE_FORMATS)
 def test_a_huge_line_is_refused(name, huge):
     start = {"argsme": b'{"arguments":[{"id":"', "touche-topics": b"<topics><topic><title>"}
@@ -246,6 +247,7 @@ def test_argsme_through_arguments_and_back_loses_nothing(write, tmp_path):
     assert json.loads(out.getvalue()) == {"arguments": [whole]}
 
 
+@pytest.mark.all
 def test_streams_do_not_hold_the_file(write):
     line = json.dumps({"id": "%d", "text": "x" * 2000}) + "\n"
     path = write("".join(line.replace("%d", str(i)) for i in range(5_000)))  # 10 MB

@@ -109,6 +109,7 @@ def test_passages_are_cut_again_but_a_field_of_another_meaning_is_not_lost():
         list(split_evidence([Document("d", "a", extra={"origin": "China"})], 4))
 
 
+@pytest.mark.all
 def test_memory_does_not_grow_with_the_corpus():
     def peak(count: int) -> int:
         tracemalloc.start()

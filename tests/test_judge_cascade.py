@@ -32,11 +32,12 @@ from pnyx.judge.questions import Preference, Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
+from tries import tries
 
 # --- thresholds
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_the_bound_is_clopper_and_pearsons(found):
     errors, kept = found

@@ -195,6 +195,7 @@ def test_nothing_crashes_whatever_is_changed(pristine, tmp_path):
     assert int(counts[2]) > 5
 
 
+@pytest.mark.all
 def test_what_is_not_changed_is_used_without_an_error(folder):
     assert hostile_index.refused(folder) == 0
     assert len(clusters_of(Index.open(folder))) == 5

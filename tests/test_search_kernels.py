@@ -17,6 +17,7 @@ from pnyx.search.lexical import compiled, index, kernels, term_numbering
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.kernels import Boosts, Kernel, SegmentPart, TermPart, best
 from pnyx.search.lexical.postings import PostingsBuilder, join, split
+from tries import tries
 
 LENGTHS = np.linspace(0.5, 0.01, 256)
 
@@ -48,7 +49,7 @@ def make_part(rng, documents, terms):
     return SegmentPart(lengths, lows, highs, parts)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     documents=st.lists(st.integers(1, 40_000), min_size=1, max_size=3),

@@ -302,6 +302,7 @@ class Read(HTMLParser):
         self.ids |= {held["id"]} if "id" in held else set()
 
 
+@pytest.mark.all
 def test_every_link_of_an_export_leads_to_a_file_of_it(exported):
     pages = {path: Read() for path in exported.rglob("*.html")}
     for path, page in pages.items():
@@ -340,6 +341,7 @@ def test_names_of_an_export_differ_on_disks_that_tell_no_case(exported):
     assert len({one.lower() for one in made}) == len(odd)
 
 
+@pytest.mark.all
 def test_an_export_replaces_an_export_and_nothing_else(place, catalogue, exported, tmp_path):
     site = site_of([str(place / "results")])
     out = tmp_path / "out"
@@ -361,6 +363,7 @@ def test_an_export_replaces_an_export_and_nothing_else(place, catalogue, exporte
     assert [one.name for one in other.iterdir()] == ["thesis.txt"]
 
 
+@pytest.mark.all
 def test_pages_of_judgements_are_limited_and_counted(place, catalogue, exported, tmp_path):
     site = site_of([str(place / "results")])
     few = export_pages(catalogue, site, tmp_path / "few", most=100)
@@ -444,7 +447,7 @@ def test_malformed_figures_are_one_line(place, tmp_path, name, text):
 # In a browser -------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_an_export_is_read_from_the_disk(exported):
     with chromium() as browser:
         watched = Watched(browser)
