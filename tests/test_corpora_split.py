@@ -220,6 +220,7 @@ def test_one_line_status_2_and_nothing_written(argv, problem, tmp_path, capsys, 
     assert (tmp_path / "a.jsonl").read_text() == '{"id": "1", "text": "x"}\n'
 
 
+@pytest.mark.all
 def test_passages_come_out_while_documents_go_in():
     with subprocess.Popen(
         [sys.executable, "-m", "pnyx", "corpus", "split", "-", "--words", "2"],

@@ -80,6 +80,7 @@ def test_thresholds_honour_the_bound_on_the_fitted_answers(found, error, grouped
     check(choose_thresholds(p, y, error, groups if grouped else None), p, y)
 
 
+@pytest.mark.all
 def test_every_small_set_of_answers_honours_the_bound():
     kept = 0
     for n in range(1, 8):

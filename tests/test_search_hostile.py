@@ -70,7 +70,7 @@ def by_topic(index):
     return touche_rank(index, QUESTION, Fake(), 10)
 
 
-@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+@pytest.mark.parametrize("kernel", ["numpy", pytest.param("numba", marks=pytest.mark.all)])
 @pytest.mark.parametrize(
     ("section", "edit", "use"),
     [

@@ -49,6 +49,7 @@ def make_part(rng, documents, terms):
     return SegmentPart(lengths, lows, highs, parts)
 
 
+@pytest.mark.all
 @settings(max_examples=tries(60), deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -101,7 +102,7 @@ def some_boosts(rng, documents):
     return Boosts(codes, 2, (bounds * 1.001).astype(np.float32), factors, quality, 2.0)
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.parametrize("shape", ["rising", "falling", "tied", "narrow", "wide", "clipped"])
 @pytest.mark.parametrize("boosted", [False, True])
 def test_the_best_are_found_whatever_the_scores_look_like(shape, boosted):
@@ -125,6 +126,7 @@ def test_a_process_moves_to_compiled_code_once_it_pays(monkeypatch):
         assert kernel._compiled is expected
 
 
+@pytest.mark.all
 def test_postings_out_of_order_cannot_write_outside_of_the_scores():
     # Nothing but a forged index can hold such postings: its checksums are right, its order is not.
     wild = np.array([5 << 4 | 1, 2 << 4 | 1, 0xFFFFF << 4 | 1], dtype=np.uint32)

@@ -322,6 +322,7 @@ def test_every_link_of_an_export_leads_to_a_file_of_it(exported):
                 assert unquote(parts.fragment) in pages[target].ids, (path, link)
 
 
+@pytest.mark.all
 def test_an_export_tells_nothing_of_this_machine(place, exported):
     secrets = [str(place), str(Path.home()), "127.0.0.1", "localhost", "/v1"]
     for path in exported.rglob("*"):
@@ -330,6 +331,7 @@ def test_an_export_tells_nothing_of_this_machine(place, exported):
             assert [one for one in secrets if one in text] == [], path
 
 
+@pytest.mark.all
 def test_names_of_an_export_differ_on_disks_that_tell_no_case(exported):
     names = [path.relative_to(exported).as_posix() for path in exported.rglob("*")]
     assert len({name.lower() for name in names}) == len(names)
@@ -389,6 +391,7 @@ def test_an_export_without_texts_has_none(place, monkeypatch, tmp_path):
     assert "&lt;7 characters&gt;" not in said
 
 
+@pytest.mark.all
 def test_tables_hold_every_judgement(place, catalogue, exported):
     for name in ("quality", "views", "support"):
         text = (exported / "tables" / f"judgements-{name}.csv").read_text(encoding="utf-8")
