@@ -1,7 +1,7 @@
 # Everything a newcomer or CI needs; each target sets up its own environment first.
 #   make demo      install into .venv and run the main job on the bundled example
 #   make test      install with the test tools; every check, and one test at least of each kind
-#   make test-all  the rest too: what trains (PyTorch), what is slow, the other Pythons found here
+#   make test-all  the rest too: what is slow, what trains (PyTorch), the other Pythons found here
 #   make check     the fast inner loop: lint, types, import contracts, quick tests
 #   make docs      build the site of the documentation, notebooks run, into docs/_build/html
 
@@ -16,7 +16,7 @@ EXTRAS := ingest,datasets,local,retrieval,dense,fast,tables,autojudge,serve,test
 house:
 	$(BIN)/python tools/house.py
 
-.PHONY: demo test test-all test-rest check house docs lint format clean
+.PHONY: demo test quick test-all test-rest test-train check house docs lint format clean
 
 demo: $(VENV)/.core
 	$(BIN)/pnyx demo --out demo-out
@@ -29,14 +29,20 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist worksteal
 TIMED = @begun=$$(date +%s); $(1) && echo "$@: $$(( $$(date +%s) - begun )) s"
 
 test: $(VENV)/.dev
-	$(call TIMED,$(MAKE) --no-print-directory lint && \
-	$(PYTEST) -m "not all and not train" --durations=20)
+	$(call TIMED,$(MAKE) --no-print-directory --jobs 2 lint quick)
 
-test-all: test test-rest
+quick: $(VENV)/.dev
+	$(PYTEST) -m "not all and not train" --durations=20
 
-# What `make test` leaves out.
-test-rest: $(VENV)/.all
-	$(call TIMED,$(PYTEST) -m "all or train" --durations=20 && \
+test-all: test test-rest test-train
+
+# What `make test` leaves out, and every property on all its examples.
+test-rest: $(VENV)/.docs
+	$(call TIMED,PNYX_TRIES=all $(PYTEST) -m "(all or property) and not train" --durations=20)
+
+# What needs PyTorch, and the quick tests on other Pythons.
+test-train: $(VENV)/.all
+	$(call TIMED,$(PYTEST) -m train --durations=20 && \
 	$(BIN)/python tools/pythons.py $(EXTRAS))
 
 check: lint
@@ -70,7 +76,11 @@ $(VENV)/.dev: pyproject.toml packages/pnyx-build/pyproject.toml constraints.txt 
 	$(BIN)/python tools/nltk_data.py  # what autojudge-base reads when it is imported
 	touch $@ $(VENV)/.core
 
-$(VENV)/.all: $(VENV)/.dev
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) --editable '.[$(EXTRAS),dev,docs]'
+	touch $@
+
+$(VENV)/.all: $(VENV)/.docs
 	$(PIP) --editable '.[$(EXTRAS),dev,distil,docs]'
 	touch $@
 

@@ -17,17 +17,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 from filelock import FileLock
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from command import caller
 from pnyx.models.embed.encoder import open_session as _open_session
+from tries import tries
 
 # No test depends on how busy the machine is.
-settings.register_profile("pnyx", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "pnyx",
+    max_examples=tries(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("pnyx")
 
 # What is started in the background ignores Ctrl-C, and so would what the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark properties, which `make test-all` tries again, on all their examples."""
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker("property")
 
 
 @pytest.fixture

@@ -149,6 +149,7 @@ def test_small_corpora_are_taken_whole(tmp_path):
             PairSample(**wrong)
 
 
+@pytest.mark.all
 def test_drawn_pairs_are_items_that_a_judge_takes(capsys, index, questions, tmp_path):
     pairs = tmp_path / "pairs.jsonl"
     options = ("--top", 2, "--rest", 3, "--out", pairs)

@@ -31,6 +31,7 @@ from pnyx.runs.engine import partial_of
 from pnyx.runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
 from pnyx.runs.results import apply_judge
 from pnyx.search.build import build_index
+from tries import tries
 
 QUESTIONS = "q1\tIs tea healthy?\nq2\tIs coffee healthy?\n"
 
@@ -149,7 +150,7 @@ def test_the_packaged_judge_gets_blocks_that_fill_both_cores(tmp_path, monkeypat
     assert judge.blocks == [256, 256, 88]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 @given(
     stops=st.lists(st.integers(0, 30), max_size=3),
     cut=st.integers(0, 400),
@@ -214,7 +215,7 @@ def test_damage_among_what_is_kept_is_asked_again(tmp_path, line):
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(st.data())
 def test_a_flipped_bit_of_what_is_kept_changes_no_label(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("flipped")
@@ -297,6 +298,7 @@ apply_judge(Slow(), pairs, sys.argv[1], block=64)
 """
 
 
+@pytest.mark.all
 def test_a_killed_run_goes_on_and_asks_nothing_twice(tmp_path):
     out, log = tmp_path / "a.jsonl", tmp_path / "log"
     command = [sys.executable, "-c", SLOW_JUDGE, str(out), str(log)]

@@ -91,7 +91,7 @@ def test_half_nonsense_is_half_unscored_and_the_rest_can_be_used(capsys):
     assert found[1].unscored.startswith("schema: ")
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_killed_and_asked_again_nothing_is_asked_twice():
     path = write("pairs.jsonl", pairs([f"Document {n}." for n in range(40)]))
     command = [sys.executable, "-m", "pnyx", "annotate", "label", path, "--out", "out"]

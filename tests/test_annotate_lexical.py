@@ -28,6 +28,7 @@ from pnyx.students.lexical import (
     learn_lexicon,
 )
 from pnyx.students.student import open_student
+from tries import tries
 
 PASSAGES = (
     "Rivers flood the valley. Farmers move their cattle.",
@@ -95,7 +96,7 @@ TEXTS = st.lists(st.sampled_from(ODD), max_size=30).map(" ".join) | st.text(max_
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(
     st.lists(
         st.tuples(TEXTS, TEXTS, TEXTS),

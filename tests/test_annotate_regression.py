@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pnyx.errors import PnyxError
 from pnyx.students.regression import fit_regression, fit_regressions
+from tries import tries
 
 
 def drawn(seed: int, n: int, features: int, groups: int):
@@ -21,7 +22,7 @@ def drawn(seed: int, n: int, features: int, groups: int):
     return x, targets, [f"question {k}" for k in own]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=tries(20), deadline=None)
 @given(
     st.integers(0, 9999),
     st.integers(2, 60),

@@ -19,6 +19,7 @@ from pnyx.judge.stances import ask_relevance
 from pnyx.students.late import MAX_TOKENS, LateTrainer, pieces_of, sentence_spans
 from pnyx.students.scoring import read_tokenizer
 from pnyx.students.student import open_student
+from tries import tries
 
 torch = pytest.importorskip("torch", reason="the extra distil is not installed")
 pytest.importorskip("onnx", reason="the extra distil is not installed")
@@ -54,7 +55,7 @@ def test_short_sentences_go_with_the_next():
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(st.text(max_size=400) | st.text("ab .\n", max_size=4000))
 def test_pieces_hold_each_token_once(tokenizer, text):
     pieces = pieces_of(tokenizer, text)

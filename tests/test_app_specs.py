@@ -20,6 +20,7 @@ from pnyx.app.spec import Opt, Spec, opt, opts_of
 from pnyx.cli import COMMANDS, app
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError
+from tries import tries
 
 for _module in pkgutil.iter_modules(pnyx.app.__path__):
     importlib.import_module(f"pnyx.app.{_module.name}")
@@ -69,7 +70,7 @@ def _choices(spec: type[Spec]) -> st.SearchStrategy[dict[str, object]]:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.__name__)
-@settings(deadline=None, max_examples=20)  # the first use of a spec builds its validator
+@settings(deadline=None, max_examples=tries(20))  # the first use of a spec builds its validator
 @given(data=st.data())
 def test_a_spec_survives_json(spec, data):
     made = spec(**data.draw(_choices(spec)))

@@ -109,6 +109,7 @@ def test_nuggets_come_through_whole(packaged):
     assert nugget.importance == "vital"
 
 
+@pytest.mark.all
 def test_a_cached_campaign_needs_no_endpoint_and_no_order(base, tmp_path):
     first, second = (campaign(tmp_path / name, order=o) for name, o in (("a", 1), ("b", -1)))
     env = {"OPENAI_MODEL": "test", "OPENAI_API_KEY": "secret", "CACHE_DIR": str(tmp_path / "c")}

@@ -18,6 +18,7 @@ from numba.misc.quicksort import make_py_quicksort
 from pnyx.judge.calibration.curves import Temperature
 from pnyx.judge.stances import ask_relevance
 from pnyx.students.student import Student, StudentJudge
+from tries import tries
 
 NUMBA_SORT = make_py_quicksort(is_argsort=True).run_quicksort
 SCORES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 0.95])
@@ -60,7 +61,7 @@ def test_labels_are_those_of_the_paper(bench):
     assert {row["group"] for row in graded} == {"why?"}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=SCOPED)
+@settings(max_examples=tries(150), deadline=None, suppress_health_check=SCOPED)
 @given(st.lists(st.integers(0, 12).map(float) | st.floats(-5, 5), max_size=130))
 def test_the_order_of_ties_is_numbas(bench, scores):
     rank_eval_order = bench("rank_eval").rank_eval_order
@@ -92,7 +93,7 @@ def rank_eval(gains: list[float], scores: list[float]) -> tuple[float, float]:
     return float((weighted / logs).sum() / ideal), sum(precisions) / max(1, sum(relevant))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SCOPED)
+@settings(max_examples=tries(60), deadline=None, suppress_health_check=SCOPED)
 @given(st.data())
 def test_it_is_rank_eval(bench, data):
     module = bench("rank_eval")

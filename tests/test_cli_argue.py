@@ -233,6 +233,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+@pytest.mark.all
 def test_nothing_below_the_certainty_is_argued_with(
     plain: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

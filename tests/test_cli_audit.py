@@ -221,6 +221,7 @@ def refused_line(capsys, *arguments: str) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.all
 def test_a_trial_that_cannot_be_passed_says_so_before_it_asks(capsys):
     """0 of 34: Wilson's interval ends at .1015; 0 of 35: at .0989."""
     for count, warned in ((34, True), (35, False)):
@@ -352,7 +353,7 @@ def test_the_command_offers_every_trial():
     assert next(p for p in stress.params if p.name == "trial").type.choices == tuple(TRIALS)
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.parametrize("task", sorted(TASKS))
 @pytest.mark.parametrize("name", sorted(TRIALS))
 def test_every_trial_runs_or_refuses_every_task(name, task, capsys):

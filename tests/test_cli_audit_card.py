@@ -209,7 +209,7 @@ def test_agreement_of_yes_and_no_has_the_figures_of_measure(tmp_path, capsys):
     assert "auroc" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_a_card_of_a_bad_judge_says_what_it_is_not_for(tmp_path, capsys):
     _, labels = judged(tmp_path, "noise", "injection", reply=planted.obeying(
         lambda _: planted.verdict(True, 1.0)))  # fmt: skip

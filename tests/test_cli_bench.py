@@ -169,6 +169,7 @@ def test_what_is_unscored_is_no_no(capsys, index, views, tmp_path, monkeypatch):
     assert precision["bounds"]["least"] <= precision["bounds"]["most"]
 
 
+@pytest.mark.all
 def test_each_perspective_of_another_source_is_searched(capsys, index, views, topics, tmp_path):
     written = tmp_path / "written.jsonl"
     rows = [
@@ -266,6 +267,7 @@ def test_labelled_pairs_of_another_judge_are_refused_before_anything_is_judged(
     assert not out.exists()
 
 
+@pytest.mark.all
 def test_searching_for_what_is_to_be_covered_is_said_to_be_an_upper_bound(
     capsys, index, views, tmp_path
 ):

@@ -265,6 +265,7 @@ def test_the_picture_has_a_point_for_each_run(call):
     assert "run6" in said
 
 
+@pytest.mark.all
 def test_the_picture_fits_its_page(call, tmp_path):
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     found = os.environ.get("PNYX_CHROMIUM") or shutil.which("chromium")

@@ -285,6 +285,7 @@ def test_a_run_that_is_killed_goes_on_and_asks_nothing_twice(place):
     assert manifest["counts"]["pages"] == {"asked": 12, "fetched": 12, "text": 12}
 
 
+@pytest.mark.all
 def test_ctrl_c_ends_it_with_one_line(place):
     with Site({"/a": lambda h: h.server.closing.wait(300)}) as site:
         rows = [{"question_id": q, "results": [f"{site.url}/a"]} for q in ("q1", "q/2")]

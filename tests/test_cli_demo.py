@@ -120,7 +120,7 @@ def searched(
     }
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "demo"
     assert run("demo", "--out", str(out)) == 0

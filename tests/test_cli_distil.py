@@ -329,6 +329,7 @@ def test_who_answers_in_place_of_a_model(name):
     assert JudgeSpec(**cascade, cheap="folder").models == ()
 
 
+@pytest.mark.all
 def test_in_a_cascade_the_student_is_asked_first(capsys, student):
     """The model gets only what the student is not sure of; the whole is one judge."""
     labelled = labelled_rows(8, 6)

@@ -103,6 +103,7 @@ def inside(call: Callable[..., tuple[int, str, str]], monkeypatch: pytest.Monkey
 # Input that can be read only once -----------------------------------------------------------------
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
@@ -208,6 +209,7 @@ def test_sentences_of_any_text(text: str) -> None:
 # Streams and the system ---------------------------------------------------------------------------
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(
     "script",
     [
@@ -410,6 +412,7 @@ def headers(tmp_path_factory):
     return place
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(
     ("header", "command"),
     [

@@ -112,6 +112,7 @@ def test_a_kill_while_texts_are_embedded_costs_no_text_twice(many, tmp_path, cap
     assert shown.err == f"pnyx: {folder}: exists already: {more}\n"
 
 
+@pytest.mark.all
 def test_an_interrupted_index_says_how_it_goes_on(many, tmp_path):
     done = stopped("SIGINT", "index", many, "--out", tmp_path / "an i", "--embedder", "minilm-int8")
     assert done.returncode == 130

@@ -42,6 +42,7 @@ cli.main()
 """
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("name", ["once.index", "twice.index"])
 def test_an_interruption_while_texts_are_embedded_ends_in_130(tmp_path, name):
     corpus = tmp_path / "c.jsonl"

@@ -405,7 +405,7 @@ def test_other_settings_of_a_judge_take_over_no_answers(tmp_path):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_ctrl_c_stops_with_one_line_and_resumes(tmp_path):
     path = items(tmp_path, 30)

@@ -191,6 +191,7 @@ def test_what_a_run_costs_is_within_its_plan_and_the_plan_says_what_is_expected(
         assert counts == [asked_for] * 3
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("credit", ["cited", "any"])
 @pytest.mark.parametrize("batch", [1, 50])
 def test_a_plan_bounds_a_run_in_which_more_sentences_may_give_answers(

@@ -130,6 +130,7 @@ def test_without_a_model_a_plan_costs_nothing(capsys):
 # --- budgets
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("more", [(), ("--batch", "3"), ("--concurrency", "1")])
 def test_a_budget_of_tokens_is_never_exceeded_and_more_of_it_completes(capsys, more):
     path = support(24, texts=6)
@@ -282,6 +283,7 @@ def test_samples_ask_in_another_order_and_answers_are_read_back_in_the_first(cap
     assert all(row["value"] in (1, 2, 3, 1.5, 2.5) for row in rows)
 
 
+@pytest.mark.all
 def test_a_calibration_and_a_cascade_of_it(capsys):
     path = support(40)
     labels = write_rows("labels.jsonl", [{"id": f"i{n}", "value": n % 3 > 0} for n in range(40)])

@@ -14,6 +14,7 @@ from command import run
 from pnyx.judge.llm.prompting import load_prompt, parse_prompt, prompt_bytes, prompt_names
 from pnyx.judge.llm.templates import TemplateFault, check_template, rendered
 from pnyx.judge.tasks import TASKS
+from tries import tries
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -181,7 +182,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300), deadline=None)
 @given(st.lists(pieces, max_size=14).map("".join))
 def test_any_template_is_refused_or_renders(source):
     try:

@@ -148,6 +148,7 @@ def test_what_json_says_is_what_the_folder_keeps(texts, tmp_path, capsys):
             assert one["scored"] == one["asked"] == 56
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_texts_give_the_same_model_and_a_text_the_same_bits(
     method, models, texts, tmp_path, capsys
@@ -319,7 +320,7 @@ def test_webis_as_published_gives_the_papers_figures(tmp_path, capsys):
     assert found["pearson"]["value"] < length["pearson"]["value"]
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.skipif(not IBM.exists(), reason="no IBM-ArgQ-Rank-30kArgs in $PNYX_DATA")
 def test_ibms_file_is_read_as_it_is():
     rows = list(read_rated(str(IBM)))

@@ -140,6 +140,7 @@ def test_a_long_reply_in_an_old_store_is_unscored(run):
     assert run("validate", "a/answers.jsonl")[0] == 0
 
 
+@pytest.mark.all
 def test_more_tokens_than_can_be_kept_are_none():
     entry = {"token": "a", "logprob": -0.1, "top_logprobs": [{"token": "b" * 40, "logprob": -3}]}
 

@@ -501,7 +501,7 @@ def test_all_limits_hold():
 PAGE = Path(__file__).parents[1] / "docs" / "writing-reports.md"
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.skipif(not PAGE.is_file(), reason="the documentation is not in this copy")
 def test_the_page_of_the_documentation_works_as_printed(tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), flags=re.S | re.M)

@@ -147,6 +147,7 @@ def test_what_is_no_index_is_one_line(tmp_path, capsys):
     assert shown.err.count("\n") == 1
 
 
+@pytest.mark.all
 def test_undecodable_arguments_and_a_poor_terminal(index):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     command = [

@@ -74,6 +74,7 @@ STAGES = list(
 )
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(("model", "rerank", "diversify"), STAGES)
 def test_every_combination_ranks_ten_documents(capsys, index, server, model, rerank, diversify):
     arguments = ["search", index, QUESTION, "--model", model, "--json", "-k", "10"]

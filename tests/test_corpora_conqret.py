@@ -25,6 +25,7 @@ from pnyx.corpora import (
 )
 from pnyx.errors import InputError
 from pnyx.records import Debate, DebatePoint, Qrel, Question, Source
+from tries import tries
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data")) / "conqret"
 needs_data = pytest.mark.skipif(
@@ -164,7 +165,7 @@ debates = st.builds(
     pros=st.lists(points, max_size=2).map(tuple), cons=st.lists(points, max_size=2).map(tuple),
     sources=st.lists(sources, max_size=2).map(tuple), url=words,
 )  # fmt: skip
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=tries(40), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @quick

@@ -22,6 +22,7 @@ from pnyx.corpora import (
 )
 from pnyx.errors import InputError
 from pnyx.records import LeaderboardCell as Cell
+from tries import tries
 
 NAMES = [name for name, form in FORMATS.items() if form.kind == "leaderboard"]
 MANY = [name for name in NAMES if name != "trec_eval"]
@@ -70,7 +71,7 @@ cells = st.builds(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(
     found=st.lists(
         cells, min_size=1, max_size=6, unique_by=lambda c: (c.run_id, c.topic_id, c.measure)

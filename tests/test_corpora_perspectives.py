@@ -19,6 +19,7 @@ from pnyx.corpora.text.segment import split_words
 from pnyx.errors import InputError
 from pnyx.files import clean_text
 from pnyx.records import Perspective
+from tries import tries
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data")) / "berds"
 DEV = {
@@ -44,7 +45,7 @@ records = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tries(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(given_records=st.lists(records, min_size=1, unique_by=lambda p: (p.question_id, p.id)))
 def test_reading_what_was_written_gives_the_same_records(given_records, tmp_path_factory):
     stream, path = io.StringIO(), tmp_path_factory.getbasetemp() / "perspectives"

@@ -82,9 +82,15 @@ BAD_BYTES = {
     "random": (bytes(range(1, 256)) * 40, ""),
 }
 
+QUICK = ("empty", "nul", "latin-1", "deep, but not too deep for the decoder", "html")
+"""Those of which the others are a kind."""
+
 
 @pytest.mark.parametrize("name", FILE_FORMATS)
-@pytest.mark.parametrize("case", BAD_BYTES)
+@pytest.mark.parametrize(
+    "case",
+    [c if c in QUICK else pytest.param(c, marks=pytest.mark.all) for c in BAD_BYTES],
+)
 def test_bad_bytes_are_one_line_of_input_error(name, case, write):
     content, expected = BAD_BYTES[case]
     path = write(content)
@@ -113,6 +119,7 @@ def huge(tmp_path_factory):
     return write
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("name", FILE_FORMATS)
 def test_a_huge_line_is_refused(name, huge):
     start = {"argsme": b'{"arguments":[{"id":"', "touche-topics": b"<topics><topic><title>"}
@@ -246,6 +253,7 @@ def test_argsme_through_arguments_and_back_loses_nothing(write, tmp_path):
     assert json.loads(out.getvalue()) == {"arguments": [whole]}
 
 
+@pytest.mark.all
 def test_streams_do_not_hold_the_file(write):
     line = json.dumps({"id": "%d", "text": "x" * 2000}) + "\n"
     path = write("".join(line.replace("%d", str(i)) for i in range(5_000)))  # 10 MB
@@ -492,6 +500,7 @@ def test_white_space_of_unicode_is_part_of_an_id_whoever_looks(write, space):
         assert next(iter(read(path))).doc_id == name
 
 
+@pytest.mark.all
 @needs_data
 @pytest.mark.parametrize(
     ("name", "file"),

@@ -27,6 +27,7 @@ from pnyx.records import (
     RunEntry,
     Sentence,
 )
+from tries import tries
 
 SPECIAL = "\t\n\r\"',;[]{}<>&\u0085\u2028\u2029\ufeff\u00a0\u200b\0 aé漢🙂"
 any_text = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(SPECIAL), max_size=12)
@@ -93,7 +94,7 @@ def path(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("roundtrip") / "file"
 
 
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=tries(40), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("name", ["jsonl", "beir"])
@@ -261,7 +262,7 @@ def responses(style: str, layout: str):
 
 @pytest.mark.parametrize("style", CITATION_STYLES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(quick, max_examples=15)
+@settings(quick, max_examples=tries(15))
 @given(data=st.data())
 def test_responses(layout, style, data, path):
     key = {"unique_by": lambda r: (r.run_id, r.topic_id)}

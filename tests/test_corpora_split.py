@@ -109,6 +109,7 @@ def test_passages_are_cut_again_but_a_field_of_another_meaning_is_not_lost():
         list(split_evidence([Document("d", "a", extra={"origin": "China"})], 4))
 
 
+@pytest.mark.all
 def test_memory_does_not_grow_with_the_corpus():
     def peak(count: int) -> int:
         tracemalloc.start()
@@ -219,6 +220,7 @@ def test_one_line_status_2_and_nothing_written(argv, problem, tmp_path, capsys, 
     assert (tmp_path / "a.jsonl").read_text() == '{"id": "1", "text": "x"}\n'
 
 
+@pytest.mark.all
 def test_passages_come_out_while_documents_go_in():
     with subprocess.Popen(
         [sys.executable, "-m", "pnyx", "corpus", "split", "-", "--words", "2"],

@@ -101,6 +101,7 @@ def test_an_unknown_language_names_the_known_ones():
         Tokenizer("klingon")
 
 
+@pytest.mark.all
 def test_all_characters_at_once():
     everything = "".join(map(chr, range(sys.maxunicode + 1)))
     assert PLAIN.terms(everything)

@@ -32,11 +32,12 @@ from pnyx.judge.questions import Preference, Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
+from tries import tries
 
 # --- thresholds
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_the_bound_is_clopper_and_pearsons(found):
     errors, kept = found
@@ -79,6 +80,7 @@ def test_thresholds_honour_the_bound_on_the_fitted_answers(found, error, grouped
     check(choose_thresholds(p, y, error, groups if grouped else None), p, y)
 
 
+@pytest.mark.all
 def test_every_small_set_of_answers_honours_the_bound():
     kept = 0
     for n in range(1, 8):

@@ -119,7 +119,7 @@ def test_a_question_gets_the_same_bits_alone_and_among_others(judge):
     assert ask(judge, questions[::-1])[::-1] == together
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.parametrize(
     "text",
     [
@@ -184,7 +184,7 @@ def _tool():
     return module
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.skipif(
     not (DATA / "berds" / "pers_det.test.tsv").exists(), reason=f"BERDS is not in {DATA}"
 )

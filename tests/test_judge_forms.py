@@ -29,6 +29,7 @@ from pnyx.judge.llm.reading import (
 )
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.models.chat.types import Reply, Token, read_reply
+from tries import tries
 
 # --- a strict reader of each form, with nothing but json
 
@@ -367,7 +368,7 @@ def changed_values(draw: st.DrawFn, valid: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(data=st.data())
 def test_a_mutated_reply_is_read_as_strictly_or_not_at_all(name, data):
     case = CASES[name]
@@ -429,7 +430,7 @@ WORDS = st.sampled_from(
 ) | st.text(max_size=4)  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300), deadline=None)
 @given(data=st.data())
 def test_mutated_tokens_give_a_probability_or_none(data):
     cuts = sorted(data.draw(st.sets(st.integers(1, len(TEXT) - 1), max_size=30)))
@@ -443,7 +444,7 @@ def test_mutated_tokens_give_a_probability_or_none(data):
     assert found is None or 0 < found < 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(content=JSON | st.lists(
     st.fixed_dictionaries(
         {"token": WORDS | JSON},

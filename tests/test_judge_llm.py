@@ -81,6 +81,7 @@ def test_no_means_the_complement(store):
     assert answer.probability == 0.25
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(
     ("trouble", "reason"),
     [

@@ -91,6 +91,7 @@ print(len(found))
 """
 
 
+@pytest.mark.all
 @pytest.mark.filterwarnings("ignore")  # of the notebook's own machinery
 def test_cells_of_a_real_notebook(tmp_path, monkeypatch):
     nbclient = pytest.importorskip("nbclient")

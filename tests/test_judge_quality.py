@@ -22,6 +22,7 @@ from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply
 from pnyx.judge.questions import Rating
 from pnyx.judge.shots import RatedExample, RatedPool, read_rated
+from tries import tries
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -270,7 +271,7 @@ def test_scales_are_told_in_order_and_their_ends_are_zero_and_one(name):
 # --- reading
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 @given(
     form=st.sampled_from(["quality", "quality-pointwise"]),
     name=st.sampled_from(sorted(SCALES)),
@@ -325,7 +326,7 @@ def test_examples_reach_from_the_worst_to_the_best_and_are_the_same_for_all():
     }
 
 
-@settings(max_examples=50)
+@settings(max_examples=tries(50))
 @given(count=st.integers(1, 8), size=st.integers(2, 40), own=st.integers(0, 39))
 def test_no_question_is_shown_its_own_text(count, size, own):
     own = own % size

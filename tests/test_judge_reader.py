@@ -36,6 +36,7 @@ from pnyx.students.reader import (
 )
 from pnyx.students.scoring import read_tokenizer
 from pnyx.students.student import StudentJudge, load_scorer, open_student, read_student
+from tries import tries
 
 WEIGHTS = Path(pnyx.models.__file__).parent / "weights" / "perspectives"
 START, END = 0, 2
@@ -116,7 +117,7 @@ def test_no_text_holds_special_tokens(ids):
     assert not {START, END} & set(ids("<s> </s> <pad> [UNK] <mask>", 48)[1:-1])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(st.text(max_size=400))
 def test_any_text_has_ids(text):
     found = Ids(read_tokenizer((WEIGHTS / "tokenizer.json").read_bytes()))(text, 48)

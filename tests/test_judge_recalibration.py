@@ -41,6 +41,7 @@ from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.models.chat.endpoint import ChatEndpoint
+from tries import tries
 
 GRID = np.linspace(0, 1, 201)
 # Judges give at most six places; the coarse ones make ties.
@@ -82,7 +83,7 @@ def test_a_curve_never_falls_and_is_a_probability(name, found):
     assert curve([]).shape == (0,)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(st.lists(st.tuples(st.integers(2, 98).map(lambda n: n / 100), st.booleans()), min_size=2))
 def test_temperature_keeps_the_auroc(found):
     p, y = columns(found)
@@ -266,7 +267,7 @@ def test_what_is_no_json_object_is_refused(text, tmp_path):
         read_calibration(tmp_path / "c.json")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tries(200), deadline=None)
 @given(data=st.data())
 def test_a_mutated_file_is_refused_or_still_a_calibration(data, tmp_path_factory):
     text = json.dumps(calibration(sure=SURE).row())

@@ -28,6 +28,7 @@ from pnyx.judge.reports.judging import judge_reports
 from pnyx.judge.reports.plan import ReportPlan, Weights
 from pnyx.judge.reports.records import NodeAnswer
 from pnyx.records import Citation, Document, Nugget, NuggetBank, Response, Sentence
+from tries import tries
 
 CREDITS = ("attested", "cited", "any")
 
@@ -72,7 +73,7 @@ IDS = sorted(one.id for one in questions())
 
 
 @given(st.sets(st.sampled_from(IDS)), st.sets(st.sampled_from(IDS)), st.sampled_from(CREDITS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 def test_what_is_settled_stays_whatever_the_unscored_answers_would_be(yes, unscored, credit):
     plan = ReportPlan(credit=credit)
     open_ = judged(PlannedJudge(yes, sorted(unscored)), plan=plan)
@@ -378,6 +379,7 @@ def test_a_document_cited_by_several_runs_is_asked_once_for_each_text():
     assert len({one.id for one in judge.asked}) == len(judge.asked)
 
 
+@pytest.mark.all
 def test_very_many_sentences_take_memory_for_their_verdicts_only():
     sentences = tuple(Sentence(f"Sentence {n} says so.", (Citation("d1"),)) for n in range(5000))
     report = judged(PlannedJudge(set()), of=replace(response(), sentences=sentences))

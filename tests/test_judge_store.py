@@ -129,6 +129,7 @@ with Store(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.all
 def test_several_processes_write_at_once(tmp_path):
     path = tmp_path / "s"
     writers = [

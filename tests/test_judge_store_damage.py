@@ -23,6 +23,7 @@ from pnyx.judge.store.rows import COLUMNS, request_key
 from pnyx.judge.store.schema import MIGRATIONS
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
+from tries import tries
 
 REQUEST = ChatRequest((Message("user", "Is tea healthy?"),), {"type": "object"})
 KEY = request_key("m", REQUEST)
@@ -61,7 +62,7 @@ def stored(tmp_path_factory):
     return path
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(st.sampled_from([*COLUMNS, "checksum"]), st.randoms(use_true_random=False))
 def test_a_flipped_bit_of_any_column_is_noticed(stored, column, chance):
     kind, content = value_of(stored, column)
@@ -81,6 +82,7 @@ def test_a_flipped_bit_of_any_column_is_noticed(stored, column, chance):
         assert store_stats(path).damaged == 1
 
 
+@pytest.mark.all
 def test_a_flipped_bit_anywhere_in_the_file_gives_no_other_reply(stored, tmp_path):
     content = stored.read_bytes()
     chance = random.Random(15)
@@ -256,6 +258,7 @@ with Store(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.all
 def test_several_processes_bring_an_old_store_up_to_date_at_once(tmp_path):
     path = old_store(tmp_path / "old", 3, rows=2000)
     command = [sys.executable, "-c", OPEN, str(path)]
@@ -285,6 +288,7 @@ sys.exit(judge("--store", "locked/s", "--out", "out/now"))
 """
 
 
+@pytest.mark.all
 def test_from_store_reads_a_store_that_cannot_be_written(judged, tmp_path):
     arguments, _ = judged
     with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to others

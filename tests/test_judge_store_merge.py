@@ -26,6 +26,7 @@ from pnyx.judge.store.rows import StoredRow, request_key, row_from_object
 from pnyx.judge.store.schema import checksum
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
+from tries import tries
 
 WHEN = "2026-01-02T03:04:05+00:00"
 
@@ -92,7 +93,7 @@ REPLIES = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 @given(st.lists(st.tuples(TEXT, REQUESTS, REPLIES), max_size=4))
 def test_export_merge_export_is_the_same_to_the_byte(replies):
     with tempfile.TemporaryDirectory() as folder:
@@ -229,7 +230,7 @@ def test_a_wrong_line_is_refused_with_its_place_and_the_target_stays(case, tmp_p
     assert not (tmp_path / "new").exists()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(JSON | st.dictionaries(st.sampled_from(sorted(json.loads(row().line()))), JSON))
 def test_no_line_crashes(value):
     good = json.loads(row().line())
@@ -403,6 +404,7 @@ merge_stores(sys.argv[2:], sys.argv[1])
 """
 
 
+@pytest.mark.all
 def test_two_processes_merge_into_one_new_store_at_once(tmp_path):
     sources = [
         fill(tmp_path / str(n), [row(f"{n}-{i}") for i in range(300)] + [row("both")])

@@ -42,6 +42,7 @@ def judge(capsys, server, *more):
     return stopped.value.code, captured.out + captured.err
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("batch", ["1", "8"])
 @pytest.mark.parametrize(
     ("reply", "said"),
@@ -80,6 +81,7 @@ def test_a_server_without_answers_is_given_up_soon(capsys, items, reply, said, b
     assert sum(row["unscored"] is not None for row in rows) <= _USELESS + _FRESH + 2 * CONCURRENCY
 
 
+@pytest.mark.all
 def test_a_judge_that_gets_some_right_goes_on(capsys, items):
     with ChatServer(script=["ok"], default="wrong_schema") as server:
         assert judge(capsys, server)[0] == 3

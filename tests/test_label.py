@@ -32,6 +32,7 @@ from pnyx.serve.labelling.book import Act, Book, disputed
 from pnyx.serve.labelling.forms import MOST_PLACES, form_of
 from pnyx.serve.labelling.journal import LabelJournal, journal_of
 from pnyx.serve.labelling.people import People, is_turned, order_of, shared_out, token_of
+from tries import tries
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 every_task = pytest.mark.parametrize("task", TASKS)
@@ -173,7 +174,7 @@ def test_the_last_word_counts(acts):
             assert book.state(who, item).version == len(done)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tries(60))
 @given(histories, st.data())
 def test_a_crash_anywhere_leaves_what_was_acknowledged(tmp_path_factory, acts, data):
     labels = tmp_path_factory.mktemp("crash") / "labels.jsonl"
@@ -662,7 +663,7 @@ def test_a_killed_process_loses_no_answer(tmp_path):
         assert [row["id"] for row in rows] == [f"i{n}" for n in range(1, 11)]
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_server_that_is_ended_has_written_all(tmp_path, how):
     items = write_rows(tmp_path / "items.jsonl", item_rows("support", 2))

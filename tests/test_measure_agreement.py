@@ -22,6 +22,7 @@ from pnyx.measure.answers.registry import MEASURES, RANKING_MEASURES
 from pnyx.measure.core.base import Bootstrap
 from pnyx.measure.core.ground_truth import Gold, Joined, Pair, join_labels, read_labels
 from pnyx.measure.core.intervals import draw_weights, interval_of, percentile_interval
+from tries import tries
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:
@@ -217,7 +218,7 @@ def joined_of(rows: list[Any], task: str = "relevance") -> Joined:
 
 
 @pytest.mark.parametrize("task", ["support", "relevance", "quality"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tries(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=pairs_strategy)
 def test_numbers_are_finite_and_counted_and_unscored_never_moves_them(task, rows):
     joined = joined_of(rows, task)
@@ -348,7 +349,7 @@ def test_no_interval_from_one_cluster_or_from_few_defined_draws():
     assert list(draw_weights(np.array([0, 1]), Bootstrap(0, 0))) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=2, max_size=30))
 def test_pearson_and_r2_are_scikit_learns(pairs):
     gold, score = (np.array(side, dtype=np.float64) / 7 for side in zip(*pairs, strict=True))

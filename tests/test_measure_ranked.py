@@ -21,6 +21,7 @@ from pnyx.measure.answers.registry import DERIVED_MEASURES, MEASURES, RANKING_ME
 from pnyx.measure.core.base import Bootstrap
 from pnyx.measure.core.ground_truth import Gold, Joined, Pair
 from pnyx.measure.runs.ranked import ndcg, ranking_average_precision
+from tries import tries
 
 GRADES = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
 SCORES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 0.95])
@@ -62,7 +63,7 @@ def test_without_a_relevant_pair_there_is_no_value(gains):
     assert ranking_average_precision([g > 0 for g in gains], scores) is None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(pairs=PAIRS, k=st.none() | st.integers(1, 6))
 def test_ties_are_the_mean_over_all_orders(pairs, k):
     gains, scores = columns(pairs)
@@ -100,7 +101,7 @@ def reference_ap(relevant: list[bool], scores: list[float]) -> float:
     return sum(hits) / len(hits) if hits else math.nan
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(30), deadline=None)
 @given(
     pairs=st.lists(
         st.tuples(st.integers(0, 3), st.integers(-999, 999)), min_size=1, max_size=20,

@@ -19,6 +19,7 @@ import pnyx.measure
 from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2
 from pnyx.measure.answers.registry import MEASURES, Measure
 from raters_fixture import alpha_by_coincidences
+from tries import tries
 
 SCORES = st.sampled_from([0.0, 0.1, 0.25, 0.30000000000000004, 0.5, 0.5001, 0.9, 1.0])
 GRADES = st.sampled_from([-2.0, 0.0, 0.5, 1.0, 2.0, 3.0])
@@ -116,7 +117,7 @@ def test_every_weighted_measure_is_registered():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURES)
-@settings(max_examples=50)
+@settings(max_examples=tries(50))
 @given(data=st.data())
 def test_a_measure_of_weighted_pairs_is_its_reference_on_the_repeated_pairs(name, data):
     """Which is what a draw of the bootstrap is; weights of 1 are the measure itself."""

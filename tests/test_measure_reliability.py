@@ -14,6 +14,7 @@ from pnyx.measure.answers.binary import ECE_BINS, reliability
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.intervals import wilson
 from pnyx.view.plots import reliability_plot
+from tries import tries
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAIRS = st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=1, max_size=40)
@@ -48,7 +49,7 @@ def test_the_calibration_error_is_that_of_the_bins(pairs):
         assert part.count == 0 or part.start - 1e-12 <= part.mean_probability <= part.end + 1e-12
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(30), deadline=None)
 @given(PAIRS, st.text())
 def test_the_picture_is_xml_and_shows_each_bin_that_holds_something(pairs, title):
     bins = reliability(*zip(*pairs, strict=True))

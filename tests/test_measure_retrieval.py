@@ -22,6 +22,7 @@ from pnyx.measure.runs.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES, pa
 from pnyx.measure.runs.rankings import judgements_of, rankings_of, topic_order
 from pnyx.measure.runs.retrieval import measure_retrieval
 from pnyx.records import Qrel, RunEntry
+from tries import tries
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data")) / "touche"
 RUNS = ("in_none", "in_neutral", "in_emotional", "out_none", "out_neutral", "out_emotional")
@@ -271,7 +272,7 @@ TOPICS = st.dictionaries(st.sampled_from("12345"), LETTERS, min_size=1)
 JUDGED = st.fixed_dictionaries({t: st.just("AbCdEfGh") for t in "12345"})
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=tries(40))
 @given(first=TOPICS, second=TOPICS, judged=JUDGED, test=st.sampled_from(["t", "randomisation"]))
 def test_values_intervals_and_tests_hang_together(first, second, judged, test):
     runs = {"x": run_of(first), "y": run_of(second)}

@@ -19,6 +19,7 @@ from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.thresholds import measure_amount, measure_thresholds
 from pnyx.measure.core.base import Bootstrap
+from tries import tries
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -42,7 +43,7 @@ pairs = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(80), deadline=None)
 @given(pairs)
 def test_both_curves_are_what_counting_says(rows):
     if not any(relevant for *_, relevant in rows):

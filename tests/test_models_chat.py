@@ -62,6 +62,7 @@ def test_trouble_that_passes_is_waited_out(trouble):
     assert [row["behaviour"] for row in server.asked()] == [trouble, "ok"]
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(
     ("trouble", "reason", "attempts"),
     [
@@ -282,6 +283,7 @@ def test_overload_is_learnt_and_a_cool_down_holds_for_all(monkeypatch):
     assert endpoint.retries == 3
 
 
+@pytest.mark.all
 def test_a_sleeping_retry_holds_no_slot():
     retry = RetryPolicy(timeout=60, attempts=2, first_wait=4.0)
     with ChatServer(["500"]) as server:
@@ -329,6 +331,7 @@ def test_what_fails_for_its_own_reasons_does_not_end_the_run():
     assert {f.reason.split(":")[0] for f in failed} == {"too_long"}
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_silent_endpoint_gives_a_sign_of_life_before_its_time_is_up(backend):
     retry = RetryPolicy(timeout=0.7, attempts=1, silence=0.2)
@@ -343,6 +346,7 @@ def test_a_silent_endpoint_gives_a_sign_of_life_before_its_time_is_up(backend):
     assert re.search(said, lines[0])
 
 
+@pytest.mark.all
 def test_a_lively_endpoint_is_not_called_silent():
     retry = RetryPolicy(timeout=60, silence=6)
     with ChatServer(delay=0.8) as server:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pnyx.errors import InputError, PnyxError
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.models.http import flow
+from tries import tries
 
 FOLDER = resources.files("pnyx.models") / "weights" / "minilm"
 
@@ -46,7 +47,7 @@ def test_rows_are_unit_vectors_in_the_order_of_the_texts(encoder):
     assert encoder.encode([]).shape == (0, 384)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(30), deadline=None)
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=6))
 def test_a_text_has_the_same_bits_alone_and_in_a_batch(texts):
     rows = load_encoder().encode([*texts, "a long companion " * 40])

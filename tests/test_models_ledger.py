@@ -33,6 +33,7 @@ from pnyx.models.chat.ledger import (
 from pnyx.models.chat.prices import Price, price_of, read_prices
 from pnyx.models.chat.types import CallFailed
 from pnyx.models.http.responses import RetryPolicy
+from tries import tries
 
 HASTY = RetryPolicy(timeout=60, attempts=3, first_wait=0.01, longest_wait=0.1)
 SCHEMA = {"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}}}
@@ -291,7 +292,7 @@ class Greedy(Handler):
         return value
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=tries(8), deadline=None)
 @given(
     budget=st.sampled_from([0, 400, 3000, 5000]),
     script=st.lists(
@@ -340,6 +341,7 @@ def test_a_budget_needs_a_limit_on_the_reply():
         assert isinstance(anyio.run(free.complete, request()), Reply)
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(
     ("trouble", "uncertain"),
     [("429", 0), ("500", 0), ("400", 0), ("empty", 1), ("reset", 3), ("cut_body", 3), ("hang", 3)],

@@ -284,6 +284,7 @@ def broken(folder: Path, kind: str) -> Path:
     return path
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("kind", ["cut", "noise", "absurd", "flipped"])
 def test_a_broken_file_is_one_line(tmp_path, kind):
     path = broken(tmp_path, kind)
@@ -395,6 +396,7 @@ def test_it_computes_with_as_many_threads_as_it_is_told(monkeypatch):
     assert _threads() == -1
 
 
+@pytest.mark.all
 def test_a_window_can_be_asked_for(monkeypatch):
     monkeypatch.setenv("PNYX_LOCAL_CONTEXT", "600")
     model = open_local("local")

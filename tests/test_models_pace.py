@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pnyx.models.http.flow import Ticket
 from pnyx.models.http.limiter import AdaptiveLimiter, Elsewhere, Limit, Slot
+from tries import tries
 
 BACKENDS = ["asyncio", "trio"]
 
@@ -61,7 +62,7 @@ def simulate(slots: int, ceiling: int, count: int, spread: float = 0.0, seed: in
     return work / (min(slots, ceiling) * now), refused, law.value
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(
     slots=st.integers(1, 64),
     ceiling=st.sampled_from([32, 64, 128]),

@@ -204,6 +204,7 @@ def test_where_all_want_to_be_left_alone_the_wait_is_bounded_told_and_ends_with_
     assert {one.url, other.url} <= set(asking)
 
 
+@pytest.mark.all
 def test_where_all_addresses_only_fail_the_run_ends():
     with ChatServer(default="500") as one, ChatServer(default="500") as other:
         pool, _ = pool_of(one, other)

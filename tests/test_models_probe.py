@@ -19,6 +19,7 @@ from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.chat.probe import ProbeReport, models_in, probe, window_in
 from pnyx.models.chat.types import ChatRequest, Message, Reply
 from pnyx.models.http.responses import RetryPolicy
+from tries import tries
 
 VERDICT = '{"answer": "yes", "confidence": 0.9}'
 SCHEMA = {
@@ -180,7 +181,7 @@ def test_a_model_list_that_is_none():
     assert found.published.problem == "HTTP 404"
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=4),

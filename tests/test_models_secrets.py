@@ -106,6 +106,7 @@ PLACES = (
 )
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("how", SPELLINGS)
 def test_no_echo_of_the_key_is_shown_or_kept(tmp_path: Path, how: str) -> None:
     shown: list[str] = []
@@ -210,6 +211,7 @@ def test_a_text_without_the_key_is_left_as_it_is(text, key):
     assert Secrets().hide(text) == Secrets(None, "").hide(text) == text
 
 
+@pytest.mark.all
 def test_hiding_takes_time_by_the_length_of_the_text_alone():
     """Runs of what may begin a spelling; twice the text takes about twice the time."""
     secrets = Secrets("sk-" + "0" * 60, "/" * 40)

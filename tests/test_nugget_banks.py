@@ -27,13 +27,14 @@ from pnyx.corpora import (
 )
 from pnyx.errors import InputError
 from pnyx.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from tries import tries
 
 DIALECTS = list(ROWS)
 DATA = Path(os.environ.get("PNYX_DATA", "/nonexistent"), "reportgen")
 BITEM = sorted(DATA.glob("ragtime26_bitem/T3_*.jsonl"))
 RAG25 = DATA / "trec_rag25_dev" / "rag25-dev-nuggets.jsonl"
 REAL = [*BITEM, *([RAG25] if RAG25.exists() else [])]
-slow = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+slow = settings(max_examples=tries(12), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("target", DIALECTS)
@@ -396,6 +397,7 @@ def test_a_huge_document_is_refused(tmp_path):
 # Real banks ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("via", DIALECTS)
 @pytest.mark.parametrize(
     "path", [*BITEM, *([RAG25] if RAG25.exists() else [])], ids=lambda p: p.stem

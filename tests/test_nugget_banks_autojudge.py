@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nugget_rows import ROWS
 from pnyx.corpora import FORMATS, nugget_bank_row, parse_nugget_bank, read_nugget_banks
 from pnyx.errors import InputError
+from tries import tries
 
 try:  # it loads NLTK's stop words and sentences when it is imported
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -32,7 +33,7 @@ CONTAINERS = {
     "ragtime26-nuggets": theirs.Ragtime26NuggetBanks,
     "nuggetizer": theirs.NuggetizerNuggetBanks,
 }
-slow = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+slow = settings(max_examples=tries(12), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def loaded(path: Path, name: str) -> Any:

@@ -127,6 +127,7 @@ def test_a_format_is_recognised_read_and_validated(tea, pnyx, tmp_path):
     assert "no format 'bars' here" in out
 
 
+@pytest.mark.all
 def test_a_measure_is_measured(tea, pnyx, tmp_path):
     run, bank = write_files(tmp_path, "ids")
     gold = write_labels(tmp_path / "labels.jsonl")
@@ -160,6 +161,7 @@ def broken(tmp_path_factory) -> Path:
     return install(tmp_path_factory.mktemp("broken"), "pnyx-broken", BROKEN, **modules)
 
 
+@pytest.mark.all
 def test_what_cannot_be_loaded_is_one_line_and_breaks_nothing_else(broken, pnyx, tmp_path):
     code, out, err = pnyx(broken, "broken")
     assert (code, out) == (2, "")
@@ -195,6 +197,7 @@ def test_nothing_takes_the_place_of_what_is_built_in(broken, pnyx):
     assert pnyx(broken, "search", "--help")[1].startswith("Usage: pnyx search [OPTIONS] INDEX")
 
 
+@pytest.mark.all
 def test_doctor_lists_all(broken, pnyx):
     code, out, _ = pnyx(broken, "doctor", "--json")
     assert code in (0, 2)  # as the judgement store or a package may lack here

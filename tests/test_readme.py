@@ -20,7 +20,7 @@ from chat_server import ChatServer
 from command import rows_of, run
 from pnyx.corpora.bundled import load_example
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.all
 
 README = Path(__file__).parents[1] / "README.md"
 TRAINS = importlib.util.find_spec("torch") is not None

@@ -61,7 +61,7 @@ def test_wordings_of_questions_are_read_in_linear_time(pattern):
     assert not slow(Found("judge/wordings.py", pattern, frozenset({"sub", "match"})))
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.parametrize(
     ("pattern", "method"),
     [

@@ -27,6 +27,7 @@ from pnyx.search.index import Index, verify_index
 from pnyx.search.plan import Scoring
 from pnyx.search.ranking import dense
 from pnyx.search.ranking.dense import build_ann, cosine_top, dense_rank
+from tries import tries
 
 
 class Fake:
@@ -270,7 +271,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(st.data())
 def test_the_ranking_is_that_of_float64_wherever_rows_stand(data):
     n = data.draw(st.integers(1, 700), "rows")

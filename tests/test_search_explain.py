@@ -15,6 +15,7 @@ from pnyx.search import Index, Scoring, build_index, rank_documents
 from pnyx.search.explain import explain
 from pnyx.search.features.clusters import clusters_of
 from pnyx.search.quality.documents import document_quality
+from tries import tries
 
 WAYS = [
     Scoring("dirichlet"),
@@ -60,7 +61,7 @@ def check(one):
 
 @pytest.mark.parametrize("scoring", WAYS, ids=str)
 @given(words=st.lists(st.integers(0, 63), min_size=1, max_size=6))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=tries(15), deadline=None)
 def test_parts_make_up_the_score(index, scoring, words):
     text = " ".join(f"word{n}" for n in words) + " often tea"
     hits = index.retrieve(text, scoring, 30, Fake())

@@ -13,6 +13,7 @@ from pnyx.search.index import Index, verify_index
 from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import FEATURES
+from tries import tries
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_a_feature_comes_back_as_it_was(folder, dtype):
         feature.array("other")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=tries(20))
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=5, max_size=5))
 def test_a_newer_feature_takes_the_place_of_the_older(folder, values):
     put(folder, np.array(values, dtype=np.float32))

@@ -70,7 +70,7 @@ def by_topic(index):
     return touche_rank(index, QUESTION, Fake(), 10)
 
 
-@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+@pytest.mark.parametrize("kernel", ["numpy", pytest.param("numba", marks=pytest.mark.all)])
 @pytest.mark.parametrize(
     ("section", "edit", "use"),
     [
@@ -195,6 +195,7 @@ def test_nothing_crashes_whatever_is_changed(pristine, tmp_path):
     assert int(counts[2]) > 5
 
 
+@pytest.mark.all
 def test_what_is_not_changed_is_used_without_an_error(folder):
     assert hostile_index.refused(folder) == 0
     assert len(clusters_of(Index.open(folder))) == 5

@@ -17,6 +17,7 @@ from pnyx.search.lexical import compiled, index, kernels, term_numbering
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.kernels import Boosts, Kernel, SegmentPart, TermPart, best
 from pnyx.search.lexical.postings import PostingsBuilder, join, split
+from tries import tries
 
 LENGTHS = np.linspace(0.5, 0.01, 256)
 
@@ -48,7 +49,8 @@ def make_part(rng, documents, terms):
     return SegmentPart(lengths, lows, highs, parts)
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.all
+@settings(max_examples=tries(60), deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     documents=st.lists(st.integers(1, 40_000), min_size=1, max_size=3),
@@ -100,7 +102,7 @@ def some_boosts(rng, documents):
     return Boosts(codes, 2, (bounds * 1.001).astype(np.float32), factors, quality, 2.0)
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.parametrize("shape", ["rising", "falling", "tied", "narrow", "wide", "clipped"])
 @pytest.mark.parametrize("boosted", [False, True])
 def test_the_best_are_found_whatever_the_scores_look_like(shape, boosted):
@@ -124,6 +126,7 @@ def test_a_process_moves_to_compiled_code_once_it_pays(monkeypatch):
         assert kernel._compiled is expected
 
 
+@pytest.mark.all
 def test_postings_out_of_order_cannot_write_outside_of_the_scores():
     # Nothing but a forged index can hold such postings: its checksums are right, its order is not.
     wild = np.array([5 << 4 | 1, 2 << 4 | 1, 0xFFFFF << 4 | 1], dtype=np.uint32)

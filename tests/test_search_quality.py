@@ -16,6 +16,7 @@ from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.index import Index
 from pnyx.search.quality.documents import FEATURE, HOW, rated_text, score_documents
 from pnyx.students.quality.surface import SURFACE, QualityModel, extract, read_model
+from tries import tries
 
 MODEL = QualityModel.load()
 
@@ -79,7 +80,7 @@ def test_what_holds_no_word_gets_the_neutral_quality():
     assert MODEL.predict([]).dtype == np.float32
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(80), deadline=None)
 @given(st.lists(st.text(max_size=300), max_size=6))
 def test_any_text_has_a_quality_that_no_batch_changes(texts):
     together = MODEL.predict(texts)
@@ -89,7 +90,7 @@ def test_any_text_has_a_quality_that_no_batch_changes(texts):
     assert together.tobytes() == np.array(alone, dtype=np.float32).tobytes()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(st.text(alphabet=st.characters(exclude_categories=[]), min_size=1, max_size=60))
 def test_every_surface_feature_is_finite(text):
     seen = extract(text)

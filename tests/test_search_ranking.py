@@ -267,7 +267,7 @@ def debatewise():
     return [debate["claim_title"] for debate in debates], arguments
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_every_debatewise_title_ranks_as_in_the_plain_implementation(tmp_path):
     titles, arguments = debatewise()
     plain = Plain((a.id, a.text) for a in arguments)

@@ -25,6 +25,7 @@ from pnyx.search.lexical import record_codec, segments
 from pnyx.search.lexical import term_numbering as words
 from pnyx.search.lexical.manifest import locked, write_manifest
 from pnyx.search.lexical.storage import BLOCK_BYTES
+from tries import tries
 
 QUESTION = "word3 word17 rare299"
 
@@ -340,7 +341,9 @@ def test_records_are_stored_without_loss(record):
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=tries(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(records=st.lists(evidence, min_size=1, max_size=6, unique_by=lambda r: r.id), question=texts)
 def test_any_unicode_can_be_indexed_and_asked(tmp_path, records, question):
@@ -463,6 +466,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.all
 def test_a_full_disk_is_one_line_and_leaves_nothing(small_disk):
     with pytest.raises(PnyxError, match="cannot be written: No space left on device") as caught:
         build_index(documents(0, 3000), small_disk / "index")

@@ -21,6 +21,7 @@ from pnyx.search.polarity import compare, read_claim, same_words
 from pnyx.search.sides import CORPUS_LABEL, label_on, match_labels, sided_by_label
 from pnyx.search.topics import TopicMatcher, labelled_topics
 from pnyx.students.judge import PackagedJudge
+from tries import tries
 
 LEGAL = "Prostitution Should Be Legal"
 OTHERS = ["Breastfeeding should be compulsory", "Taxes on fruit juices should be reduced"]
@@ -155,7 +156,7 @@ def test_comparing_words_is_symmetric_and_total(a, b):
     assert (own.agree, own.unknown) == (1, 0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(30), deadline=None)
 @given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=4))
 def test_matching_takes_any_text(question, topics):
     found = TopicMatcher().match(question, topics)

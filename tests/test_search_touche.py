@@ -17,6 +17,7 @@ from pnyx.search.features.clusters import NO_CLUSTER
 from pnyx.search.index import Index
 from pnyx.search.plan import PARAMETERS
 from pnyx.search.ranking.scoring import touche_rank, touche_scores
+from tries import tries
 
 WORDS = "tea coffee milk water wine".split()
 
@@ -102,7 +103,7 @@ def test_weights_of_0_are_plain_dirichlet(folder):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     parts=st.lists(st.integers(1, 60), min_size=1, max_size=3),

@@ -64,7 +64,7 @@ def many(count, seed):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_the_tables_grow_in_the_middle_of_a_text():
     batches = [many(60_000, 1), many(9_000, 2), ["y" * 3_000_000 + " end"]]
     assert numbered(batches, compiled=True) == numbered(batches, compiled=False)

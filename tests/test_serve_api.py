@@ -18,6 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tries import tries
+
 pytest.importorskip("starlette", reason="starlette is not installed")
 
 from asking_fixture import VOTING, example_index, service_of
@@ -306,7 +308,7 @@ _NAMES = [field.name for field, _ in open_fields(SearchSpec)]
         max_size=3,
     ),
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tries(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_parameters_are_answered_or_refused_in_a_line(client, question, row):
     if {"rerank", "stance", "diversify", "threshold"} & row.keys():
         row["depth"] = "2"

@@ -30,6 +30,7 @@ def address(results):  # noqa: F811
         os.chdir(before)
 
 
+@pytest.mark.all
 def test_from_a_report_to_the_exact_prompt_and_on(browser, address):
     watched = Watched(browser)
     page = watched.open(f"{address}/report/llm/run-a/7")

@@ -96,6 +96,7 @@ def test_what_cannot_be_asked_is_an_error_that_says_why(answers):
         assert part in text
 
 
+@pytest.mark.all
 def test_half_characters_get_an_answer_and_standard_output_carries_the_protocol_alone():
     """Half characters as JSON writes them; the client's library cannot send any."""
     first = {

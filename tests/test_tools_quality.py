@@ -31,6 +31,7 @@ def arguments(tool, seed: int, topics: int, words: tuple[int, int]):
     return tool._arguments(texts, names, "", np.clip(labels, 0, 1), every)
 
 
+@pytest.mark.all
 def test_labels_that_are_left_out_choose_and_teach_nothing(tool):
     long, short = arguments(tool, 0, 4, (5, 90)), arguments(tool, 1, 4, (5, 25))
     rows = [np.flatnonzero(part.topics != "t3") for part in (long, short)]

@@ -36,6 +36,7 @@ VISIBLE = """element => {
 }"""
 
 
+@pytest.mark.all
 def test_a_citation_opens_the_passage_with_its_evidence_marked(visit, report):
     page = visit(report)
     page.click("#c-pro-3-1")

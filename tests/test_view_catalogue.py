@@ -29,6 +29,7 @@ from pnyx.serve.view.opening import CurrentCatalogue, open_catalogue
 from pnyx.serve.view.records import ROWS_A_PAGE, NotFoundError
 from pnyx.serve.view.report import links_of, sentences_resting_on
 from pnyx.serve.view.routes import PAGES, address_of, addresses, rendered, show
+from tries import tries
 from view_results import make_results, run
 
 pytestmark = pytest.mark.usefixtures("run_once")
@@ -466,7 +467,7 @@ _FIELDS = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow,
+@settings(max_examples=tries(60), deadline=None, suppress_health_check=[HealthCheck.too_slow,
           HealthCheck.function_scoped_fixture])  # fmt: skip
 @given(st.lists(_FIELDS | st.binary(max_size=20), min_size=1, max_size=4))
 def test_broken_and_hostile_lines_are_read_or_refused_in_one_line(tmp_path, broken):

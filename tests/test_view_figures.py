@@ -302,6 +302,7 @@ class Read(HTMLParser):
         self.ids |= {held["id"]} if "id" in held else set()
 
 
+@pytest.mark.all
 def test_every_link_of_an_export_leads_to_a_file_of_it(exported):
     pages = {path: Read() for path in exported.rglob("*.html")}
     for path, page in pages.items():
@@ -321,6 +322,7 @@ def test_every_link_of_an_export_leads_to_a_file_of_it(exported):
                 assert unquote(parts.fragment) in pages[target].ids, (path, link)
 
 
+@pytest.mark.all
 def test_an_export_tells_nothing_of_this_machine(place, exported):
     secrets = [str(place), str(Path.home()), "127.0.0.1", "localhost", "/v1"]
     for path in exported.rglob("*"):
@@ -329,6 +331,7 @@ def test_an_export_tells_nothing_of_this_machine(place, exported):
             assert [one for one in secrets if one in text] == [], path
 
 
+@pytest.mark.all
 def test_names_of_an_export_differ_on_disks_that_tell_no_case(exported):
     names = [path.relative_to(exported).as_posix() for path in exported.rglob("*")]
     assert len({name.lower() for name in names}) == len(names)
@@ -340,6 +343,7 @@ def test_names_of_an_export_differ_on_disks_that_tell_no_case(exported):
     assert len({one.lower() for one in made}) == len(odd)
 
 
+@pytest.mark.all
 def test_an_export_replaces_an_export_and_nothing_else(place, catalogue, exported, tmp_path):
     site = site_of([str(place / "results")])
     out = tmp_path / "out"
@@ -361,6 +365,7 @@ def test_an_export_replaces_an_export_and_nothing_else(place, catalogue, exporte
     assert [one.name for one in other.iterdir()] == ["thesis.txt"]
 
 
+@pytest.mark.all
 def test_pages_of_judgements_are_limited_and_counted(place, catalogue, exported, tmp_path):
     site = site_of([str(place / "results")])
     few = export_pages(catalogue, site, tmp_path / "few", most=100)
@@ -386,6 +391,7 @@ def test_an_export_without_texts_has_none(place, monkeypatch, tmp_path):
     assert "&lt;7 characters&gt;" not in said
 
 
+@pytest.mark.all
 def test_tables_hold_every_judgement(place, catalogue, exported):
     for name in ("quality", "views", "support"):
         text = (exported / "tables" / f"judgements-{name}.csv").read_text(encoding="utf-8")
@@ -444,7 +450,7 @@ def test_malformed_figures_are_one_line(place, tmp_path, name, text):
 # In a browser -------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_an_export_is_read_from_the_disk(exported):
     with chromium() as browser:
         watched = Watched(browser)

@@ -29,6 +29,7 @@ from pnyx.view.notes import said_of_precision
 from pnyx.view.report import render_html
 from pnyx.view.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
 from pnyx.write.case import Case, Undecided
+from tries import tries
 
 ATTACKS = st.one_of(
     st.text(max_size=60),
@@ -343,7 +344,7 @@ def plain_tags(text: str) -> list[str]:
     return Outline(render_html(poisoned(text))).tags
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(ATTACKS)
 def test_hostile_text_never_changes_the_elements_of_the_page(text):
     html = render_html(poisoned(text))
@@ -352,7 +353,7 @@ def test_hostile_text_never_changes_the_elements_of_the_page(text):
     assert Outline(html).tags == plain_tags("x" if one_line(text) else "")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(ATTACKS)
 def test_hostile_text_never_changes_the_structure_of_the_markdown(text):
     def structure(markdown: str) -> list[str]:

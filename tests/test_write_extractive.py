@@ -10,6 +10,7 @@ from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Premise, Question
 from pnyx.write.extractive import ExtractiveWriter, _heads
 from pnyx.write.quotable import flaw
+from tries import tries
 
 QUESTION = Question("q", "Should voting be compulsory?")
 
@@ -117,7 +118,9 @@ def test_nothing_to_quote_writes_nothing(writer: ExtractiveWriter) -> None:
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=tries(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(st.text(max_size=300), min_size=1, max_size=4))
 def test_any_text_is_quoted_verbatim_or_not_at_all(

@@ -536,7 +536,7 @@ SOURCES = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.all
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"the data is not in {DATA} (PNYX_DATA)")
 @pytest.mark.parametrize("source", SOURCES)
 def test_real_claims_become_questions_by_rule(run, source):
@@ -554,6 +554,7 @@ def test_real_claims_become_questions_by_rule(run, source):
         assert run("export", "k.md", "--questions", "q", "--perspectives", "p")[0] == 0
 
 
+@pytest.mark.all
 @pytest.mark.skipif(not (DATA / "berds").is_dir(), reason=f"BERDS is not in {DATA} (PNYX_DATA)")
 def test_real_pairs_and_berds_files(run):
     with BuildServer() as server:

@@ -13,6 +13,7 @@ from growth import grows_linearly
 from pnyx.corpora import FORMATS
 from pnyx.errors import InputError
 from pnyx_build import read_debate_page
+from tries import tries
 
 pytest.importorskip("lxml", reason="extra `ingest` is not installed")
 
@@ -273,6 +274,7 @@ def repeated(n):
     }
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("name", repeated(1))
 def test_time_grows_with_the_size_and_not_with_its_square(name):
     def parse(n):
@@ -293,7 +295,7 @@ fragments = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tries(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(parts=st.lists(fragments | st.text(max_size=5), max_size=30))
 def test_whatever_a_page_holds_can_be_written_and_read_again(parts, tmp_path):
     content = "".join(parts).encode("utf-8", "replace")

@@ -18,6 +18,7 @@ from pnyx.files import clean_text
 from pnyx_build.drafts.files import finished, read_drafts, write_drafts
 from pnyx_build.drafts.markdown import DRAFTS, write_drafts_markdown
 from pnyx_build.drafts.sources import read_argument_pairs, read_claims, read_survey
+from tries import tries
 
 lines = st.text(st.characters(exclude_categories=["Cs"]), max_size=20).map(clean).filter(bool)
 words = st.from_regex(r"[\w.:/#-]{1,8}", fullmatch=True).filter(lambda w: not w.isspace())
@@ -53,7 +54,7 @@ def valid(row: dict) -> bool:
     return len(set(ids)) == len(ids)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tries(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(rows=st.lists(drafts.filter(valid), min_size=1, max_size=3, unique_by=lambda r: r["id"]))
 @pytest.mark.parametrize("name", ["d.md", "d.jsonl"])
 def test_reading_what_was_written_gives_the_same_drafts(rows, name, tmp_path_factory):
@@ -63,7 +64,7 @@ def test_reading_what_was_written_gives_the_same_drafts(rows, name, tmp_path_fac
     assert read_drafts(str(path)) == rows
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tries(200), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     text=st.lists(
         st.sampled_from(

@@ -111,8 +111,8 @@ class _Weights(NamedTuple):
 def _weights() -> _Weights:
     text = resources.files("pnyx.search").joinpath("weights", "topics.json").read_text("utf-8")
     row = json.loads(text)
-    parts = ([row[part][name] for name in names] for part, names in _PARTS.items())
-    return _Weights(*parts, *(row[name] for name in ("least", "least_way", "least_unread")))
+    matter, way, unread = ([row[part][name] for name in names] for part, names in _PARTS.items())
+    return _Weights(matter, way, unread, row["least"], row["least_way"], row["least_unread"])
 
 
 class TopicMatcher:
