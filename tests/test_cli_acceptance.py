@@ -255,7 +255,7 @@ def test_killed_six_times_it_ends_with_the_same_answers_and_asks_nothing_twice(t
     assert {key for key, count in Counter(answered(log)).items() if count > 1} <= under_way
 
 
-@pytest.mark.slow
+@pytest.mark.all
 def test_ctrl_c_says_how_to_resume_and_leaves_only_the_store(tmp_path):
     write_items(tmp_path / "items.jsonl", 300, {}, seed=4)
     with served(tmp_path / "server", "--delay", "0.05") as server:

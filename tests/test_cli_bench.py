@@ -204,6 +204,7 @@ def test_each_side_is_asked_in_place_of_the_question(capsys, index, views, tmp_p
         assert one["unscored"] == 0  # what a side finds is judged, too
 
 
+@pytest.mark.all
 def test_a_plan_judges_nothing(capsys, index, views, tmp_path):
     arguments = [a for a in _bench(index, views, tmp_path / "out") if a != "--out"]
     arguments.remove(tmp_path / "out")

@@ -109,7 +109,7 @@ def test_audit(printed):
     assert "Do not use it to find statements that the documents contradict" in text
 
 
-@pytest.mark.all
+@pytest.mark.train
 def test_distil(printed):
     text = printed("distil")
     taught = int(re.search(r"(\d+) pairs taught it; held out: \S+ \S+ \S+ \S+", text)[1])

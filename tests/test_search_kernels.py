@@ -117,6 +117,7 @@ def test_the_best_are_found_whatever_the_scores_look_like(shape, boosted):
         assert values_fast.tobytes() == values.tobytes()
 
 
+@pytest.mark.all
 def test_a_process_moves_to_compiled_code_once_it_pays(monkeypatch):
     monkeypatch.setattr(kernels, "_SWITCH_AFTER", 25)
     kernel = Kernel()
@@ -181,6 +182,7 @@ def test_postings_are_split_and_joined_without_loss(pairs):
     assert list(zip(documents.tolist(), frequencies.tolist(), strict=True)) == pairs
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("k", [1, 2**40])
 def test_any_depth_is_accepted(k):
     part = make_part(np.random.default_rng(1), 100, [10])

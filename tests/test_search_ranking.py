@@ -209,7 +209,7 @@ def random_documents():
     return list(synthetic(2000, seed=7))
 
 
-@pytest.fixture(scope="module", params=["numpy", "numba"])
+@pytest.fixture(scope="module", params=["numpy", pytest.param("numba", marks=pytest.mark.all)])
 def random_indexes(request, random_documents, tmp_path_factory):
     """The same documents indexed at once, and in four parts."""
     folder = tmp_path_factory.mktemp("random")

@@ -73,7 +73,7 @@ BY_HAND = np.array(
 )
 
 
-@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+@pytest.mark.parametrize("kernel", ["numpy", pytest.param("numba", marks=pytest.mark.all)])
 def test_equation_1_by_hand(folder, kernel):
     index = Index.open(folder, kernel=kernel)
     plain = index.score_all("tea")

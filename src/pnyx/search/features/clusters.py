@@ -91,9 +91,10 @@ class Clusters:
 
     def topics(self, numbers: NDArray[np.int64]) -> list[Topic | None]:
         """Return the topics of documents by number, None for those without."""
-        known = [Topic(n, label.label, label.terms) for n, label in enumerate(self.labels)]
         clusters = self.cluster[numbers].tolist()
-        return [None if cluster == NO_CLUSTER else known[cluster] for cluster in clusters]
+        labels = {n: self.labels[n] for n in set(clusters) if n != NO_CLUSTER}
+        known = {n: Topic(n, label.label, label.terms) for n, label in labels.items()}
+        return [known.get(cluster) for cluster in clusters]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ DEFAULT_MODEL = "dirichlet"
 
 _RECENT = 32
 """Rankings that are remembered, so that what was ranked need not be ranked again to explain it."""
+_GIVEN = 4_000
+"""Ids that were found lately and whose numbers are remembered: they are asked about next."""
 
 T = TypeVar("T")
 
@@ -74,6 +76,7 @@ class WordIndex:
         self._made: dict[object, Any] = {}
         self._making = threading.RLock()
         self._recent: OrderedDict[Hashable, Any] = OrderedDict()
+        self._given: dict[str, int] = {}
 
     def _opened(self, name: str) -> Feature | IndexFolderError | None:
         try:
@@ -216,6 +219,14 @@ class WordIndex:
 
     def doc_ids(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the ids of documents by number."""
+        ids = self._ids(numbers)
+        if len(self._given) + len(ids) > _GIVEN:
+            self._given = {}
+        if len(ids) <= _GIVEN:
+            self._given.update(zip(ids, numbers.tolist(), strict=True))
+        return ids
+
+    def _ids(self, numbers: NDArray[np.int64]) -> list[str]:
         if len(self._segments) == 1:
             return self._segments[0].ids.some(numbers)
         out = [""] * len(numbers)
@@ -238,6 +249,8 @@ class WordIndex:
         return found
 
     def _number(self, doc_id: str) -> int | None:
+        if (given := self._given.get(doc_id)) is not None:
+            return given
         for start, segment in zip(self._starts, self._segments, strict=False):
             place = segment.ids.find(doc_id)
             if place is not None:
