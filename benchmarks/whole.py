@@ -1,0 +1,210 @@
+"""What a newcomer waits for and what it weighs, a row a line, each beside the bar it is to reach.
+
+    python benchmarks/whole.py --write docs/benchmarks/whole.md
+    python benchmarks/whole.py --smoke     # the same on little, to see that it runs
+
+Each command runs in a process of its own; CPU time is that of the process and all it started, the
+peak its largest resident memory. Nothing is taken from a store: each run has one of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE / "judging"))
+
+from common import Report, arguments  # noqa: E402
+
+QUESTION = "Should voting be compulsory?"
+PNYX = (sys.executable, "-m", "pnyx")
+
+
+class Run(NamedTuple):
+    """What a process took: CPU seconds, wall seconds, peak memory in MB."""
+
+    cpu: float
+    wall: float
+    peak: float
+
+    def __str__(self) -> str:
+        return f"{self.cpu:.1f} s CPU, {self.wall:.1f} s, {self.peak:,.0f} MB"
+
+
+def run(folder: Path, *command: object) -> Run:
+    """Run a command to its end; its output stays in the folder."""
+    begun = time.monotonic()
+    environment = {**os.environ, "PNYX_STORE": str(folder / "store.sqlite")}
+    environment.pop("PNYX_LLM", None)
+    with (folder / "output.txt").open("wb") as output:
+        process = subprocess.Popen(
+            list(map(str, command)), cwd=folder, env=environment, stdout=output, stderr=output
+        )
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 3):
+        raise SystemExit(f"{command}: {(folder / 'output.txt').read_text('utf-8')[-2000:]}")
+    return Run(used.ru_utime + used.ru_stime, time.monotonic() - begun, used.ru_maxrss / 1024)
+
+
+def demo(folder: Path) -> str:
+    return str(run(folder, *PNYX, "demo", "--out", "demo-out"))
+
+
+def argue(folder: Path) -> str:
+    return str(run(folder, *PNYX, "argue", "demo-out/example.index", QUESTION))
+
+
+def memory_of(pid: int) -> float:
+    """Return the resident memory of a process, in MB."""
+    (kilobytes,) = re.findall(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text("ascii"))
+    return int(kilobytes) / 1024
+
+
+def serve(folder: Path, searches: int) -> str:
+    """Search a server, each time for something else, and look at its memory."""
+    command = [*PNYX, "serve", "demo-out/example.index", "--port", "0"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        address = next(
+            found[0] for line in process.stderr if (found := re.search(r"http://[\w.:]+", line))
+        )
+        words = (folder / "words.txt").read_text("utf-8").split()
+        rng, sizes = random.Random(0), []
+        for number in range(searches):
+            query = urllib.parse.urlencode({"q": f"Should {' '.join(rng.sample(words, 3))}?"})
+            urllib.request.urlopen(f"{address}/v1/search?{query}", timeout=60).read()
+            if number in (searches // 10, searches - 1):
+                sizes.append(memory_of(process.pid))
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    return f"{sizes[0]:,.0f} MB after {searches // 10 + 1}, {sizes[1]:,.0f} after {searches:,}"
+
+
+def words(folder: Path) -> None:
+    from pnyx.corpora.bundled import load_example
+
+    found = {w for a in load_example().arguments for w in re.findall(r"[a-z]{4,}", a.text)}
+    (folder / "words.txt").write_text(" ".join(sorted(found)), encoding="utf-8")
+
+
+def per_second(work: Callable[[], object], count: int) -> str:
+    """Return how many of `count` a CPU second of this process does."""
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    work()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"{count / used:,.0f}"
+
+
+def texts(count: int, length: int) -> list[str]:
+    """Return texts of so many words of the example, no two alike."""
+    from pnyx.corpora.bundled import load_example
+
+    rng = random.Random(length)
+    known = " ".join(a.text for a in load_example().arguments).split()
+    return [" ".join(rng.sample(known, length)) for _ in range(count)]
+
+
+def detector(count: int, length: int, statements: int) -> str:
+    from pnyx.judge.questions import Support
+    from pnyx.students.judge import load_perspective_student
+
+    judge = load_perspective_student()
+    claims = texts(statements, 10)
+    asked = [
+        Support(f"{n}", text, c) for n, text in enumerate(texts(count, length)) for c in claims
+    ]
+    judge.judge(asked[:statements])
+    return per_second(lambda: judge.judge(asked), len(asked))
+
+
+def embedding(count: int, length: int) -> str:
+    from pnyx.models.embed.encoder import load_encoder
+
+    encoder, documents = load_encoder(), texts(count, length)
+    encoder.encode(documents[:2])
+    return per_second(lambda: encoder.encode(documents), count)
+
+
+def measure_support(folder: Path, count: int) -> str:
+    """Measure verdicts against labels, both made up: a noisy judge, 100 of each topic."""
+    rng = random.Random(1)
+    with (
+        (folder / "answers.jsonl").open("w") as answers,
+        (folder / "labels.jsonl").open("w") as own,
+    ):
+        for number in range(count):
+            label, key = rng.random() < 0.5, {"id": f"{number}", "question_id": f"q{number // 100}"}
+            p = min(max(rng.gauss(0.6 if label else 0.4, 0.2), 0.01), 0.99)
+            said = {"task": "support", "value": p > 0.5, "probability": p, "judge": "noisy"}
+            answers.write(json.dumps({**key, **said, "unscored": None, "reasons": []}) + "\n")
+            own.write(json.dumps({**key, "value": label}) + "\n")
+    return str(
+        run(folder, *PNYX, "measure", "support", "answers.jsonl", "--labels", "labels.jsonl")
+    )
+
+
+def compare(folder: Path, runs: int, topics: int) -> str:
+    """Compare two leaderboards of made-up runs."""
+    rng = random.Random(2)
+    boards = [folder / "a.txt", folder / "b.txt"]
+    good = [rng.gauss(0.5, 0.1) for _ in range(runs)]
+    for board in boards:
+        rows = [
+            f"run{r:03} F1 t{t:02} {min(max(rng.gauss(good[r], 0.15), 0), 1):.4f}"
+            for r in range(runs)
+            for t in range(topics)
+        ]
+        board.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return str(run(folder, *PNYX, "compare", *boards))
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--smoke", action="store_true", help="on little data")
+    asked = parser.parse_args()
+    small = asked.smoke
+    report = Report("whole")
+    report.head("what", "measured", "bar")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        words(folder)
+        n, support = (8, 200) if small else (64, 100_000)
+        rows: Sequence[tuple[str, Callable[[], str], str]] = (
+            ("`pnyx demo`", lambda: demo(folder), "500 MB"),
+            ("`pnyx argue`, labelled example", lambda: argue(folder), "1.5 s CPU, 400 MB"),
+            ("`pnyx serve`, 128 documents, memory after searches that are all different",
+             lambda: serve(folder, 20 if small else 1_000), "400 MB, flat"),
+            ("detector, pairs a CPU second: 100 words, 1 statement",
+             lambda: detector(n, 100, 1), "60"),
+            ("the same, 8 statements", lambda: detector(n, 100, 8), ""),
+            ("embedding, texts a CPU second: 10 words", lambda: embedding(8 * n, 10), "600"),
+            ("the same, 30 words", lambda: embedding(4 * n, 30), "285"),
+            ("the same, 175 words", lambda: embedding(n, 175), ""),
+            (f"`pnyx measure support`, {support:,} verdicts",
+             lambda: measure_support(folder, support), "4 s, 200 MB"),
+            ("`pnyx compare`, 300 runs by 50 topics",
+             lambda: compare(folder, 10 if small else 300, 50), "3 s"),
+        )  # fmt: skip
+        for what, work, bar in rows:
+            report.row(what, work(), bar)
+    report.write(asked.write)
+
+
+if __name__ == "__main__":
+    main()
