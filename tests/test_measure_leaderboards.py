@@ -142,40 +142,67 @@ def test_values_that_differ_by_rounding_are_tied():
 # Wilcoxon ----------------------------------------------------------------------------------------
 
 
+def signed_ranks(differences):
+    """Return the sums of ranks, p and the direction of one row."""
+    rows = wilcoxon(np.array([differences], dtype=float))
+    return rows.above[0], rows.below[0], rows.p[0], rows.direction[0]
+
+
 @settings(max_examples=tries(80), deadline=None)
 @given(st.lists(st.integers(-6, 6) | st.integers(-(10**5), 10**5), min_size=2, max_size=70))
 @pytest.mark.filterwarnings("ignore")
 def test_wilcoxon_is_that_of_scipy(differences):
-    found = wilcoxon(differences)
-    other = wilcoxon([-d for d in differences])
-    assert (other.p, other.direction) == (pytest.approx(found.p), -found.direction)
+    above, below, p, direction = signed_ranks(differences)
+    assert signed_ranks([-d for d in differences]) == (below, above, pytest.approx(p), -direction)
     sizes = [abs(d) for d in differences if d]
     if not sizes:
-        assert (found.p, found.direction) == (1.0, 0)
+        assert (p, direction) == (1.0, 0)
     elif len(differences) > 13 or (0 not in differences and len(set(sizes)) == len(sizes)):
         expected = stats.wilcoxon(differences)
-        assert found.p == pytest.approx(expected.pvalue, abs=1e-9)
-        assert min(found.above, found.below) == expected.statistic
+        assert p == pytest.approx(expected.pvalue, abs=1e-9)
+        assert min(above, below) == expected.statistic
     else:  # scipy tries all signs, too, which takes it half a second
         ranks = stats.rankdata(sizes)
         signs = (np.arange(2 ** len(ranks))[:, None] >> np.arange(len(ranks))) & 1
         sums = signs @ ranks
-        tails = (sums <= found.above).mean(), (sums >= found.above).mean()
-        assert found.p == pytest.approx(min(1.0, 2 * min(tails)))
+        tails = (sums <= above).mean(), (sums >= above).mean()
+        assert p == pytest.approx(min(1.0, 2 * min(tails)))
 
 
 @pytest.mark.parametrize(
     "differences", [[1, 1, 2, 0, -3, 5, 5, 8], [0, 0, 1, 2, 3, 4, 5, 6], [2, 2, -2, 1, 7]]
 )
 def test_ties_and_zeros_are_treated_as_by_scipy(differences):
-    assert wilcoxon(differences).p == pytest.approx(stats.wilcoxon(differences).pvalue)
+    assert signed_ranks(differences)[2] == pytest.approx(stats.wilcoxon(differences).pvalue)
 
 
 def test_wilcoxon_by_hand():
     # All of six differences on one side: 2 / 2^6. Ranks 1 to 6, the sum is 21.
-    assert wilcoxon([1, 2, 3, 4, 5, 6]) == (21.0, 0.0, 0.03125)
-    assert wilcoxon([1, 2, 3, 4, 5]).p == 0.0625
-    assert wilcoxon([]).p == 1.0
+    assert signed_ranks([1, 2, 3, 4, 5, 6]) == (21.0, 0.0, 0.03125, 1)
+    assert signed_ranks([1, 2, 3, 4, 5])[2] == 0.0625
+    assert signed_ranks([])[2] == 1.0
+
+
+@settings(max_examples=tries(40), deadline=None)
+@given(st.data())
+@pytest.mark.filterwarnings("ignore")
+def test_many_rows_are_tested_as_each_alone_by_scipy(data):
+    topics = data.draw(st.integers(14, 60))  # with fewer, scipy tries all signs of ties
+    number = st.none() | st.integers(-4, 4) | st.floats(-1, 1, width=16)
+    rows = data.draw(
+        st.lists(st.lists(number, min_size=topics, max_size=topics), min_size=1, max_size=6)
+    )
+    found = wilcoxon(np.array(rows, dtype=float))
+    for place, row in enumerate(rows):
+        known = [d for d in row if d is not None]
+        alone = signed_ranks(known)
+        assert alone == tuple(
+            column[place] for column in (found.above, found.below, found.p, found.direction)
+        )
+        if len(known) > 13 and any(known):
+            expected = stats.wilcoxon(known)
+            assert alone[2] == pytest.approx(expected.pvalue, abs=1e-9)
+            assert min(alone[:2]) == expected.statistic
 
 
 # Conclusions of pairs ----------------------------------------------------------------------------

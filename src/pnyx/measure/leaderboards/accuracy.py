@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.measure.core.intervals import UNIT, Bounds, draw_weights, interval_of
-from pnyx.measure.core.signed_rank import LEAST_TOPICS, SignedRank, wilcoxon
+from pnyx.measure.core.signed_rank import LEAST_TOPICS, Counts, SignedRanks, wilcoxon
 from pnyx.measure.core.significance import SIGNIFICANT
 from pnyx.measure.core.weighted import Floats, ratio
 
 Outcome: TypeAlias = Literal["better", "worse", "no difference"]
 _FEW_RUNS = "fewer than three runs to draw from"
 _OUTCOMES: tuple[Outcome, Outcome, Outcome] = ("worse", "no difference", "better")
+_CELLS = 200_000  # Differences tested at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,48 +109,54 @@ def pair_conclusions(
         second: the same of the other leaderboard.
         bootstrap: of the interval.
     """
-    asked = len(runs) * (len(runs) - 1) // 2
-    places = list(combinations(range(len(runs)), 2))
-    tested = {
-        (a, b): _pair(runs[a], runs[b], first[a] - first[b], second[a] - second[b])
-        for a, b in places
-    }
-    pairs = {n: pair for n, pair in tested.items() if pair.topics >= LEAST_TOPICS}
+    places = np.argwhere(np.triu(np.ones((len(runs), len(runs)), dtype=np.bool_), 1))
+    asked, step = len(places), max(1, _CELLS // max(1, first.shape[1]))
+    blocks = [places[start : start + step] for start in range(0, asked, step)]
+    tested = [pair for block in blocks for pair in _pairs(runs, block, first, second)]
+    enough = np.array([pair.topics >= LEAST_TOPICS for pair in tested], dtype=np.bool_)
+    pairs = tuple(pair for pair in tested if pair.topics >= LEAST_TOPICS)
     if not pairs:
-        most = max((pair.topics for pair in tested.values()), default=first.shape[1])
+        most = max((pair.topics for pair in tested), default=first.shape[1])
         why = f"p < .05 needs {LEAST_TOPICS} topics or more, found {most}"
         why = why if asked else "at least two runs are needed"
         return Conclusions((), Measured(None, 0, asked), Measured(None, 0, 0), why)
-    agree = np.array([pair.agree for pair in pairs.values()], dtype=np.float64)
-    both = [p for p in pairs.values() if "no difference" not in (p.outcome, p.reference)]
+    agree = np.array([pair.agree for pair in pairs], dtype=np.float64)
+    both = [p for p in pairs if "no difference" not in (p.outcome, p.reference)]
     right = sum(pair.agree for pair in both)
     return Conclusions(
-        tuple(pairs.values()),
+        pairs,
         Measured(
             float(agree.mean()), len(pairs), asked,
-            *_over_systems(list(pairs), agree, len(runs), bootstrap),
+            *_over_systems(places[enough], agree, len(runs), bootstrap),
         ),
         Measured(right / len(both) if both else None, len(both), len(both)),
     )  # fmt: skip
 
 
-def _pair(run: str, other: str, first: Floats, second: Floats) -> SystemPair:
-    both = np.isfinite(first) & np.isfinite(second)
-    here, there = wilcoxon(first[both]), wilcoxon(second[both])
-    return SystemPair(run, other, int(both.sum()), _outcome(here), _outcome(there), here.p, there.p)
+def _pairs(
+    runs: Sequence[str], places: Counts, first: Floats, second: Floats
+) -> Iterator[SystemPair]:
+    """Yield the pairs at these places (m, 2), tested in both leaderboards."""
+    a, b = places.T
+    apart = [side[a] - side[b] for side in (first, second)]
+    both = np.isfinite(apart).all(axis=0)
+    here, there = (wilcoxon(np.where(both, side, np.nan)) for side in apart)
+    topics, p, reference_p = (column.tolist() for column in (both.sum(axis=1), here.p, there.p))
+    columns = topics, _outcomes(here), _outcomes(there), p, reference_p
+    for run, other, *row in zip(a.tolist(), b.tolist(), *columns, strict=True):
+        yield SystemPair(runs[run], runs[other], *row)
 
 
-def _outcome(test: SignedRank) -> Outcome:
-    return _OUTCOMES[(test.direction if test.p < SIGNIFICANT else 0) + 1]
+def _outcomes(tests: SignedRanks) -> list[Outcome]:
+    significant = np.where(tests.p < SIGNIFICANT, tests.direction, 0)
+    return [_OUTCOMES[direction + 1] for direction in significant.tolist()]
 
 
-def _over_systems(
-    places: Sequence[tuple[int, int]], agree: Floats, runs: int, bootstrap: Bootstrap
-) -> Bounds:
+def _over_systems(places: Counts, agree: Floats, runs: int, bootstrap: Bootstrap) -> Bounds:
     """Return the interval of the share of agreement where systems are drawn anew."""
     known, same = np.zeros((2, runs, runs))
-    for (first, other), agreed in zip(places, agree, strict=True):
-        known[first, other], same[first, other] = 1.0, agreed
+    first, other = places.T
+    known[first, other], same[first, other] = 1.0, agree
     drawn = [
         ratio(((weights @ same) * weights).sum(axis=1), ((weights @ known) * weights).sum(axis=1))
         for weights in draw_weights(np.arange(runs, dtype=np.intp), bootstrap)
