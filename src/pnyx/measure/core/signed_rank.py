@@ -91,9 +91,11 @@ def _normal(above: Counts, counted: Counts, tied: Counts) -> list[float]:
 def _exact(twice: Counts, above: Counts) -> Floats:
     """Return each p over all patterns of signs, by how many of them give each sum of ranks."""
     p = np.ones(len(twice))
-    patterns, which, counts = np.unique(twice, axis=0, return_inverse=True, return_counts=True)
-    alike = np.split(np.argsort(which.ravel(), kind="stable"), np.cumsum(counts))[:-1]
-    for ranks, rows in zip(patterns, alike, strict=True):
+    alike: dict[bytes, list[int]] = {}
+    for row, ranks in enumerate(twice):
+        alike.setdefault(ranks.tobytes(), []).append(row)
+    for rows in alike.values():
+        ranks = twice[rows[0]]
         ways = np.zeros(int(ranks.sum()) + 1)
         ways[0] = 1.0
         for rank in ranks[ranks > 0]:

@@ -6,13 +6,16 @@ n); a system drawn twice is never compared with itself. The plain coefficient is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from pnyx.measure.core.weighted import Floats, ratio
+
+Singles: TypeAlias = npt.NDArray[np.float32]
 
 COEFFICIENTS: Final = (
     "kendall_tau_b",
@@ -23,7 +26,7 @@ COEFFICIENTS: Final = (
     "pearson",
 )
 
-_CELLS = 2_000_000  # Signs of pairs held at once
+_CELLS = 100_000  # Pairs of systems held at once: they stay in the processor's cache
 _NOISE = 1e-12  # Values that agree to this share of the largest are equal but for rounding
 
 
@@ -48,7 +51,8 @@ def coefficients(first: Floats, second: Floats, weights: Floats) -> Mapping[str,
         weights: how often each system is drawn (draws, n).
     """
     draws = max(len(first), len(second), len(weights))
-    step = max(1, _CELLS // max(1, first.shape[1] ** 2))
+    alike = len(first) == len(second) == 1
+    step = max(1, _CELLS // max(1, first.shape[1] ** (1 if alike else 2)))
     blocks = []
     for start in range(0, draws, step):
         some = slice(start, start + step)
@@ -59,16 +63,23 @@ def coefficients(first: Floats, second: Floats, weights: Floats) -> Mapping[str,
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """Values, and the signs (draws, n, n) of the differences of a system (axis 1) to others."""
+    """Values, and which systems (axis 2) are above a system (axis 1) and below, (draws, n, n).
+
+    As numbers, because products of matrices are fast; of whole numbers below 2^24 they are exact.
+    """
 
     values: Floats
-    signs: Floats
+    apart: Floats
+    above: Singles
+    below: Singles
 
     @classmethod
     def of(cls, values: Floats) -> _Side:
-        apart = values[:, :, None] - values[:, None, :]
+        apart = values[:, None, :] - values[:, :, None]
         least = _NOISE * np.abs(values).max(axis=1, initial=0.0)[:, None, None]
-        return cls(values, np.where(np.abs(apart) <= least, 0.0, np.sign(apart)))
+        return cls(
+            values, apart, (apart > least).astype(np.float32), (apart < -least).astype(np.float32)
+        )
 
 
 def _block(first: Floats, second: Floats, weights: Floats) -> dict[str, Floats]:
@@ -76,57 +87,45 @@ def _block(first: Floats, second: Floats, weights: Floats) -> dict[str, Floats]:
     weights = np.broadcast_to(weights, (draws, weights.shape[1]))
     lacking = ((np.isnan(first) | np.isnan(second)) & (weights > 0)).any(axis=1)
     a, b = (_Side.of(np.nan_to_num(side)) for side in (first, second))
-    there, back = _ap(a, b, weights), _ap(b, a, weights)
+    right, wrong = a.above * b.above, a.above * b.below
+    above, other, same = (_over(side, weights) for side in (a.above, b.above, right))
+    untied = [(side * weights).sum(axis=1) for side in (above, other)]
+    there, back = (_mean_share(same, side, untied, weights) for side in (above, other))
+    far, near = _over(right * b.apart, weights), _over(wrong * b.apart, weights)
+    ranks = [_ranks(*side, weights) for side in ((a, above), (b, other))]
+    agreed = ((same - _over(wrong, weights)) * weights).sum(axis=1)
     result = {
-        "kendall_tau_b": _kendall(a, b, weights),
+        "kendall_tau_b": np.clip(ratio(agreed, np.sqrt(untied[0] * untied[1])), -1.0, 1.0),
         "tau_ap": there,
         "tau_ap_b": (there + back) / 2,
-        "tau_gap": _gap(a, b, weights),
-        "spearman": _pearson(_ranks(a, weights), _ranks(b, weights), weights),
+        "tau_gap": _mean_share(far, far - near, untied, weights),
+        "spearman": _pearson(*ranks, weights),
         "pearson": _pearson(a.values, b.values, weights),
     }
     return {name: np.where(lacking, np.nan, values) for name, values in result.items()}
 
 
-def _kendall(a: _Side, b: _Side, weights: Floats) -> Floats:
-    agreed, first, other = (
-        _paired(signs, weights) for signs in (a.signs * b.signs, np.abs(a.signs), np.abs(b.signs))
-    )
-    return np.clip(ratio(agreed, np.sqrt(first * other)), -1.0, 1.0)
+def _over(amounts: Floats | Singles, weights: Floats) -> Floats:
+    """Return the sums (draws, n) of amounts (draws or 1, n, n) over the systems drawn."""
+    drawn = weights.astype(amounts.dtype)
+    if len(amounts) == 1:
+        return (drawn @ amounts[0].T).astype(np.float64)
+    return (amounts @ drawn[:, :, None])[:, :, 0].astype(np.float64)
 
 
-def _paired(amounts: Floats, weights: Floats) -> Floats:
-    """Return the sum of amounts (draws or 1, n, n) over all pairs drawn."""
-    return np.asarray(((amounts @ weights[:, :, None])[:, :, 0] * weights).sum(axis=1))
-
-
-def _ap(listed: _Side, truth: _Side, weights: Floats) -> Floats:
-    above = (listed.signs < 0).astype(np.float64)
-    return _shares_above(above * (truth.signs < 0), above, listed, truth, weights)
-
-
-def _gap(listed: _Side, truth: _Side, weights: Floats) -> Floats:
-    apart = np.abs(truth.values[:, :, None] - truth.values[:, None, :]) * np.abs(truth.signs)
-    above = (listed.signs < 0) * apart
-    return _shares_above(above * (truth.signs < 0), above, listed, truth, weights)
-
-
-def _shares_above(
-    right: Floats, above: Floats, listed: _Side, truth: _Side, weights: Floats
-) -> Floats:
-    """Return the mean share of right pairs among those above each system, from -1 to 1."""
-    others = weights[:, None, :]
-    share = ratio((right * others).sum(axis=2), (above * others).sum(axis=2))
+def _mean_share(right: Floats, above: Floats, untied: Sequence[Floats], weights: Floats) -> Floats:
+    """Return the mean share of what is right above each system, from -1 to 1."""
+    share = ratio(right, above)
     counted = np.where(np.isnan(share), 0.0, weights)
     mean = ratio((np.nan_to_num(share) * counted).sum(axis=1), counted.sum(axis=1))
-    defined = [_paired(np.abs(side.signs), weights) > 0 for side in (listed, truth)]
-    return np.where(defined[0] & defined[1], np.clip(2 * mean - 1, -1.0, 1.0), np.nan)
+    defined = (untied[0] > 0) & (untied[1] > 0)
+    return np.where(defined, np.clip(2 * mean - 1, -1.0, 1.0), np.nan)
 
 
-def _ranks(side: _Side, weights: Floats) -> Floats:
+def _ranks(side: _Side, above: Floats, weights: Floats) -> Floats:
     """Return 1-based ranks from the lowest, ties sharing the mean of theirs."""
     total = weights.sum(axis=1)[:, None]
-    return np.asarray((total + 1 + (side.signs * weights[:, None, :]).sum(axis=2)) / 2)
+    return np.asarray((total + 1 + _over(side.below, weights) - above) / 2)
 
 
 def _pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
