@@ -11,12 +11,15 @@ from typing import Any, TypeAlias
 from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, strict, unique
 from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.benchmarks.label_words import LABEL_WORDS
-from pnyx.corpora.fields import Fields, number
+from pnyx.corpora.fields import Fields, number, string
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 
 YES_NO_TASKS = ("nugget", "negative", "needs-citation", "unanswerable")
 """Tasks of yes and no that are measured as support is, or as relevance, as one likes."""
+
+_TEXTS = ("judge", "task", "dimension")
+_IDS = ("doc_id", "perspective_id", "annotator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +94,26 @@ def _checked(
     rows: Iterable[Row[dict[str, Any]]], form: str | None, path: str, unit: str
 ) -> Iterator[Verdict]:
     if form is None:
-        verdicts = parse_rows(rows, _verdict, path, unit)
-        checked = strict(
-            unique(verdicts, lambda v: (v.id, v.judge), path, "id", unit), path, "labels"
-        )
+        whole, what = unique(_verdicts(rows, path, unit), _by_judge, path, "id", unit), "labels"
     else:
         item = ITEM_FORMATS[form]
-        once = unique(
-            parse_rows(rows, item.parse, path, unit),
-            item.identity,
-            path,
-            " and ".join(item.key),
-            unit,
-        )
-        checked = strict(parse_rows(once, _verdict, path, unit), path, "items")
-    for line, verdict in checked:
-        yield replace(verdict, line=line)
+        parsed = parse_rows(rows, item.parse, path, unit)
+        once = unique(parsed, item.identity, path, " and ".join(item.key), unit)
+        whole, what = _verdicts(once, path, unit), "items"
+    for _, verdict in strict(whole, path, what):
+        yield verdict
+
+
+def _verdicts(rows: Iterable[Row[dict[str, Any]]], path: str, unit: str) -> Iterator[Row[Verdict]]:
+    for row in rows:
+        try:
+            yield row if isinstance(row, InputError) else (row[0], _verdict(row[1], row[0]))
+        except InputError as error:
+            yield located(error, path, row[0], unit)
+
+
+def _by_judge(verdict: Verdict) -> tuple[str, str]:
+    return verdict.id, verdict.judge
 
 
 def _in_memory(source: Iterable[Any], form: str | None) -> Iterator[Verdict]:
@@ -217,32 +224,42 @@ def shown_value(value: Any) -> str:
     return shorten(repr(value), 40)
 
 
-def _verdict(row: Mapping[str, Any]) -> Verdict:
+def _verdict(row: Mapping[str, Any], line: int = 0) -> Verdict:
     fields = Fields(row)
-    value, probability = fields.take("value"), fields.take("probability")
+    take = fields.rest.pop
+    value, probability = take("value", None), take("probability", None)
     if probability is not None and not 0 <= number(probability, "probability") <= 1:
         raise InputError(f"probability: found {shorten(probability, 40)}, expected 0 to 1")
-    question, group = _identifier(fields, "question_id"), _identifier(fields, "group")
-    reason = fields.text("unscored")
+    question, group = (_identifier(take(name, None), name) for name in ("question_id", "group"))
+    reason = _text(take("unscored", None), "unscored")
+    key = fields.identifier("id")
+    judge, task, dimension = (_text(take(name, None), name) for name in _TEXTS)
+    doc_id, perspective, annotator = (_identifier(take(name, None), name) for name in _IDS)
     return Verdict(
-        fields.identifier("id"),
+        key,
         question or group,
-        _identifier(fields, "doc_id"),
+        doc_id,
         value,
         None if value is None or probability is None else float(probability),
         "" if value is not None else reason or "no verdict",
-        fields.text("judge"),
-        fields.rest,
-        fields.text("task"),
-        fields.text("dimension"),
-        _identifier(fields, "perspective_id"),
+        judge,
+        dict(fields.rest),  # without the room that was for the others
+        task,
+        dimension,
+        perspective,
         group,
-        _identifier(fields, "annotator"),
+        annotator,
+        line,
     )
 
 
-def _identifier(fields: Fields, name: str) -> str:
-    value = fields.take(name)
+def _text(value: Any, name: str) -> str:
+    return "" if value is None else string(value, name)
+
+
+def _identifier(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool | list | dict):
         raise InputError(f"{name}: found {shown_value(value)}, expected an id")
     return "" if value is None else str(value)

@@ -34,12 +34,15 @@ class ItemFormat:
 
     def parse(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Check one row and return it with its id as text."""
-        return {**row, "id": self._validate(row).id}
+        key = self._validate(row).id
+        return row if row["id"] == key and isinstance(row, dict) else {**row, "id": key}
 
     def identity(self, row: Mapping[str, Any]) -> Hashable:
         """Return what may occur once in a file."""
-        values = tuple(str(row.get(name) or "") for name in self.key)
-        return values if len(values) > 1 else values[0]
+        values = [str(row.get(name) or "") for name in self.key]
+        while len(values) > 1 and not values[-1]:  # most have no dimension, no annotator
+            values.pop()
+        return tuple(values) if len(values) > 1 else values[0]
 
 
 ITEM_FORMATS: dict[str, ItemFormat] = {

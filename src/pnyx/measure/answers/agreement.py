@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pnyx.judge.dimensions import aspects_of
 from pnyx.judge.verdicts import Source
@@ -25,10 +24,16 @@ from pnyx.measure.answers.registry import (
 )
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
 from pnyx.measure.core.ground_truth import Joined, Pair, join_labels
-from pnyx.measure.core.intervals import UNIT, Range, draw_weights
-from pnyx.measure.core.weighted import Floats, defined_mean, numbers, ratio
-
-Index: TypeAlias = npt.NDArray[np.intp]
+from pnyx.measure.core.intervals import UNIT, Range, draw_clusters, draw_weights
+from pnyx.measure.core.weighted import (
+    ClusterWeights,
+    Floats,
+    Index,
+    Weights,
+    defined_mean,
+    numbers,
+    ratio,
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -178,7 +183,7 @@ class _Cell:
         asked: int,
         scored: int,
         places: Index,
-        weighted: Callable[[Floats], Floats] | None = None,
+        weighted: Callable[[Weights], Floats] | None = None,
         *,
         spread: Spread = _UNIT,
     ) -> None:
@@ -191,7 +196,7 @@ class _Cell:
         """Its values in the draws so far, none where there is nothing to draw from."""
         return np.concatenate(self._drawn) if self._drawn else np.empty(0)
 
-    def draw(self, weights: Floats) -> None:
+    def draw(self, weights: Weights) -> None:
         """Add the values with each pair as often as it was drawn, weights (draws, pairs)."""
         if len(self.places) and self._weighted is not None:
             self._drawn.append(self._weighted(weights))
@@ -200,7 +205,7 @@ class _Cell:
 def _pooled(measure: Measure, gold: Floats, score: Floats, places: Index, asked: int) -> _Cell:
     """Return a measure of scored pairs together, whatever their groups."""
 
-    def weighted(weights: Floats) -> Floats:
+    def weighted(weights: Weights) -> Floats:
         chosen = weights if len(places) == weights.shape[1] else weights[:, places]
         return measure.weighted(gold, score, chosen)
 
@@ -215,7 +220,7 @@ def _group_mean(
     has = np.isfinite(values)
     known, places = values[has], firsts[has]
 
-    def weighted(weights: Floats) -> Floats:
+    def weighted(weights: Weights) -> Floats:
         chosen = weights[:, places]
         return ratio(chosen @ known, chosen.sum(axis=1))
 
@@ -271,7 +276,7 @@ class _Agreeing:
         yes, probability = self.columns["yes"], self.columns["probability"]
         stated = np.isfinite(probability)
         every = [c for columns in (pooled, means, *by_dimension.values()) for c in columns.values()]
-        for weights in draw_weights(self.clusters, self.bootstrap):
+        for weights in self._draws():
             for cell in every:
                 cell.draw(weights)
         return Agreement(
@@ -296,6 +301,14 @@ class _Agreeing:
             bootstrap=self.bootstrap,
             undefined_draws=self.undefined,
         )
+
+    def _draws(self) -> Iterator[Weights]:
+        """Yield weights of the pairs; ratings have measures that need them written out."""
+        if self.joined.task == "quality":
+            yield from draw_weights(self.clusters, self.bootstrap)
+            return
+        for times in draw_clusters(int(self.clusters.max()) + 1, self.bootstrap):
+            yield ClusterWeights(times, self.clusters)
 
     def _cells(self, places: Index) -> dict[str, _Cell]:
         """Return the measures that the labels of these pairs allow."""

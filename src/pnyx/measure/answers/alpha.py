@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.measure.core.weighted import Floats, Ties, ratio
+from pnyx.measure.core.weighted import (
+    Floats,
+    Index,
+    Ties,
+    Weights,
+    on_arrays,
+    ratio,
+    weight_by,
+    written_out,
+)
 
 AlphaLevel: TypeAlias = Literal["nominal", "ordinal", "interval"]
 """What counts as the distance of two values: unequal or not; the values ranked between them;
@@ -47,28 +57,30 @@ def krippendorff_alpha(ratings: Ratings, level: AlphaLevel = "ordinal") -> float
     return value if np.isfinite(value) else None
 
 
-def weighted_alpha_nominal(gold: Floats, score: Floats, weights: Floats) -> Floats:
+def weighted_alpha_nominal(gold: Floats, score: Floats, weights: Weights) -> Floats:
     """Krippendorff's alpha of two raters, values equal or not, in [-1, 1]."""
     return RatedUnits(np.stack([gold, score])).alpha("nominal", weights)
 
 
+@on_arrays
 def weighted_alpha_ordinal(gold: Floats, score: Floats, weights: Floats) -> Floats:
     """Krippendorff's alpha of two raters, values as ranks, in [-1, 1]."""
     return RatedUnits(np.stack([gold, score])).alpha("ordinal", weights)
 
 
+@on_arrays
 def weighted_alpha_interval(gold: Floats, score: Floats, weights: Floats) -> Floats:
     """Krippendorff's alpha of two raters, values as numbers, in [-1, 1]."""
     return RatedUnits(np.stack([gold, score])).alpha("interval", weights)
 
 
-def weighted_kappa(gold: Floats, score: Floats, weights: Floats) -> Floats:
+def weighted_kappa(gold: Floats, score: Floats, weights: Weights) -> Floats:
     """Cohen's kappa, in [-1, 1]: agreement beyond each side's shares (Cohen 1960)."""
     codes = np.unique(np.round(np.concatenate([gold, score]), _DIGITS), return_inverse=True)[1]
     first, second = codes[: len(gold)], codes[len(gold) :]
     total = weights.sum(axis=1)
     agreed = ratio(weights @ (first == second).astype(np.float64), total)
-    shares = [_per_code(side, weights, int(codes.max(initial=0)) + 1) for side in (first, second)]
+    shares = [weight_by(side, weights, int(codes.max(initial=0)) + 1) for side in (first, second)]
     expected = ratio((shares[0] * shares[1]).sum(axis=1), total * total)
     return ratio(agreed - expected, np.where(1 - expected <= 1e-12, 0.0, 1 - expected))
 
@@ -90,13 +102,13 @@ class RatedUnits:
         self.values: Floats = np.round(table.T[kept.T], _DIGITS)
         self._starts = np.flatnonzero(np.diff(self.unit, prepend=-1))
 
-    def alpha(self, level: AlphaLevel, weights: Floats) -> Floats:
+    def alpha(self, level: AlphaLevel, weights: Weights) -> Floats:
         """Return alpha for each row of weights (draws, items); NaN where it is undefined."""
         if len(self.values) == 0:
             return np.full(len(weights), np.nan)
-        each = weights[:, self.unit]
         if level == "nominal":
-            return self._nominal(each)
+            return self._nominal(weights[:, self.unit])
+        each = written_out(weights[:, self.unit])
         if level == "interval":
             return self._variances(self.values[None, :] - self.values.mean(), each)
         return self._variances(Ties(self.values).ranks(each), each)
@@ -115,7 +127,9 @@ class RatedUnits:
         off = np.where(np.abs(x - middle) <= least, 0.0, x - middle)
         return 1.0 - ratio(within * (total - 1), total * (each * off * off).sum(axis=1))
 
-    def _nominal(self, each: Floats) -> Floats:
+    @cached_property
+    def _unequal(self) -> tuple[Index, Floats]:
+        """The codes of the values, and how far each unit's are apart on the nominal scale."""
         codes = np.unique(self.values, return_inverse=True)[1]
         size = np.diff(np.append(self._starts, len(self.values)))
         pairs = self.unit * (int(codes.max()) + 1) + codes
@@ -123,19 +137,11 @@ class RatedUnits:
         equal = np.bincount(kind // (int(codes.max()) + 1), counts * counts)[
             self.unit[self._starts]
         ]
-        apart = (size * size - equal) / (size - 1)
+        return codes, (size * size - equal) / (size - 1)
+
+    def _nominal(self, each: Weights) -> Floats:
+        codes, apart = self._unequal
         within = each[:, self._starts] @ apart
         total = each.sum(axis=1)
-        shares = _per_code(codes, each, int(codes.max()) + 1)
+        shares = weight_by(codes, each, int(codes.max()) + 1)
         return 1.0 - ratio(within * (total - 1), total * total - (shares * shares).sum(axis=1))
-
-
-def _per_code(codes: npt.NDArray[np.intp], weights: Floats, count: int) -> Floats:
-    """Return the weight of each code (draws, count)."""
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(count))
-    sorted_weights = np.concatenate([weights[:, order], np.zeros((len(weights), 1))], axis=1)
-    sums = np.add.reduceat(sorted_weights, starts, axis=1)
-    empty = np.append(starts[1:], len(codes)) == starts
-    sums[:, empty] = 0.0
-    return np.asarray(sums)

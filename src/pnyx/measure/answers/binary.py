@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,52 +12,90 @@ import numpy.typing as npt
 from pnyx.judge.answers import Answer, Judged
 from pnyx.measure.core.base import Measured, row_of
 from pnyx.measure.core.intervals import share_of, wilson
-from pnyx.measure.core.weighted import Floats, Ties, measured_once, ratio
+from pnyx.measure.core.weighted import (
+    Floats,
+    Weights,
+    in_blocks,
+    measured_once,
+    ratio,
+    written_out,
+)
 
 _SAME = 1e-9  # Ratings this close are equal: a mean of several labels carries rounding errors.
+
+_SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
 
 ECE_BINS = 10
 
 
-def weighted_accuracy(gold: Floats, score: Floats, weights: Floats) -> Floats:
+def weighted_accuracy(gold: Floats, score: Floats, weights: Weights) -> Floats:
     """Share of pairs whose value equals the label, in [0, 1]."""
     same = (np.abs(gold - score) <= _SAME).astype(np.float64)
     return ratio(weights @ same, weights.sum(axis=1))
 
 
-def weighted_f1(gold: Floats, score: Floats, weights: Floats) -> Floats:
+def weighted_f1(gold: Floats, score: Floats, weights: Weights) -> Floats:
     """F1 of the yes class, in [0, 1]; undefined where there is neither a yes nor a label yes."""
     return ratio(2 * (weights @ (gold * score)), weights @ (gold + score))
 
 
-def weighted_auroc(gold: Floats, score: Floats, weights: Floats) -> Floats:
+class _Ranked:
+    """Pairs of label yes (1) and no (0), the highest score first: how many are up to each yes."""
+
+    def __init__(self, gold: Floats, score: Floats) -> None:
+        order = np.argsort(-score, kind="stable")
+        self._yes, self._no = order[gold[order] > 0], order[gold[order] <= 0]
+        yes, no = -score[self._yes], -score[self._no]
+        self.yes_up_to = np.searchsorted(yes, yes, side="right")
+        self.no_before, self.no_up_to = (np.searchsorted(no, yes, side=s) for s in _SIDES)
+
+    def drawn(self, weights: Weights) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """Yield blocks of draws: each yes's weight, and the sums of the first yes and no from 0."""
+        columns = len(self._yes) + len(self._no)
+        sides = (in_blocks(weights[:, places], columns) for places in (self._yes, self._no))
+        for block in zip(*sides, strict=True):
+            yes, no = map(written_out, block)
+            yield yes, _sums(yes), _sums(no)
+
+
+def _sums(weights: Floats) -> Floats:
+    """Return the sums of the first 0, 1, ... n weights of each draw, (draws, n + 1)."""
+    sums = np.zeros((len(weights), weights.shape[1] + 1))
+    np.cumsum(weights, axis=1, out=sums[:, 1:])
+    return sums
+
+
+def weighted_auroc(gold: Floats, score: Floats, weights: Weights) -> Floats:
     """Area under the ROC curve, in [0, 1], ties counting half; undefined with one class only."""
-    ties = Ties(score)
-    yes, no = ties.at(weights * gold), ties.at(weights * (1 - gold))
-    no_below = np.cumsum(no, axis=1) - no
-    wins = (yes * (no_below + no / 2)).sum(axis=1)
-    return ratio(wins, yes.sum(axis=1) * no.sum(axis=1))
+    ranked, values = _Ranked(gold, score), [np.empty(0)]
+    for weight, yes, no in ranked.drawn(weights):
+        above = no[:, ranked.no_before] + no[:, ranked.no_up_to]
+        pairs = yes[:, -1] * no[:, -1]
+        values.append(ratio(pairs - np.einsum("ij,ij->i", weight, above) / 2, pairs))
+    return np.concatenate(values)
 
 
-def weighted_average_precision(gold: Floats, score: Floats, weights: Floats) -> Floats:
+def weighted_average_precision(gold: Floats, score: Floats, weights: Weights) -> Floats:
     """Average precision over score thresholds, in [0, 1], tied scores forming one threshold.
 
     The sum of precision times the gain in recall, without interpolation, as in scikit-learn;
     undefined without a label yes.
     """
-    ties = Ties(-score)
-    hits, seen = ties.up_to(weights * gold), ties.up_to(weights)
-    precision = np.divide(hits, seen, out=np.zeros_like(hits), where=seen != 0)
-    gains = np.diff(hits, axis=1, prepend=0.0)
-    return ratio((gains * precision).sum(axis=1), hits[:, -1])
+    ranked, values = _Ranked(gold, score), [np.empty(0)]
+    for weight, yes, no in ranked.drawn(weights):
+        hits = yes[:, ranked.yes_up_to]
+        seen = hits + no[:, ranked.no_up_to]
+        precision = np.divide(hits, seen, out=seen, where=seen != 0)
+        values.append(ratio(np.einsum("ij,ij->i", weight, precision), yes[:, -1]))
+    return np.concatenate(values)
 
 
-def weighted_brier(gold: Floats, score: Floats, weights: Floats) -> Floats:
+def weighted_brier(gold: Floats, score: Floats, weights: Weights) -> Floats:
     """Mean squared distance of probability of yes and label, in [0, 1] (Brier 1950)."""
     return ratio(weights @ (score - gold) ** 2, weights.sum(axis=1))
 
 
-def weighted_ece(gold: Floats, score: Floats, weights: Floats) -> Floats:
+def weighted_ece(gold: Floats, score: Floats, weights: Weights) -> Floats:
     """Expected calibration error, in [0, 1]: ten bins closed on the right (Guo, ICML 2017)."""
     gap = np.zeros((len(score), ECE_BINS))
     gap[np.arange(len(score)), _bins(score)] = score - gold

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.measure.core.weighted import Floats, Ties, ratio
+from pnyx.measure.core.weighted import Floats, Ties, Weights, on_arrays, ratio
 
 _CELLS = 4_000_000  # Signs of pairs held at once
 
@@ -66,6 +66,7 @@ def _inversions(numbers: npt.NDArray[np.intp]) -> int:
     return inversions
 
 
+@on_arrays
 def weighted_kendall(gold: Floats, score: Floats, weights: Floats) -> Floats:
     """Kendall's tau-b, in [-1, 1]; undefined where either side is constant (Biometrika 33, 1945).
 
@@ -85,6 +86,7 @@ def weighted_kendall(gold: Floats, score: Floats, weights: Floats) -> Floats:
     return np.clip(ratio(agreed, np.sqrt(ties[0] * ties[1])), -1.0, 1.0)
 
 
+@on_arrays
 def weighted_spearman(gold: Floats, score: Floats, weights: Floats) -> Floats:
     """Spearman's rank correlation, in [-1, 1], mean ranks for ties (Spearman 1904)."""
     middle = (weights.sum(axis=1, keepdims=True) + 1) / 2
@@ -113,6 +115,6 @@ def _centred(values: Floats, weights: Floats) -> Floats:
     return np.where(np.abs(values - mean) <= least, 0.0, values - mean)
 
 
-def weighted_mean_absolute_error(gold: Floats, score: Floats, weights: Floats) -> Floats:
+def weighted_mean_absolute_error(gold: Floats, score: Floats, weights: Weights) -> Floats:
     """Mean distance of rating and label, in points of the scale, 0 or more."""
     return ratio(weights @ np.abs(gold - score), weights.sum(axis=1))

@@ -216,7 +216,8 @@ def join_labels(
         if verdict.task != first:
             found = f"{verdict.task!r} after {first!r}"
             raise InputError(f"task: found {found}, expected one task in the file")
-        return replace(verdict, value=_answer(verdict.value, task))
+        value = _answer(verdict.value, task)
+        return verdict if value is verdict.value else replace(verdict, value=value)
 
     verdicts = of_one_judge(read_verdicts(answers), judge, answers, checked)
     rows = {verdict.key: verdict for verdict in verdicts}

@@ -90,22 +90,27 @@ def log_odds_interval(
     return low, high
 
 
+def draw_clusters(
+    count: int, bootstrap: Bootstrap = BOOTSTRAP, at_once: int | None = None
+) -> Iterator[Floats]:
+    """Yield how often each of `count` clusters is drawn, in blocks of draws, (rows, count)."""
+    rng = np.random.default_rng(bootstrap.seed)
+    at_once = max(1, _CELLS // max(1, count)) if at_once is None else at_once
+    for start in range(0, bootstrap.draws if count else 0, at_once):
+        rows = min(at_once, bootstrap.draws - start)
+        drawn = rng.integers(0, count, size=(rows, count))
+        drawn += np.arange(rows)[:, None] * count
+        times = np.bincount(drawn.ravel(), minlength=rows * count)
+        yield times.reshape(rows, count).astype(np.float64)
+
+
 def draw_weights(
     clusters: npt.NDArray[np.intp], bootstrap: Bootstrap = BOOTSTRAP
 ) -> Iterator[Floats]:
     """Yield the weights of items (n,) in blocks of draws, (rows, n), by numbered clusters."""
-    draws = bootstrap.draws
-    if len(clusters) == 0 or draws == 0:
-        return
-    count = int(clusters.max()) + 1
-    rng = np.random.default_rng(bootstrap.seed)
-    at_once = max(1, _CELLS // len(clusters))
-    for start in range(0, draws, at_once):
-        rows = min(at_once, draws - start)
-        drawn = rng.integers(0, count, size=(rows, count))
-        drawn += np.arange(rows)[:, None] * count
-        times = np.bincount(drawn.ravel(), minlength=rows * count).reshape(rows, count)
-        yield times[:, clusters].astype(np.float64)
+    at_once = max(1, _CELLS // max(1, len(clusters)))
+    for times in draw_clusters(int(clusters.max(initial=-1)) + 1, bootstrap, at_once):
+        yield times[:, clusters]
 
 
 def percentile_interval(
