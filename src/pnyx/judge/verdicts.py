@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from sys import intern
 from typing import Any, TypeAlias
 
 from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, strict, unique
@@ -17,9 +18,6 @@ from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 
 YES_NO_TASKS = ("nugget", "negative", "needs-citation", "unanswerable")
 """Tasks of yes and no that are measured as support is, or as relevance, as one likes."""
-
-_TEXTS = ("judge", "task", "dimension")
-_IDS = ("doc_id", "perspective_id", "annotator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,41 +223,46 @@ def shown_value(value: Any) -> str:
 
 
 def _verdict(row: Mapping[str, Any], line: int = 0) -> Verdict:
-    fields = Fields(row)
-    take = fields.rest.pop
+    rest = dict(row)
+    take = rest.pop
     value, probability = take("value", None), take("probability", None)
     if probability is not None and not 0 <= number(probability, "probability") <= 1:
         raise InputError(f"probability: found {shorten(probability, 40)}, expected 0 to 1")
-    question, group = (_identifier(take(name, None), name) for name in ("question_id", "group"))
+    question = _identifier(take("question_id", None), "question_id")
+    group = _identifier(take("group", None), "group")
     reason = _text(take("unscored", None), "unscored")
-    key = fields.identifier("id")
-    judge, task, dimension = (_text(take(name, None), name) for name in _TEXTS)
-    doc_id, perspective, annotator = (_identifier(take(name, None), name) for name in _IDS)
+    key = rest.get("id")
+    if isinstance(key, str) and key.strip():
+        del rest["id"]
+    else:
+        fields = Fields(rest)
+        key, rest = fields.identifier("id"), fields.rest
+        take = rest.pop
     return Verdict(
-        key,
-        question or group,
-        doc_id,
-        value,
-        None if value is None or probability is None else float(probability),
-        "" if value is not None else reason or "no verdict",
-        judge,
-        dict(fields.rest),  # without the room that was for the others
-        task,
-        dimension,
-        perspective,
-        group,
-        annotator,
-        line,
+        id=key,
+        question_id=question or group,
+        value=value,
+        probability=None if value is None or probability is None else float(probability),
+        unscored="" if value is not None else reason or "no verdict",
+        judge=_text(take("judge", None), "judge"),
+        task=_text(take("task", None), "task"),
+        dimension=_text(take("dimension", None), "dimension"),
+        doc_id=_identifier(take("doc_id", None), "doc_id"),
+        perspective_id=_identifier(take("perspective_id", None), "perspective_id"),
+        group=group,
+        annotator=_identifier(take("annotator", None), "annotator"),
+        extra=dict(rest),  # without the room that was for the others
+        line=line,
     )
 
 
 def _text(value: Any, name: str) -> str:
-    return "" if value is None else string(value, name)
+    return "" if value is None else intern(string(value, name))
 
 
 def _identifier(value: Any, name: str) -> str:
     if isinstance(value, str):
-        return value
+        return intern(value)
     if isinstance(value, bool | list | dict):
         raise InputError(f"{name}: found {shown_value(value)}, expected an id")
     return "" if value is None else str(value)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pnyx.view.tables import Part
 
 _MEASURES = "measures.json"
+_MOST, _END = 50, 10  # Groups that a table shows; with more, so many of either end
 
 _HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):
 {what}.
@@ -217,7 +218,13 @@ def _report(result: Agreement) -> list[Part]:
     ):
         if part:
             names = [name for name in result.measures if "@" not in name]
-            parts.append(_grid(title, part, names))
+            ends = _ends(part, names[0])
+            left = len(part) - len(ends)
+            note = (
+                f"the {_END} lowest and the {_END} highest {title}s by {names[0]}; "
+                f"{left:,} {title}s are left out, which --json has"
+            )
+            parts.append(_grid(title, ends, names, [note] if left else []))
     return [*parts, draws_legend(f"{result.clusters} {result.clustered_by}s", result.bootstrap)]
 
 
@@ -239,7 +246,23 @@ def _measures(result: Agreement) -> Table:
     return Table(columns, rows)
 
 
-def _grid(title: str, part: Mapping[str, Mapping[str, Measured]], names: Sequence[str]) -> Table:
+def _ends(
+    part: Mapping[str, Mapping[str, Measured]], name: str
+) -> Mapping[str, Mapping[str, Measured]]:
+    """Return what of many groups tells most: those with the lowest and highest values."""
+    if len(part) <= _MOST:
+        return part
+    values = {key: value for key in part if (value := part[key][name].value) is not None}
+    ranked = sorted(values, key=lambda key: values[key])
+    return {key: part[key] for key in (*ranked[:_END], *ranked[_END:][-_END:])}
+
+
+def _grid(
+    title: str,
+    part: Mapping[str, Mapping[str, Measured]],
+    names: Sequence[str],
+    notes: Sequence[str] = (),
+) -> Table:
     """Return a row of values for each group or dimension, with how many it rests on."""
     columns = [Column(title), *(Column(name, "figure") for name in names)]
     columns.append(Column("answers", "counts"))
@@ -247,7 +270,7 @@ def _grid(title: str, part: Mapping[str, Mapping[str, Measured]], names: Sequenc
         (escaped(key, 40), *(measures[name] for name in names), measures[names[0]])
         for key, measures in part.items()
     ]
-    return Table(columns, rows)
+    return Table(columns, rows, notes)
 
 
 for _task in _TASKS:

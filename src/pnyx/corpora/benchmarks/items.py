@@ -39,10 +39,9 @@ class ItemFormat:
 
     def identity(self, row: Mapping[str, Any]) -> Hashable:
         """Return what may occur once in a file."""
-        values = [str(row.get(name) or "") for name in self.key]
-        while len(values) > 1 and not values[-1]:  # most have no dimension, no annotator
-            values.pop()
-        return tuple(values) if len(values) > 1 else values[0]
+        if not any(map(row.get, self.key[1:])):  # most have no dimension, no annotator
+            return str(row[self.key[0]])
+        return tuple(str(row.get(name) or "") for name in self.key)
 
 
 ITEM_FORMATS: dict[str, ItemFormat] = {

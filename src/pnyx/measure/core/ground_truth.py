@@ -126,21 +126,27 @@ def read_labels(source: Source, task: str) -> Labels:
             raise located(error, _path(source), verdict.line) from error
 
     votes = counted_labels(read_verdicts(source, "labels"), label)
-    every = [label for labels in votes.values() for label in labels]
-    explicit = any(label.gain is not None for label in every)
-    graded = any(label.graded for label in every)
+    explicit = any(label.gain is not None for labels in votes.values() for label in labels)
+    graded = any(label.graded for labels in votes.values() for label in labels)
     gold: dict[Key, Gold] = {}
-    for key, labels in votes.items():
+    alike: dict[Gold, Gold] = {}  # Most labels of a group say the same
+    tied = set[Key]()
+    for key in list(votes):
+        labels = votes.pop(key)
         group = _one_group(labels, source)
         grades = [label.grade for label in labels]
         if task == "quality":
-            gold[key] = Gold(rating=_mean(grades), group=group)
+            one = Gold(rating=_mean(grades), group=group)
         elif (yes := consensus([grade > 0 for grade in grades])) is not None:
             stated = [label.gain for label in labels if label.gain is not None]
             gains = stated if explicit else grades if graded else []
             unsure = [label.uncertain for label in labels if label.uncertain is not None]
-            gold[key] = Gold(yes, _mean(gains), consensus(unsure), group=group)
-    return Labels(gold, frozenset(votes.keys() - gold.keys()))
+            one = Gold(yes, _mean(gains), consensus(unsure), group=group)
+        else:
+            tied.add(key)
+            continue
+        gold[key] = alike.setdefault(one, one)
+    return Labels(gold, frozenset(tied))
 
 
 def _one_group(labels: Sequence[_Label], source: Source) -> str:
