@@ -104,10 +104,14 @@ def _checked(
 
 def _verdicts(rows: Iterable[Row[dict[str, Any]]], path: str, unit: str) -> Iterator[Row[Verdict]]:
     for row in rows:
+        if isinstance(row, InputError):
+            yield row
+            continue
+        line, fields = row
         try:
-            yield row if isinstance(row, InputError) else (row[0], _verdict(row[1], row[0]))
+            yield line, _verdict(fields, line)
         except InputError as error:
-            yield located(error, path, row[0], unit)
+            yield located(error, path, line, unit)
 
 
 def _by_judge(verdict: Verdict) -> tuple[str, str]:

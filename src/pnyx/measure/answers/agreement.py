@@ -202,6 +202,12 @@ class _Cell:
             self._drawn.append(self._weighted(weights))
 
 
+def _defined(column: Floats, places: Index) -> Index:
+    """Return the places at which a column has a value; the same array where all have one."""
+    has = np.isfinite(column[places])
+    return places if has.all() else places[has]
+
+
 def _pooled(measure: Measure, gold: Floats, score: Floats, places: Index, asked: int) -> _Cell:
     """Return a measure of scored pairs together, whatever their groups."""
 
@@ -270,8 +276,12 @@ class _Agreeing:
     def result(self) -> Agreement:
         pairs, quality = self.joined.pairs, self.joined.task == "quality"
         pooled = self._cells(np.arange(len(pairs)))
-        by_group = self._split(self.groups)
-        by_dimension = self._split([p.verdict.dimension for p in pairs]) if quality else {}
+        by_group = {
+            group: {n: Measured(c.value, c.scored, c.asked) for n, c in cells.items()}
+            for group, cells in self._split(self.groups)
+        }
+        dimensions = [p.verdict.dimension for p in pairs] if quality else []
+        by_dimension = dict(self._split(dimensions))
         means = self._group_means(pooled, by_group)
         yes, probability = self.columns["yes"], self.columns["probability"]
         stated = np.isfinite(probability)
@@ -284,10 +294,7 @@ class _Agreeing:
             measures=self._measured(pooled),
             macro=self._measured(means, "macro."),
             macro_groups={name: len(mean.places) for name, mean in means.items()},
-            per_group={
-                group: {n: Measured(c.value, c.scored, c.asked) for n, c in cells.items()}
-                for group, cells in by_group.items()
-            },
+            per_group=by_group,
             per_dimension={
                 dimension: self._measured(cells, f"{dimension}.")
                 for dimension, cells in by_dimension.items()
@@ -320,9 +327,11 @@ class _Agreeing:
             label = self.columns["yes" if gold_name == "correct" else gold_name]
             if not np.isfinite(label).any():
                 continue
-            asked = places[np.isfinite(label[places])]
-            scored = asked[np.isfinite(self.columns[score_name][asked])]
-            gold, score = self.columns[gold_name][scored], self.columns[score_name][scored]
+            asked = _defined(label, places)
+            scored = _defined(self.columns[score_name], asked)
+            gold, score = (self.columns[n] for n in (gold_name, score_name))
+            if len(scored) < len(gold):
+                gold, score = gold[scored], score[scored]
             cells[name] = _pooled(measure, gold, score, scored, len(asked))
         for name, ranking in RANKING_MEASURES.items():
             if task == ranking.task and any(self.groups):
@@ -357,12 +366,13 @@ class _Agreeing:
             summary["avg"] = _Derived(SUMMARY_AVERAGE, list(summary.values()))
         return self._measured(summary, "summary.")
 
-    def _split(self, names: Sequence[str]) -> dict[str, dict[str, _Cell]]:
-        """Return the measures of the pairs of each name; pairs without one are in none."""
+    def _split(self, names: Sequence[str]) -> Iterator[tuple[str, dict[str, _Cell]]]:
+        """Yield the measures of the pairs of each name; pairs without one are in none."""
         places: dict[str, list[int]] = {}
         for number, name in enumerate(names):
             places.setdefault(name, []).append(number)
-        return {n: self._cells(np.array(places[n], dtype=np.intp)) for n in sorted(places) if n}
+        for name in sorted(filter(None, places)):
+            yield name, self._cells(np.array(places[name], dtype=np.intp))
 
     def _measured(self, cells: Mapping[str, _Cell], part: str = "") -> dict[str, Measured]:
         return {
@@ -391,7 +401,7 @@ class _Agreeing:
         return Measured(value, base.scored, base.asked, *ends)
 
     def _group_means(
-        self, pooled: Mapping[str, _Cell], by_group: Mapping[str, Mapping[str, _Cell]]
+        self, pooled: Mapping[str, _Cell], by_group: Mapping[str, Mapping[str, Measured]]
     ) -> dict[str, _Cell]:
         first = {group: row for row, group in reversed(list(enumerate(self.groups)))}
         firsts = np.array([first[group] for group in by_group], dtype=np.intp)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -92,25 +92,27 @@ def _block(first: Floats, second: Floats, weights: Floats) -> dict[str, Floats]:
     untied = [(side * weights).sum(axis=1) for side in (above, other)]
     there, back = (_mean_share(same, side, untied, weights) for side in (above, other))
     far, near = _over(right * b.apart, weights), _over(wrong * b.apart, weights)
-    ranks = [_ranks(*side, weights) for side in ((a, above), (b, other))]
+    first_ranks, second_ranks = _ranks(a, above, weights), _ranks(b, other, weights)
     agreed = ((same - _over(wrong, weights)) * weights).sum(axis=1)
     result = {
         "kendall_tau_b": np.clip(ratio(agreed, np.sqrt(untied[0] * untied[1])), -1.0, 1.0),
         "tau_ap": there,
         "tau_ap_b": (there + back) / 2,
         "tau_gap": _mean_share(far, far - near, untied, weights),
-        "spearman": _pearson(*ranks, weights),
+        "spearman": _pearson(first_ranks, second_ranks, weights),
         "pearson": _pearson(a.values, b.values, weights),
     }
     return {name: np.where(lacking, np.nan, values) for name, values in result.items()}
 
 
-def _over(amounts: Floats | Singles, weights: Floats) -> Floats:
+def _over(amounts: npt.NDArray[Any], weights: Floats) -> Floats:
     """Return the sums (draws, n) of amounts (draws or 1, n, n) over the systems drawn."""
     drawn = weights.astype(amounts.dtype)
     if len(amounts) == 1:
-        return (drawn @ amounts[0].T).astype(np.float64)
-    return (amounts @ drawn[:, :, None])[:, :, 0].astype(np.float64)
+        sums = drawn @ amounts[0].T
+    else:
+        sums = (amounts @ drawn[:, :, None])[:, :, 0]
+    return np.asarray(sums, dtype=np.float64)
 
 
 def _mean_share(right: Floats, above: Floats, untied: Sequence[Floats], weights: Floats) -> Floats:
