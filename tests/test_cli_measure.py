@@ -89,6 +89,21 @@ def test_json_is_the_contract_and_the_same_in_any_order_of_lines(files, tmp_path
     assert other["measures"] != found["measures"]
 
 
+def test_of_many_groups_the_table_shows_both_ends_and_json_has_all(tmp_path, capsys):
+    rows = [row | {"group": f"t{n // 8:02}"} for n, row in enumerate(answer_rows(480))]
+    answers = write_rows(tmp_path / "a.jsonl", rows)
+    labels = write_rows(tmp_path / "l.jsonl", label_rows(480))
+    assert run("relevance", answers, "--labels", labels, "--json", "--draws", "9") == 0
+    groups = json.loads(capsys.readouterr().out)["per_group"]
+    assert len(groups) == 60
+    assert run("relevance", answers, "--labels", labels, "--draws", "9") == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "by f1; 40 groups are left out, which --json has" in printed
+    ranked = sorted(groups, key=lambda group: groups[group]["f1"]["value"])
+    first = printed[printed.index("group f1") :]
+    assert [w for w in first.split() if w in groups][:20] == ranked[:10] + ranked[-10:]
+
+
 def test_unscored_answers_are_counted_and_end_with_3(tmp_path, capsys):
     rows = answer_rows()
     rows[0] |= {"value": None, "probability": None, "unscored": "timeout: 5 attempts"}

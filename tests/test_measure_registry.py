@@ -18,6 +18,7 @@ from sklearn import metrics
 import pnyx.measure
 from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2
 from pnyx.measure.answers.registry import MEASURES, Measure
+from pnyx.measure.core.weighted import ClusterWeights
 from raters_fixture import alpha_by_coincidences
 from tries import tries
 
@@ -141,6 +142,22 @@ def test_a_measure_of_weighted_pairs_is_its_reference_on_the_repeated_pairs(name
         else:
             assert value == pytest.approx(expected, abs=1e-9)
             assert measure.low <= value <= measure.high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MEASURES)
+@settings(max_examples=tries(40))
+@given(data=st.data())
+def test_a_measure_of_drawn_clusters_is_that_of_their_weights_written_out(name, data):
+    measure = MEASURES[name]
+    pairs = data.draw(st.lists(st.tuples(*columns(measure)), min_size=1, max_size=25))
+    gold, score = (np.array(side) for side in zip(*pairs, strict=True))
+    drawn = st.lists(st.integers(0, 3), min_size=4, max_size=4)
+    times = np.array(data.draw(st.lists(drawn, min_size=1, max_size=3)), dtype=float)
+    clusters = np.array([data.draw(st.integers(0, 3)) for _ in pairs])
+    factored = measure.weighted(gold, score, ClusterWeights(times, clusters))
+    written = measure.weighted(gold, score, times[:, clusters])
+    assert factored == pytest.approx(written, abs=1e-12, nan_ok=True)
 
 
 @pytest.mark.slow

@@ -33,7 +33,5 @@ def counted_labels(
 
 def consensus(votes: Sequence[T]) -> T | None:
     """Return what most of those who label one thing say; None where none is ahead, or none says."""
-    if len(votes) == 1:
-        return votes[0]
-    winners = most_frequent(votes)[0] if votes else []
+    winners = most_frequent(votes)[0] if len(votes) > 1 else votes
     return winners[0] if len(winners) == 1 else None

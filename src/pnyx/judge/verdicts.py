@@ -92,30 +92,20 @@ def _checked(
     rows: Iterable[Row[dict[str, Any]]], form: str | None, path: str, unit: str
 ) -> Iterator[Verdict]:
     if form is None:
-        whole, what = unique(_verdicts(rows, path, unit), _by_judge, path, "id", unit), "labels"
+        verdicts, what = _verdicts(rows, path, unit), "labels"
+        verdicts = unique(verdicts, lambda v: (v.id, v.judge), path, "id", unit)
     else:
         item = ITEM_FORMATS[form]
         parsed = parse_rows(rows, item.parse, path, unit)
         once = unique(parsed, item.identity, path, " and ".join(item.key), unit)
-        whole, what = _verdicts(once, path, unit), "items"
-    for _, verdict in strict(whole, path, what):
+        verdicts, what = _verdicts(once, path, unit), "items"
+    for _, verdict in strict(verdicts, path, what):
         yield verdict
 
 
 def _verdicts(rows: Iterable[Row[dict[str, Any]]], path: str, unit: str) -> Iterator[Row[Verdict]]:
-    for row in rows:
-        if isinstance(row, InputError):
-            yield row
-            continue
-        line, fields = row
-        try:
-            yield line, _verdict(fields, line)
-        except InputError as error:
-            yield located(error, path, line, unit)
-
-
-def _by_judge(verdict: Verdict) -> tuple[str, str]:
-    return verdict.id, verdict.judge
+    numbered = (row if isinstance(row, InputError) else (row[0], row) for row in rows)
+    return parse_rows(numbered, lambda row: _verdict(row[1], row[0]), path, unit)
 
 
 def _in_memory(source: Iterable[Any], form: str | None) -> Iterator[Verdict]:
@@ -226,7 +216,7 @@ def shown_value(value: Any) -> str:
     return shorten(repr(value), 40)
 
 
-def _verdict(row: Mapping[str, Any], line: int = 0) -> Verdict:
+def _verdict(row: Mapping[str, Any], line: int) -> Verdict:
     rest = dict(row)
     take = rest.pop
     value, probability = take("value", None), take("probability", None)
@@ -236,12 +226,9 @@ def _verdict(row: Mapping[str, Any], line: int = 0) -> Verdict:
     group = _identifier(take("group", None), "group")
     reason = _text(take("unscored", None), "unscored")
     key = rest.get("id")
-    if isinstance(key, str) and key.strip():
-        del rest["id"]
-    else:
-        fields = Fields(rest)
-        key, rest = fields.identifier("id"), fields.rest
-        take = rest.pop
+    if not isinstance(key, str) or not key.strip():
+        key = Fields(rest).identifier("id")
+    del rest["id"]
     return Verdict(
         id=key,
         question_id=question or group,

@@ -88,12 +88,8 @@ def weight_by(codes: Index, weights: Weights, count: int) -> Floats:
     """Return the weight of each code (draws, count); `codes` (n,) are those of the pairs."""
     if isinstance(weights, ClusterWeights):
         return weights.by(codes, count)
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(count))
-    ordered = np.concatenate([weights[:, order], np.zeros((len(weights), 1))], axis=1)
-    sums = np.add.reduceat(ordered, starts, axis=1)
-    sums[:, np.append(starts[1:], len(codes)) == starts] = 0.0
-    return np.asarray(sums)
+    sums = [np.bincount(codes, row, count) for row in weights]
+    return np.array(sums, dtype=np.float64).reshape(len(weights), count)
 
 
 def on_arrays(measure: Callable[[Floats, Floats, Floats], Floats]) -> Weighted:
@@ -149,13 +145,10 @@ class Ties:
         self._block = np.empty(len(keys), dtype=np.intp)
         self._block[self._order] = np.cumsum(last) - last
 
-    def up_to(self, amounts: Floats) -> Floats:
-        """Return, for each distinct key, the sum of `amounts` (draws, n) at it and below."""
-        return np.asarray(np.cumsum(amounts[:, self._order], axis=1)[:, self._ends])
-
     def at(self, amounts: Floats) -> Floats:
         """Return, for each distinct key, the sum of `amounts` (draws, n) at it."""
-        return np.diff(self.up_to(amounts), axis=1, prepend=0.0)
+        sums = np.cumsum(amounts[:, self._order], axis=1)[:, self._ends]
+        return np.diff(sums, axis=1, prepend=0.0)
 
     def ranks(self, weights: Floats) -> Floats:
         """Return the 1-based rank of each pair in each draw, ties sharing the mean of theirs."""

@@ -108,10 +108,7 @@ def _block(first: Floats, second: Floats, weights: Floats) -> dict[str, Floats]:
 def _over(amounts: npt.NDArray[Any], weights: Floats) -> Floats:
     """Return the sums (draws, n) of amounts (draws or 1, n, n) over the systems drawn."""
     drawn = weights.astype(amounts.dtype)
-    if len(amounts) == 1:
-        sums = drawn @ amounts[0].T
-    else:
-        sums = (amounts @ drawn[:, :, None])[:, :, 0]
+    sums = drawn @ amounts[0].T if len(amounts) == 1 else (amounts @ drawn[:, :, None])[:, :, 0]
     return np.asarray(sums, dtype=np.float64)
 
 
