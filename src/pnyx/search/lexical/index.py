@@ -240,13 +240,12 @@ class WordIndex:
 
     def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of documents by id; InputError for an unknown one."""
-        found = np.empty(len(ids), dtype=np.int64)
-        for at, doc_id in enumerate(ids):
-            number = self._number(doc_id)
-            if number is None:
-                raise InputError(f"has no document {shorten(doc_id, 60)!r}", path=self.path)
-            found[at] = number
-        return found
+        found = list(map(self._given.get, ids))
+        for at in [at for at, number in enumerate(found) if number is None]:
+            found[at] = self._number(ids[at])
+            if found[at] is None:
+                raise InputError(f"has no document {shorten(ids[at], 60)!r}", path=self.path)
+        return np.array(found, dtype=np.int64)
 
     def _number(self, doc_id: str) -> int | None:
         if (given := self._given.get(doc_id)) is not None:
