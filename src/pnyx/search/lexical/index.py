@@ -19,7 +19,7 @@ from pnyx.native import WORTH_COMPILING, can_compile
 from pnyx.records import Evidence
 from pnyx.search.engine import FeatureInfo, Hit
 from pnyx.search.features.access import Feature, read_feature
-from pnyx.search.lexical.kernels import Boosts, Kernel, KernelName, score_numpy
+from pnyx.search.lexical.kernels import UNMATCHED, Boosts, Kernel, KernelName, score_numpy
 from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.query import QueryCompiler
 from pnyx.search.lexical.segments import open_segments
@@ -172,9 +172,10 @@ class WordIndex:
         scoring = make_model(model, parameters)
         found: list[dict[str, float]] = [{} for _ in numbers]
         for term, parts in self._queries.by_term(text, scoring).items():
-            by_length = self._queries.by_length(scoring)
-            some = [score_numpy(part, by_length, scoring.combine) for part in parts]
-            for own, score in zip(found, np.concatenate(some)[numbers].tolist(), strict=True):
+            scores, by_length = np.full(len(numbers), UNMATCHED), self._queries.by_length(scoring)
+            for start, part in zip(self._starts, parts, strict=False):
+                scores += score_numpy(part, by_length, scoring.combine, numbers - start)
+            for own, score in zip(found, scores.tolist(), strict=True):
                 if math.copysign(1.0, score) > 0:
                     own[term] = score
         return found
