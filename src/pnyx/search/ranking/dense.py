@@ -105,9 +105,9 @@ def _dots(
     exact = question.astype(np.float64)
     scores = np.empty(len(numbers))
     for start in range(0, len(numbers), 4096):  # all rows may be equal, so it may be all of them
-        part = numbers[start : start + 4096]
-        # Not a matrix product: its rounding depends on where in the matrix a row stands.
-        scores[start : start + 4096] = (rows[part].astype(np.float64) * exact).sum(axis=1)
+        part = rows[numbers[start : start + 4096]].astype(np.float64)
+        part *= exact  # not a matrix product: its rounding depends on where in it a row stands
+        part.sum(axis=1, out=scores[start : start + 4096])
     return scores
 
 
