@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,10 +31,10 @@ ANN, LIBRARY = "vectors_ann", "usearch 2"
 _BLOCK_BYTES: Final = 384 * 1024
 """Size of a block in float32: it stays in the second cache between its three passes."""
 
-_FEW: Final = 1 << 24
-"""Numbers of all vectors up to which they are kept in float32 (64 MB), scanned in half the time."""
-
 Rows = NDArray[np.float16] | NDArray[np.float32]
+
+_FEW: Final = 1 << 24
+"""Numbers up to which vectors are kept in float32, too (64 MB), and scanned in half the time."""
 
 _SHIFT, _MASK = 13, np.array(0x8FFFE000, dtype=np.uint32).view(np.int32)
 _SCALE = np.float32(2.0**112)
@@ -60,7 +61,9 @@ def dense_rank(
         IndexFolderError: the vectors are damaged.
         MissingExtra: the graph is to be searched and its library is not installed.
     """
-    rows = _rows(index)
+    rows: Rows = document_vectors(index).rows
+    if rows.size <= _FEW:
+        rows = index.once(Rows, partial(rows.astype, np.float32))
     question = _question(question_vector, rows.shape[1], k)
     graph = None
     if ann or (ann is None and len(index) >= ANN_FROM):
@@ -70,14 +73,6 @@ def dense_rank(
     if ann:
         raise InputError(f"the index has no graph of these vectors: {_BUILD}", path=index.path)
     return cosine_top(rows, question, k)
-
-
-def _rows(index: WordIndex) -> Rows:
-    """Return the vectors of all documents; few are kept in float32, too."""
-    rows = document_vectors(index).rows
-    if rows.size > _FEW:
-        return rows
-    return index.once("vectors in float32", lambda: rows.astype(np.float32))
 
 
 def cosine_top(rows: Rows, question: NDArray[np.float32], k: int) -> RankedList:
@@ -99,7 +94,7 @@ def cosines_of(
     index: WordIndex, question_vector: NDArray[np.float32], numbers: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the cosines of documents, by number, as `dense_rank` has them."""
-    rows = _rows(index)
+    rows = document_vectors(index).rows
     return _dots(rows, numbers, _question(question_vector, rows.shape[1], 1))
 
 
@@ -208,9 +203,7 @@ def _open_graph(index: WordIndex) -> tuple[Any, NDArray[np.uint8]] | None:
     return graph, content
 
 
-def _graph_top(
-    graph: Any, rows: Rows, question: NDArray[np.float32], k: int
-) -> RankedList:
+def _graph_top(graph: Any, rows: Rows, question: NDArray[np.float32], k: int) -> RankedList:
     # As many as are asked for are kept while searching; twice as many finds more of the best.
     wanted = min(len(rows), max(2 * k, _WANTED))
     found = graph.search(question, wanted, threads=1).keys.astype(np.int64)

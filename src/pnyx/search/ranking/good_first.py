@@ -7,7 +7,7 @@ counts; near-copies of what stands above come below.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,6 @@ _UNKNOWN: Final = 0.5
 """The share of documents of lower quality, where the quality is not known."""
 
 Floats = NDArray[np.float64]
-F = TypeVar("F", float, Floats)
 
 
 class Goodness(NamedTuple):
@@ -57,7 +56,7 @@ class Goodness(NamedTuple):
     @property
     def relevance(self) -> float:
         """How much it is on the question."""
-        return _smoothed(self.own, self.near)
+        return (1.0 - NEAR) * self.own + NEAR * self.near
 
     @property
     def boost(self) -> float:
@@ -86,13 +85,12 @@ def good_first(engine: Engine, hits: Sequence[Hit]) -> tuple[list[Hit], Mapping[
     vectors = np.asarray(engine.vectors(ids), dtype=np.float64)
     own = np.array([hit.score for hit in hits], dtype=np.float64)
     near = _of_neighbours(own, vectors)
-    shares = engine.quality_shares(ids)
+    shares = engine.quality_shares(ids).tolist()
     parts = [
         Goodness(a, b, None if share != share else share)  # NaN
-        for a, b, share in zip(own.tolist(), near.tolist(), shares.tolist(), strict=True)
+        for a, b, share in zip(own.tolist(), near.tolist(), shares, strict=True)
     ]
-    boosts = 1.0 + QUALITY * np.where(np.isnan(shares), _UNKNOWN, shares)
-    scores = (_smoothed(own, near) * boosts).tolist()
+    scores = [part.score for part in parts]
     # The best first; what differs by rounding alone keeps its order.
     keys = [-round(score, 9) for score in scores]
     places = sorted(range(len(ids)), key=keys.__getitem__)
@@ -103,10 +101,6 @@ def good_first(engine: Engine, hits: Sequence[Hit]) -> tuple[list[Hit], Mapping[
     places.sort(key=keys.__getitem__)
     ranked = [Hit(ids[place], rank, scores[place]) for rank, place in enumerate(places, start=1)]
     return ranked, dict(zip(ids, parts, strict=True))
-
-
-def _smoothed(own: F, near: F) -> F:
-    return (1.0 - NEAR) * own + NEAR * near
 
 
 def _of_neighbours(own: Floats, vectors: Floats) -> Floats:
@@ -127,7 +121,7 @@ def _of_neighbours(own: Floats, vectors: Floats) -> Floats:
     weights /= weights.sum(axis=1, keepdims=True)
     near = own
     for step in range(_STEPS):
-        scores = own if step == 0 else _smoothed(own, near)
+        scores = own if step == 0 else (1.0 - NEAR) * own + NEAR * near
         near = (weights * scores[nearest]).sum(axis=1)
     return near
 

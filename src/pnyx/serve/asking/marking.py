@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from pnyx.corpora.text.tokens import Tokenizer
@@ -30,7 +31,7 @@ class Marker:
     def __init__(self, tokenizer: Tokenizer, question: str) -> None:
         words = [word for word in _WORD.findall(question) if word.casefold() not in FORM_WORDS]
         self._terms = frozenset(tokenizer.terms(" ".join(words) or question))
-        self._term = tokenizer.term
+        self._term = lru_cache(4096)(tokenizer.term)
 
     def marked(self, text: str) -> tuple[Segment, ...]:
         """Return a whole text, its segments of kind `text` or `mark`, made harmless."""
