@@ -176,7 +176,7 @@ def _places(
 ) -> list[Explanation]:
     """Return what one ranking adds to the fused score of each document."""
     own, scores = ranking
-    places = {number: place for place, number in enumerate(own.tolist())}
+    places = dict(zip(own.tolist(), range(len(own)), strict=True))
     if scoring.fusion == "rrf":
         values = 1.0 / (RRF_CONSTANT + np.arange(1.0, len(own) + 1))
         least, shown = 0.0, None

@@ -21,10 +21,13 @@ class DescribedRow(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, from_attributes=True)
 
+
+class PartialRow(DescribedRow):
+    """A row with fields that stand there only where they are known: those with a default."""
+
     @model_serializer(mode="wrap")
     # Without a type of what it returns, the schema stays that of the fields.
     def _known(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202
-        """Return its fields; one that may be left out stands there only where it is known."""
         return {k: v for k, v in handler(self).items() if k in self.model_fields_set}
 
 

@@ -275,6 +275,7 @@ def matter_features(question: str, topics: Sequence[str]) -> Floats:
     return np.column_stack([rows, behind, no_word, np.ones(len(rows))])
 
 
+@functools.lru_cache(maxsize=4096)
 def _compared(text: str) -> tuple[str, str, str]:
     """Return what is embedded of a text: its bare claim, what it is about, and itself."""
     return bare_claim(text, claims(text)[0]), read_claim(text).about or text, text

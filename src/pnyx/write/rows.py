@@ -10,7 +10,7 @@ from pydantic import Field
 from pnyx._version import __version__
 from pnyx.corpora import response_row
 from pnyx.judge.answers import verdict_fields
-from pnyx.search.rows import DescribedRow, QuestionRow, TopicRow, question_row
+from pnyx.search.rows import DescribedRow, PartialRow, QuestionRow, TopicRow, question_row
 from pnyx.write.case import Case, Undecided, verdict_rows, why_empty
 
 
@@ -27,7 +27,7 @@ class CellRow(DescribedRow):
     """Of a rating, which has a line for each dimension."""
 
 
-class VerdictFieldsRow(DescribedRow):
+class VerdictFieldsRow(PartialRow):
     """A judge's answer."""
 
     value: bool | int | float | str | list[Any] | None
@@ -67,7 +67,7 @@ class VerdictRow(VerdictFieldsRow, CellRow):
     """Place of the sentence in the answer, from 0; of `support` alone."""
 
 
-class MeasureRow(DescribedRow):
+class MeasureRow(PartialRow):
     """A measured value with its base."""
 
     value: float | None
@@ -84,7 +84,7 @@ class MeasureRow(DescribedRow):
     """Why there is no interval, where something was scored and there is none."""
 
 
-class UndecidedRow(DescribedRow):
+class UndecidedRow(PartialRow):
     """A document about the question that is not argued with."""
 
     doc_id: str

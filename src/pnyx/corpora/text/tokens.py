@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from pnyx.corpora.text.folded import STOP_WORDS, FoldedWords, languages, spaces
@@ -141,6 +142,7 @@ def is_superseded(entry: Any) -> bool:
     return bool(entry == FoldedWords("english").to_manifest())
 
 
+@lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """Return the stem of a word in lower case; Lucene counts its length in UTF-16."""
     if not word.isascii() and max(word) > "\uffff":

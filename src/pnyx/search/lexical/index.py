@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate, count, islice, repeat
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -19,7 +19,7 @@ from pnyx.native import WORTH_COMPILING, can_compile
 from pnyx.records import Evidence
 from pnyx.search.engine import FeatureInfo, Hit
 from pnyx.search.features.access import Feature, read_feature
-from pnyx.search.lexical.kernels import Boosts, Kernel, KernelName, score_numpy
+from pnyx.search.lexical.kernels import UNMATCHED, Boosts, Kernel, KernelName, score_numpy
 from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.query import QueryCompiler
 from pnyx.search.lexical.segments import open_segments
@@ -31,7 +31,7 @@ DEFAULT_MODEL = "dirichlet"
 _RECENT = 32
 """Rankings that are remembered, so that what was ranked need not be ranked again to explain it."""
 _GIVEN = 4_000
-"""Ids that were found lately and whose numbers are remembered: they are asked about next."""
+"""Ids found lately, about so many, whose numbers are remembered: they are asked about next."""
 
 T = TypeVar("T")
 
@@ -76,6 +76,7 @@ class WordIndex:
         self._made: dict[object, Any] = {}
         self._making = threading.RLock()
         self._recent: OrderedDict[Hashable, Any] = OrderedDict()
+        self._latest: list[tuple[list[str], NDArray[np.int64]]] = []
         self._given: dict[str, int] = {}
 
     def _opened(self, name: str) -> Feature | IndexFolderError | None:
@@ -172,9 +173,10 @@ class WordIndex:
         scoring = make_model(model, parameters)
         found: list[dict[str, float]] = [{} for _ in numbers]
         for term, parts in self._queries.by_term(text, scoring).items():
-            by_length = self._queries.by_length(scoring)
-            some = [score_numpy(part, by_length, scoring.combine) for part in parts]
-            for own, score in zip(found, np.concatenate(some)[numbers].tolist(), strict=True):
+            scores, by_length = np.full(len(numbers), UNMATCHED), self._queries.by_length(scoring)
+            for start, part in zip(self._starts, parts, strict=False):
+                scores += score_numpy(part, by_length, scoring.combine, numbers - start)
+            for own, score in zip(found, scores.tolist(), strict=True):
                 if math.copysign(1.0, score) > 0:
                     own[term] = score
         return found
@@ -197,7 +199,8 @@ class WordIndex:
                 return
 
     def _hits(self, numbers: NDArray[np.int64], scores: Floats) -> list[Hit]:
-        return list(map(Hit, self.doc_ids(numbers), range(1, len(numbers) + 1), scores.tolist()))
+        rows = zip(self.doc_ids(numbers), count(1), scores.tolist(), strict=False)
+        return list(map(tuple.__new__, repeat(Hit), rows))  # Hit(*row) takes three times as long
 
     def document(self, doc_id: str) -> Evidence:
         """Return the record with this id, as it was indexed; KeyError where there is none."""
@@ -220,10 +223,8 @@ class WordIndex:
     def doc_ids(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the ids of documents by number."""
         ids = self._ids(numbers)
-        if len(self._given) + len(ids) > _GIVEN:
-            self._given = {}
         if len(ids) <= _GIVEN:
-            self._given.update(zip(ids, numbers.tolist(), strict=True))
+            self._latest = [*self._latest[1 - _RECENT :], (ids, numbers)]
         return ids
 
     def _ids(self, numbers: NDArray[np.int64]) -> list[str]:
@@ -240,13 +241,16 @@ class WordIndex:
 
     def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of documents by id; InputError for an unknown one."""
-        found = np.empty(len(ids), dtype=np.int64)
-        for at, doc_id in enumerate(ids):
-            number = self._number(doc_id)
-            if number is None:
-                raise InputError(f"has no document {shorten(doc_id, 60)!r}", path=self.path)
-            found[at] = number
-        return found
+        latest, self._latest = self._latest, []
+        for some, places in latest:
+            known = self._given if len(self._given) < _GIVEN else {}
+            self._given = known | dict(zip(some, places.tolist(), strict=True))
+        found = list(map(self._given.get, ids))
+        for at in [at for at, number in enumerate(found) if number is None]:
+            found[at] = self._number(ids[at])
+            if found[at] is None:
+                raise InputError(f"has no document {shorten(ids[at], 60)!r}", path=self.path)
+        return np.array(found, dtype=np.int64)
 
     def _number(self, doc_id: str) -> int | None:
         if (given := self._given.get(doc_id)) is not None:

@@ -85,9 +85,14 @@ class Boosts:
         return boosted
 
 
-def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> Floats:
-    """Return the score of every document of a segment; shape (documents,)."""
-    scores = np.full(len(part.lengths), UNMATCHED)
+def score_numpy(
+    part: SegmentPart,
+    length_values: Floats,
+    combine: Combine,
+    only: NDArray[np.int64] | None = None,
+) -> Floats:
+    """Return the score of every document of a segment, or of those asked for; one a document."""
+    scores = np.full(len(part.lengths if only is None else only), UNMATCHED)
     for term in part.terms:
         at, exceptions = slice(term.first, term.stop), term.exception_documents
         documents, frequencies = join(part.lows[at], part.highs[at])
@@ -95,11 +100,17 @@ def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> F
             documents, frequencies = documents[frequencies > 0], frequencies[frequencies > 0]
         ordinary = documents, term.values[frequencies]
         for numbers, values in (ordinary, (exceptions, term.exception_values)):
+            places: NDArray[Any] = numbers
+            if only is not None:  # documents ascend
+                found = np.searchsorted(numbers, only)
+                places = np.flatnonzero(found < len(numbers))
+                places = places[numbers[found[places]] == only[places]]
+                numbers, values = only[places], values[found[places]]
             lengths = length_values[part.lengths[numbers]]
             if combine == "add":
-                scores[numbers] += term.weight * np.maximum(values + lengths, 0.0)
+                scores[places] += term.weight * np.maximum(values + lengths, 0.0)
             else:
-                scores[numbers] += term.weight - term.weight / (1.0 + values * lengths)
+                scores[places] += term.weight - term.weight / (1.0 + values * lengths)
     return scores
 
 

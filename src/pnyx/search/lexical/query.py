@@ -71,7 +71,8 @@ class QueryCompiler:
 
     def _add(self, term: str, count: int, model: Model, terms: list[list[TermPart]]) -> None:
         for segment, part in self._compiled(term, model):
-            terms[segment].append(replace(part, weight=count * part.weight))
+            repeated = part if count == 1 else replace(part, weight=count * part.weight)
+            terms[segment].append(repeated)
 
     def _laid_out(self, terms: list[list[TermPart]]) -> list[SegmentPart]:
         return [

@@ -11,7 +11,7 @@ import contextlib
 import mmap
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -230,8 +230,8 @@ class Section:
         self._file.verify_each(np.concatenate([firsts, np.maximum(firsts, stops - 1)]))
         for long in np.flatnonzero(stops - firsts > BLOCK_BYTES).tolist():
             self._file.verify(int(firsts[long]), int(stops[long]))
-        spans = zip(firsts.tolist(), stops.tolist(), strict=True)
-        return [self._file.bytes[first:stop] for first, stop in spans]
+        content, spans = self._file.bytes, zip(firsts.tolist(), stops.tolist(), strict=True)
+        return [content[first:stop] for first, stop in spans]
 
 
 def hash_keys(keys: Sequence[bytes]) -> NDArray[np.uint64]:
@@ -282,21 +282,21 @@ class Keys:
             at += 1
         return None
 
-    def _text(self, key: bytes) -> str:
+    def _texts(self, keys: Iterable[bytes]) -> list[str]:
         try:
-            return key.decode()
+            return [key.decode() for key in keys]
         except UnicodeDecodeError as error:
             raise damaged(self._folder, f"one of its {self._name} is no text") from error
 
     def some(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the keys with these numbers."""
         firsts, stops = (self._offsets.take(at).astype(np.int64) for at in (numbers, numbers + 1))
-        return list(map(self._text, self._bytes.slices(firsts, stops)))
+        return self._texts(self._bytes.slices(firsts, stops))
 
     def all(self) -> list[str]:
         """Return every key by number."""
         text = self._bytes.whole().tobytes()
-        return [self._text(text[a:b]) for a, b in pairwise(self._offsets.whole().tolist())]
+        return self._texts(text[a:b] for a, b in pairwise(self._offsets.whole().tolist()))
 
     def clashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return which of these hashes occur here: keys that may be, and mostly are, present."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +94,11 @@ def _known(index: WordIndex, model: TextQuality) -> tuple[NDArray[np.float32], i
 
 def document_quality(index: WordIndex) -> NDArray[np.float32]:
     """Return the quality of each document of an index, float32 (documents,), NaN for unknown."""
-    values = index.feature(FEATURE, HOW).array("values")
+    feature = index.feature(FEATURE, HOW)
+    return index.once(FEATURE, lambda: _checked(index, feature.array("values")))
+
+
+def _checked(index: WordIndex, values: NDArray[Any]) -> NDArray[np.float32]:
     within = np.isnan(values) | ((values >= 0) & (values <= 1))
     if values.shape != (len(index),) or not within.all():
         raise damaged(index.path, "feature quality is not one number from 0 to 1 a document")

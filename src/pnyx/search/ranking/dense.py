@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,6 +31,11 @@ ANN, LIBRARY = "vectors_ann", "usearch 2"
 _BLOCK_BYTES: Final = 384 * 1024
 """Size of a block in float32: it stays in the second cache between its three passes."""
 
+Rows = NDArray[np.float16] | NDArray[np.float32]
+
+_FEW: Final = 1 << 24
+"""Numbers up to which vectors are kept in float32, too (64 MB), and scanned in half the time."""
+
 _SHIFT, _MASK = 13, np.array(0x8FFFE000, dtype=np.uint32).view(np.int32)
 _SCALE = np.float32(2.0**112)
 
@@ -55,7 +61,9 @@ def dense_rank(
         IndexFolderError: the vectors are damaged.
         MissingExtra: the graph is to be searched and its library is not installed.
     """
-    rows = document_vectors(index).rows
+    rows: Rows = document_vectors(index).rows
+    if rows.size <= _FEW:
+        rows = index.once(Rows, partial(rows.astype, np.float32))
     question = _question(question_vector, rows.shape[1], k)
     graph = None
     if ann or (ann is None and len(index) >= ANN_FROM):
@@ -67,7 +75,7 @@ def dense_rank(
     return cosine_top(rows, question, k)
 
 
-def cosine_top(rows: NDArray[np.float16], question: NDArray[np.float32], k: int) -> RankedList:
+def cosine_top(rows: Rows, question: NDArray[np.float32], k: int) -> RankedList:
     """Return the `k` of rows [n, d] with the largest dot product with a vector [d]; ties by row.
 
     A scan in float32 finds all candidates; they are then summed in float64, so that equal rows tie.
@@ -91,7 +99,7 @@ def cosines_of(
 
 
 def _exactly(
-    rows: NDArray[np.float16], numbers: NDArray[np.int64], question: NDArray[np.float32], k: int
+    rows: Rows, numbers: NDArray[np.int64], question: NDArray[np.float32], k: int
 ) -> RankedList:
     """Rank some rows by their dot product in float64."""
     scores = _dots(rows, numbers, question)
@@ -100,19 +108,21 @@ def _exactly(
 
 
 def _dots(
-    rows: NDArray[np.float16], numbers: NDArray[np.int64], question: NDArray[np.float32]
+    rows: Rows, numbers: NDArray[np.int64], question: NDArray[np.float32]
 ) -> NDArray[np.float64]:
     exact = question.astype(np.float64)
     scores = np.empty(len(numbers))
     for start in range(0, len(numbers), 4096):  # all rows may be equal, so it may be all of them
-        part = numbers[start : start + 4096]
-        # Not a matrix product: its rounding depends on where in the matrix a row stands.
-        scores[start : start + 4096] = (rows[part].astype(np.float64) * exact).sum(axis=1)
+        part = rows[numbers[start : start + 4096]].astype(np.float64)
+        part *= exact  # not a matrix product: its rounding depends on where in it a row stands
+        part.sum(axis=1, out=scores[start : start + 4096])
     return scores
 
 
-def _scan(rows: NDArray[np.float16], question: NDArray[np.float32]) -> NDArray[np.float32]:
+def _scan(rows: Rows, question: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the dot product of each row with a vector, in float32."""
+    if rows.dtype == np.float32:
+        return rows @ question
     size = max(1, _BLOCK_BYTES // (4 * max(1, rows.shape[1])))
     bits = np.ascontiguousarray(rows).view(np.int16)
     scaled = question * _SCALE
@@ -193,9 +203,7 @@ def _open_graph(index: WordIndex) -> tuple[Any, NDArray[np.uint8]] | None:
     return graph, content
 
 
-def _graph_top(
-    graph: Any, rows: NDArray[np.float16], question: NDArray[np.float32], k: int
-) -> RankedList:
+def _graph_top(graph: Any, rows: Rows, question: NDArray[np.float32], k: int) -> RankedList:
     # As many as are asked for are kept while searching; twice as many finds more of the best.
     wanted = min(len(rows), max(2 * k, _WANTED))
     found = graph.search(question, wanted, threads=1).keys.astype(np.int64)

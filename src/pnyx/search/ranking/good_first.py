@@ -6,7 +6,7 @@ counts; near-copies of what stands above come below.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -90,18 +90,17 @@ def good_first(engine: Engine, hits: Sequence[Hit]) -> tuple[list[Hit], Mapping[
         Goodness(a, b, None if share != share else share)  # NaN
         for a, b, share in zip(own.tolist(), near.tolist(), shares, strict=True)
     ]
-    rows = dict(zip(ids, vectors, strict=True))
-    ordered = _ordered(zip(ids, parts, strict=True))
-    known = _with_copies([name for name, _ in ordered], dict(ordered), rows)
-    return [
-        Hit(name, rank, part.score)
-        for rank, (name, part) in enumerate(_ordered(known.items()), start=1)
-    ], known
-
-
-def _ordered(parts: Iterable[tuple[str, Goodness]]) -> list[tuple[str, Goodness]]:
-    """Put the best first; what differs by rounding alone keeps its order."""
-    return sorted(parts, key=lambda one: -round(one[1].score, 9))
+    scores = [part.score for part in parts]
+    # The best first; what differs by rounding alone keeps its order.
+    keys = [-round(score, 9) for score in scores]
+    places = sorted(range(len(ids)), key=keys.__getitem__)
+    for place, first in _copies(vectors, places[:POOL]).items():
+        parts[place] = parts[place]._replace(copy_of=ids[first])
+        scores[place] = parts[place].score
+        keys[place] = -round(scores[place], 9)
+    places.sort(key=keys.__getitem__)
+    ranked = [Hit(ids[place], rank, scores[place]) for rank, place in enumerate(places, start=1)]
+    return ranked, dict(zip(ids, parts, strict=True))
 
 
 def _of_neighbours(own: Floats, vectors: Floats) -> Floats:
@@ -112,8 +111,13 @@ def _of_neighbours(own: Floats, vectors: Floats) -> Floats:
         return own
     cosines = vectors @ vectors[:pool].T
     np.fill_diagonal(cosines, -np.inf)  # of a document to itself
-    nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
-    weights = np.exp(_SHARPNESS * np.take_along_axis(cosines, nearest, axis=1))
+    every, nearest = np.arange(len(own)), np.empty((len(own), count), dtype=np.int64)
+    weights = np.empty(nearest.shape)
+    for column in range(count):  # a few times the first of the largest: much less than to sort
+        nearest[:, column] = at = cosines.argmax(axis=1)
+        weights[:, column] = cosines[every, at]
+        cosines[every, at] = -np.inf
+    weights = np.exp(_SHARPNESS * weights)
     weights /= weights.sum(axis=1, keepdims=True)
     near = own
     for step in range(_STEPS):
@@ -122,17 +126,13 @@ def _of_neighbours(own: Floats, vectors: Floats) -> Floats:
     return near
 
 
-def _with_copies(
-    names: Sequence[str], parts: Mapping[str, Goodness], rows: Mapping[str, Floats]
-) -> dict[str, Goodness]:
-    """Say of the best, in order, which of those above each nearly repeats."""
-    found, firsts = dict(parts), list[int]()
-    best = np.stack([rows[name] for name in names[:POOL]])
+def _copies(vectors: Floats, places: Sequence[int]) -> dict[int, int]:
+    """Return which of the places, in order, nearly repeats which one above: the nearest."""
+    best = vectors[places]
     cosines = best @ best.T
-    for place, name in enumerate(names[:POOL]):
-        near = cosines[place, firsts]
-        if firsts and near.max() >= ALIKE:
-            found[name] = parts[name]._replace(copy_of=names[firsts[int(near.argmax())]])
-        else:
-            firsts.append(place)
-    return found
+    firsts: dict[int, int] = {}
+    for row, above in np.argwhere(np.tril(cosines >= ALIKE, -1)).tolist():
+        nearer = row not in firsts or cosines[row, above] > cosines[row, firsts[row]]
+        if above not in firsts and nearer:  # a copy is no model of others
+            firsts[row] = above
+    return {places[row]: places[first] for row, first in firsts.items()}

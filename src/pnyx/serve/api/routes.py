@@ -98,12 +98,11 @@ class _Api:
 def _json(row: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     from starlette.responses import Response
 
-    # Half characters, which documents may hold, cannot be sent as UTF-8: they are escaped.
-    text = json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    content = text.encode("utf-8", "surrogatepass")
     try:
-        content.decode()
-    except UnicodeDecodeError:
+        content = json.dumps(
+            row, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        ).encode()
+    except UnicodeEncodeError:  # half characters, which documents may hold: they are escaped
         content = json.dumps(row, allow_nan=False, separators=(",", ":")).encode()
     return Response(content, status, headers, "application/json")
 

@@ -14,6 +14,7 @@ from pnyx.search.rows import (
     ClusterRow,
     DescribedRow,
     HitRow,
+    PartialRow,
     QuestionRow,
     Stance,
     hit_row,
@@ -112,7 +113,7 @@ class AnswerRow(VerdictFieldsRow, CellRow):
     model_config = ConfigDict(extra="allow")
 
 
-class CountsRow(DescribedRow):
+class CountsRow(PartialRow):
     """How many lines have a value."""
 
     asked: int

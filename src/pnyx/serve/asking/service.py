@@ -21,7 +21,7 @@ from pnyx.app.open_search import argue_plan, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.errors import PnyxError
 from pnyx.judge.watched import Watched
-from pnyx.models.http.flow import LeftError
+from pnyx.models.http.flow import LeftError, cores
 from pnyx.native import advise_compiling
 from pnyx.records import Question, question_id
 from pnyx.search.listing import has_all
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PREPARED_AT_ONCE: Final = 8
-_QUICK: Final = (4, 400)
+_QUICK: Final = (max(2, min(4, cores())), 400)
 _SLOW: Final = (2, 64)
 """Threads, and how much may wait for one. A language model is waited for, so it gets more."""
 _SLOW_MODEL: Final = (8, 64)
