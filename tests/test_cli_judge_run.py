@@ -169,16 +169,26 @@ def _pairs(folder: Path) -> Path:
 def test_pairs_of_a_file_are_asked_about_as_perspectives(tmp_path: Path) -> None:
     command = ["judge", "support", str(_pairs(tmp_path)), "--store", str(tmp_path / "s.sqlite")]
     names = []
-    for number, more in enumerate(([], ["--as-perspectives"])):
+    for number, more in enumerate(([], ["--as-perspectives"], ["--as-citations"])):
         assert pnyx(*command, *more, "--out", tmp_path / str(number)) == 0
         manifest = json.loads((tmp_path / str(number) / "manifest.json").read_text())
         names.append(manifest["judge"].split("@")[0])
-    assert names == ["minilm-int8", "student:perspectives"]
+    assert names == ["student:perspectives", "student:perspectives", "minilm-int8"]
     with ChatServer() as server:
-        more = ("--as-perspectives", "--llm", server.spec)
-        assert pnyx(*command, *more, "--out", tmp_path / "llm") == 0
-    manifest = json.loads((tmp_path / "llm" / "manifest.json").read_text())
-    assert [prompt["name"] for prompt in manifest["prompts"]] == ["support-perspective"]
+        for more, prompt in (("--as-perspectives", "support-perspective"),
+                             ("--as-citations", "support")):  # fmt: skip
+            assert pnyx(*command, more, "--llm", server.spec, "--out", tmp_path / more) == 0
+            manifest = json.loads((tmp_path / more / "manifest.json").read_text())
+            assert [asked["name"] for asked in manifest["prompts"]] == [prompt]
+
+
+def test_answers_of_the_former_judge_are_not_gone_on_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["judge", "support", str(_pairs(tmp_path)), "--out", str(tmp_path / "o")]
+    assert pnyx(*command, "--as-citations") == 0
+    assert pnyx(*command) == 2
+    assert "holds the results for another judge" in capsys.readouterr().err
 
 
 def test_perspectives_are_for_support(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,6 +196,9 @@ def test_perspectives_are_for_support(tmp_path: Path, capsys: pytest.CaptureFixt
     items.write_text('{"id": "1", "question": "Why?", "document": "Because."}\n')
     assert pnyx("judge", "relevance", items, "--as-perspectives", "--out", tmp_path / "o") == 2
     assert "--as-perspectives goes with support, not relevance" in capsys.readouterr().err
+    both = ("--as-perspectives", "--as-citations")
+    assert pnyx("judge", "support", _pairs(tmp_path), *both, "--out", tmp_path / "o") == 2
+    assert "--as-citations and --as-perspectives exclude each other" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
 
 

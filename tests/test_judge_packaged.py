@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -165,24 +166,27 @@ def test_other_tasks_are_unchanged():
 @pytest.mark.slow
 def test_each_task_is_answered_by_the_model_that_is_best_at_it():
     judge = PackagedJudge()
-    on, claim, side = ask(
+    on, claim, cited, side = ask(
         judge,
         [
             Support("1", ON_TOPIC, QUESTION, "relevance", guideline=MEANS),
             Support("2", ON_TOPIC, "Compulsory voting raises turnout."),
+            Support("2", ON_TOPIC, "Compulsory voting raises turnout.", cites=True),
             ask_stance("3", VOTE, AGAINST, "con"),
         ],
     )
     encoder = EncoderJudge()
-    assert on.provenance.judge == claim.provenance.judge == encoder.name
-    assert [on, claim] == ask(
+    assert on.provenance.judge == cited.provenance.judge == encoder.name
+    assert [on, cited] == ask(
         encoder,
         [
             Support("1", ON_TOPIC, QUESTION, "relevance", guideline=MEANS),
-            Support("2", ON_TOPIC, "Compulsory voting raises turnout."),
+            Support("2", ON_TOPIC, "Compulsory voting raises turnout.", cites=True),
         ],
     )
     detector = load_perspective_student()
+    assert [claim] == ask(detector, [Support("2", ON_TOPIC, "Compulsory voting raises turnout.")])
+    assert claim.provenance.judge == detector.name
     assert side.provenance.judge == PackagedJudge("stance").name == f"{detector.name}+sides"
     quality = PackagedJudge("quality").name
     (given,) = ask(judge, [Support("4", ON_TOPIC, "Compulsory voting raises turnout.", "nugget")])
@@ -190,21 +194,23 @@ def test_each_task_is_answered_by_the_model_that_is_best_at_it():
     assert given.provenance.judge == nuggets.name == "nuggets@1"
     assert "key points" in nuggets.card
     names = f"{encoder.name}, {nuggets.name}, {side.provenance.judge}, {quality}, rules@2"
-    assert judge.name == f"packaged({names})"
-    for task in ("support", "relevance"):
-        assert PackagedJudge(task).card == f"{encoder.cards[task]}; weak: hints only"
-        assert encoder.cards[task] in judge.card
+    assert judge.name == f"packaged({detector.name}, {names})"
+    for task, card in (("citation", "support"), ("relevance", "relevance")):
+        assert PackagedJudge(task).card == f"{encoder.cards[card]}; weak: hints only"
+        assert encoder.cards[card] in judge.card
     assert PackagedJudge("stance").card == SideJudge(detector).card
     assert SideJudge.cards["stance"] in judge.card
     assert "unseen" in judge.card
 
 
 def test_support_of_perspectives_is_asked_of_the_detector():
-    judge = PackagedJudge("support", as_perspectives=True)
+    judge = PackagedJudge("support")
     detector = load_perspective_student()
     asked = [Support("1", AGAINST, "Voting should not be compulsory.")]
     assert (judge.name, judge.card) == (detector.name, detector.card)
     assert ask(judge, asked) == ask(detector, asked)
+    (answer,) = ask(judge, [replace(asked[0], cites=True)])  # never the detector's in silence
+    assert answer.reason == "task: no packaged model for 'citation'"
 
 
 def test_a_text_against_the_claim_is_on_the_other_side_and_the_two_add_to_one():

@@ -38,7 +38,7 @@ from pnyx.models.embed.embedder import embedder_from
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.records import Citation, Question, Sentence, judged_text
 from pnyx.search.pipeline import Searcher
-from pnyx.students.judge import PackagedJudge
+from pnyx.students.judge import CITATION, PackagedJudge
 from pnyx.write.reports.extractive import ExtractiveReporter
 from pnyx.write.reports.limits import Limits
 from pnyx.write.reports.plan import WritingPlan
@@ -82,7 +82,7 @@ def written(
         searcher,
         ReportRequest(question.id, question.text),
         limits,
-        judge=PackagedJudge("support"),
+        judge=PackagedJudge(CITATION),
         writer=ExtractiveReporter(**variant.writer),
         plan=replace(WritingPlan(), **variant.plan),
     )
@@ -124,10 +124,11 @@ def supported(searcher: Searcher, asked: Asked, sentences: Sequence[Sentence]) -
     texts = {d.id: judged_text(d) for d in searcher.engine.fetch(
         list({c.doc_id for s in sentences for c in s.citations}))}  # fmt: skip
     questions = [
-        Support(str(place), texts[s.citations[0].doc_id], s.text, question=asked.question.text)
+        Support(str(place), texts[s.citations[0].doc_id], s.text, question=asked.question.text,
+                cites=True)
         for place, s in enumerate(sentences)
-    ]
-    answers = ask(PackagedJudge("support"), questions) if questions else []
+    ]  # fmt: skip
+    answers = ask(PackagedJudge(CITATION), questions) if questions else []
     scored = [a for a in answers if isinstance(a, Judged)]
     return sum(a.value is True for a in scored) / len(scored) if scored else float("nan")
 

@@ -158,7 +158,8 @@ def main() -> None:
     talks = cone(options.cone)
     scorers: dict[str, Callable[[Pairs], Numbers]] = {
         "packaged judge of nuggets": by_judge(PackagedJudge("nugget"), "nugget"),
-        "packaged judge of support": by_judge(EncoderJudge(), "support"),
+        "packaged judge of support": by_judge(PackagedJudge("support"), "support"),
+        "packaged judge of citations": by_judge(EncoderJudge(), "support"),
         "cosine": cosine,
         "BM25": bm25,
     }

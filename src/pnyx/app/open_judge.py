@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pnyx.app.open_models import Say, open_models
 from pnyx.errors import InputError, OptionError, PluginError, shorten
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
     from pnyx.judge.tasks import Task
     from pnyx.students.student import StudentJudge
+
+SupportOf: TypeAlias = Literal["", "perspectives", "citations"]
 
 _PERSPECTIVE_PROMPT = "support-perspective"
 """Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
@@ -40,12 +42,15 @@ class OpenedJudge:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-def default_judge(model: StoredModel | None) -> Judge:
-    """Return the language model as a judge of passages, or the packaged judge without one."""
-    if model is None:
-        from pnyx.students.judge import PackagedJudge
+def default_judge(model: StoredModel | None, *tasks: str) -> Judge:
+    """Return the language model as a judge, or without one the packaged judge of such tasks.
 
-        return PackagedJudge("support", "relevance", "stance")
+    By default of what `pnyx argue` asks: about passages, and sentences that cite them.
+    """
+    if model is None:
+        from pnyx.students.judge import CITATION, PackagedJudge
+
+        return PackagedJudge(*(tasks or (CITATION, "relevance", "stance")))
     from pnyx.judge.llm.judge import LlmJudge
 
     return LlmJudge(model)
@@ -67,7 +72,7 @@ def open_judge(
     spec: JudgeSpec,
     say: Say,
     *,
-    as_perspectives: bool = False,
+    support_of: SupportOf = "",
     form: JudgingFormat | None = None,
     several: Mapping[str, str] | None = None,
     own: Mapping[str, str] | None = None,
@@ -79,8 +84,8 @@ def open_judge(
         task: what it is to be asked.
         spec: who answers, and how.
         say: told what the user should know.
-        as_perspectives: ask support as BERDS does: of the packaged detector, or of a language
-            model by a prompt of its own.
+        support_of: what support is asked of. A language model is asked about perspectives as BERDS
+            does, by a prompt of its own; the packaged judge, unless it is told of citations.
         form: the format in which a language model is asked; None for the task's usual one.
         several: the tasks of a judge that is asked more than one -> the prompt that it gets where
             questions share a call; empty for the task's own.
@@ -98,7 +103,7 @@ def open_judge(
     if cheap is not None:
         _check_cheap(cheap, spec)
     named = [*spec.models, *([cheap] if cheap is not None else [])]
-    make = _Maker(task, spec, as_perspectives, form, several or {}, own or {})
+    make = _Maker(task, spec, support_of, form, several or {}, own or {})
     opening = open_models(spec, named, say, spec)
     with opening if models is None else contextlib.nullcontext(list(models)) as opened:
         judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
@@ -207,7 +212,7 @@ class _Maker:
 
     task: Task
     spec: JudgeSpec
-    as_perspectives: bool
+    support_of: SupportOf
     form: JudgingFormat | None = None
     several: Mapping[str, str] = field(default_factory=dict, hash=False)
     own: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -249,10 +254,18 @@ class _Maker:
             from pnyx.judge.llm.prompting import load_prompt
 
             return Formatted(
-                lambda n: PackagedJudge(load_prompt(n).task), self.form, self.task.kind
+                lambda n: PackagedJudge(self._packaged(load_prompt(n).task)),
+                self.form,
+                self.task.kind,
             )
-        tasks = self.several or (self.task.name,)
-        return PackagedJudge(*tasks, as_perspectives=self.as_perspectives)
+        return PackagedJudge(*map(self._packaged, self.several or (self.task.name,)))
+
+    def _packaged(self, task: str) -> str:
+        """Return what the packaged judge is asked for a task; parts of reports are citations."""
+        from pnyx.students.judge import CITATION
+
+        cited = self.form or self.several or self.support_of == "citations"
+        return CITATION if task == "support" and cited else task
 
     def _of_plugin(self, name: str) -> Judge:
         from pnyx.judge.base import Judge
@@ -339,7 +352,8 @@ class _Maker:
         return _WARM if self.spec.samples > 1 and not reorders else 0.0
 
     def _prompt(self) -> Prompt | None:
-        name = self.spec.prompt or (_PERSPECTIVE_PROMPT if self.as_perspectives else None)
+        usual = _PERSPECTIVE_PROMPT if self.support_of == "perspectives" else None
+        name = self.spec.prompt or usual
         if name is None:
             return None
         from pnyx.judge.llm.prompting import load_prompt

@@ -159,7 +159,9 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     with contextlib.ExitStack() as stack:
         expansions = stack.enter_context(_expansions(opened_index, spec, judge))
         search = BenchSearch(opened_index, views, bench, expansions=expansions)
-        opened = stack.enter_context(open_judge(TASKS["support"], judge, say, as_perspectives=True))
+        opened = stack.enter_context(
+            open_judge(TASKS["support"], judge, say, support_of="perspectives")
+        )
         if judge.plan:  # no lambda is chosen yet, so all of them count
             return plan_items(opened, pairs_at_most(search), judge, as_json)
         result = _run(search, opened, spec, judge)

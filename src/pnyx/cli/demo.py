@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,11 +32,11 @@ from pnyx.view.tables import Column, Part, Table, shown
 if TYPE_CHECKING:
     from pnyx.corpora.bundled import Example
     from pnyx.judge.base import Judge
+    from pnyx.judge.store.completions import StoredModel
     from pnyx.measure.core.base import Measured
     from pnyx.search.engine import Engine
     from pnyx.search.pipeline import Searcher
     from pnyx.write.case import Case, Writer
-    from pnyx.write.plan import Plan
 
 
 _FIRST: Final = "Should voting be compulsory?"
@@ -85,11 +86,11 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
     with (
         open_model(asked, say) as model,
         atomic_folder(out, replace=True) as folder,
-        watched(default_judge(model)) as judge,
     ):
         writer = open_writer(ArgueSpec(), model)
-        plan = argue_plan(ArgueSpec())
-        cases, measures = _run(folder, example, judge, writer, plan)
+        cases, runs = _argue(folder, example, model, writer)
+        with watched(default_judge(model, "support", "relevance", "stance")) as judge:
+            measures = _measured(example, cases, runs, judge)
         seconds = round(time.monotonic() - began, 1)
         summary = {
             "kind": "pnyx-demo",
@@ -146,11 +147,11 @@ def _next_steps(out: Path, report: str) -> list[str]:
     return lines
 
 
-def _run(
-    folder: Path, example: Example, judge: Judge, writer: Writer, plan: Plan
-) -> tuple[list[Case], dict[str, Measured]]:
-    """Do the job in `folder`; returns the cases and all measures, in the order to show."""
-    from pnyx.audit.example import Unlabelled, argued_agreement, judge_agreement, search_agreement
+def _argue(
+    folder: Path, example: Example, model: StoredModel | None, writer: Writer
+) -> tuple[list[Case], dict[str, list[str]]]:
+    """Do the job in `folder`; returns the cases, and the documents found for each question."""
+    from pnyx.audit.example import Unlabelled
     from pnyx.search.build import build_index
     from pnyx.search.pipeline import Searcher
     from pnyx.search.plan import FEATURES
@@ -163,27 +164,38 @@ def _run(
     plain = Searcher(cast("Engine", Unlabelled(index)))
     asked = {topic.id: topic for topic in example.asked}
     cases = []
-    for question in example.questions:
-        topic = asked[question.id]
-        hidden = topic.how == "no_labels"
-        case = argue(
-            plain if hidden else searcher,
-            replace(question, text=topic.text or question.text),
-            judge=judge,
-            writer=writer,
-            plan=plan,
-        )
-        shown = f"the bundled example ({len(index)} passages{', labels hidden' * hidden})"
-        cases.append(with_settings(case, index=shown))
+    with watched(default_judge(model)) as judge:
+        for question in example.questions:
+            topic = asked[question.id]
+            hidden = topic.how == "no_labels"
+            case = argue(
+                plain if hidden else searcher,
+                replace(question, text=topic.text or question.text),
+                judge=judge,
+                writer=writer,
+                plan=argue_plan(ArgueSpec()),
+            )
+            shown = f"the bundled example ({len(index)} passages{', labels hidden' * hidden})"
+            cases.append(with_settings(case, index=shown))
     _write_reports(folder, cases)
-    judged = {name: documents[: plan.retrieve] for name, documents in runs.items()}
+    return cases, runs
+
+
+def _measured(
+    example: Example, cases: Sequence[Case], runs: Mapping[str, Sequence[str]], judge: Judge
+) -> dict[str, Measured]:
+    """Return all measures, in the order to show."""
+    from pnyx.audit.example import argued_agreement, judge_agreement, search_agreement
+
+    retrieved = argue_plan(ArgueSpec()).retrieve
+    judged = {name: documents[:retrieved] for name, documents in runs.items()}
     measures = search_agreement(runs, example) | judge_agreement(judge, judged, example)
     cited = {
         (case.question.id, side.side): list(side.response.references)
         for case in cases
         for side in case.sides
     }
-    return cases, measures | argued_agreement(cited, example)
+    return measures | argued_agreement(cited, example)
 
 
 def _search(searcher: Searcher, example: Example, folder: Path) -> dict[str, list[str]]:

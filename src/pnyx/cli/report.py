@@ -152,7 +152,7 @@ def _written(
     llm: StoredModel | None,
 ) -> list[Report]:
     """Write all reports, in the order of their requests."""
-    from pnyx.students.judge import PackagedJudge
+    from pnyx.students.judge import CITATION, PackagedJudge
     from pnyx.write.reports.reporting import report_many
 
     made: dict[str, Report] = {}
@@ -167,7 +167,7 @@ def _written(
         report_many(
             searcher,
             asked,
-            judge=PackagedJudge("support"),
+            judge=PackagedJudge(CITATION),
             writer=writer,
             plan=plan,
             model=llm if writer.asks else None,

@@ -61,6 +61,7 @@ def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
                 statement=sentence,
                 question=question.question,
                 group=question.group,
+                cites=True,
             )
             for n in known
         ]

@@ -67,6 +67,8 @@ class Support(QuestionKind):
         guideline: a relevance definition or other instruction for the judge.
         shots: examples for a prompt that shows some.
         opposite: what stands against the statement, where the question does not tell it.
+        cites: whether the statement is a sentence that rests on the text, and so must follow from
+            it (a citation); else the text may speak for it by implication (a perspective).
     """
 
     judged = ("text", "statement")
@@ -84,6 +86,7 @@ class Support(QuestionKind):
     extra: Mapping[str, Any] = _extra()
     shots: tuple[Shot, ...] = ()
     opposite: str = ""
+    cites: bool = field(default=False, repr=False)  # without it, folders begun before go on
 
     @property
     def sought(self) -> str:

@@ -73,25 +73,31 @@ _SIDES_CARD = (
 )
 
 
-_PACKAGED = ("support", "nugget", "relevance", "stance", "quality", *RULE_TASKS, "unanswerable")
-"""The tasks that something packaged answers."""
+CITATION = "citation"
+"""Questions of support whose statement cites the text; the others ask about perspectives."""
+
+_PACKAGED = (
+    *("support", CITATION, "nugget", "relevance", "stance", "quality", *RULE_TASKS),
+    "unanswerable",
+)
+"""What something packaged answers; docs/benchmarks.md has its figures, and the next best."""
 
 
 class PackagedJudge:
     """Answers Support questions of every task, and ratings of overall quality.
 
-    Each by the packaged model that is best at it.
+    Each by the packaged model that is best at it (docs/benchmarks.md, "Which judge answers").
 
     An answer's provenance names the model, which is loaded when it is first asked.
 
     Args:
         tasks: what is to be asked; all by default. Name and card are those of their models.
-        as_perspectives: whether support means that a passage, outright or by implication, speaks
-            for a perspective (BERDS, Appendix A), not that a sentence follows from it.
+            `support` is whether a passage, outright or by implication, speaks for a statement
+            (BERDS, Appendix A); `citation` is support where the statement cites the passage
+            (`Support.cites`): whether it follows from it.
     """
 
-    def __init__(self, *tasks: str, as_perspectives: bool = False) -> None:
-        self._as_perspectives = as_perspectives
+    def __init__(self, *tasks: str) -> None:
         self._models = {name: self._model(name) for name in _PACKAGED if name in tasks or not tasks}
         if not self._models:
             raise InputError(
@@ -105,7 +111,7 @@ class PackagedJudge:
             return RuleJudge()
         if task == "unanswerable":
             return RelatedJudge(_once(EncoderJudge))
-        if task == "support" and self._as_perspectives:
+        if task == "support":
             return load_perspective_student()
         special: Mapping[str, Callable[[], Judge]] = {
             "quality": QualityJudge,
@@ -129,11 +135,11 @@ class PackagedJudge:
     @property
     def card(self) -> str:
         """For each task the figures of its model."""
-        if self._models.keys() == {"support"} and self._as_perspectives:
+        if self._models.keys() == {"support"}:
             return self._models["support"].card
         cards: dict[str, dict[str, None]] = {}
         for task, model in self._models.items():
-            own = getattr(model, "cards", {}).get(task, model.card)
+            own = getattr(model, "cards", {}).get(_usual_task(task), model.card)
             cards.setdefault(model.name, {}).update(dict.fromkeys(own.split("; ")))
         shown = [f"{name}: {'; '.join(card)}" for name, card in cards.items()]
         parts = shown if len(shown) > 1 else next(iter(cards.values()))
@@ -144,10 +150,11 @@ class PackagedJudge:
         by_model: dict[int, tuple[Judge, list[int]]] = {}
         refuse_other_kinds(self, questions)
         for position, question in enumerate(questions):
-            model = self._models.get(question.task)
+            task = CITATION if _is_citation(question) else question.task
+            model = self._models.get(task)
             problem = blank(question)
             if (model is None or type(question) not in model.kinds) and not problem:
-                problem = f"task: no packaged model for {shorten(question.task, 40)!r}"
+                problem = f"task: no packaged model for {shorten(task, 40)!r}"
             if problem or model is None:
                 emit(position, Unscored(problem, Provenance(self.name)))
             else:
@@ -159,6 +166,14 @@ class PackagedJudge:
                 emit(at[place], answer)
 
             await model.answer(own, put)
+
+
+def _is_citation(question: JudgeQuestion) -> bool:
+    return isinstance(question, Support) and question.cites and question.task == "support"
+
+
+def _usual_task(task: str) -> str:
+    return "support" if task == CITATION else task
 
 
 @functools.cache

@@ -67,6 +67,7 @@ async def judge_citations(
             statement=statement,
             question=asked,
             group=response.topic_id,
+            cites=True,
         )
     answers = await ask_async(judge, list(questions.values()))
     return found | dict(zip(questions, answers, strict=True))

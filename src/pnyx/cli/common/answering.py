@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.open_judge import OpenedJudge, deciding_settings, manifest_facts, open_judge
+from pnyx.app.open_judge import (
+    OpenedJudge,
+    SupportOf,
+    deciding_settings,
+    manifest_facts,
+    open_judge,
+)
 from pnyx.app.open_models import prices_of
 from pnyx.app.spec import Spec, out_opt
 from pnyx.cli.common.options import Outcome, say
@@ -51,7 +57,7 @@ def answer_into(
     spec: JudgeSpec,
     *,
     as_json: bool,
-    as_perspectives: bool = False,
+    support_of: SupportOf = "",
     form: JudgingFormat | None = None,
     settings: Mapping[str, Any] | None = None,
     adapt: Callable[[Judge], Judge] | None = None,
@@ -66,7 +72,7 @@ def answer_into(
         items: what is asked.
         spec: who answers.
         as_json: print the manifest.
-        as_perspectives: see `open_judge`.
+        support_of: see `open_judge`.
         form: see `open_judge`.
         settings: what else decides the answers, for the manifest.
         adapt: makes another judge of the one that is opened.
@@ -76,7 +82,7 @@ def answer_into(
     from pnyx.judge.answers import answer_of_row
     from pnyx.runs.results import judge_into
 
-    with open_judge(TASKS[task], spec, say, as_perspectives=as_perspectives, form=form) as opened:
+    with open_judge(TASKS[task], spec, say, support_of=support_of, form=form) as opened:
         if adapt is not None:
             opened = replace(opened, judge=adapt(opened.judge))
         if spec.plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,12 +18,13 @@ from pnyx.errors import OptionError
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
+    from pnyx.app.open_judge import SupportOf
     from pnyx.judge.formats import JudgingFormat
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.runs.pairs import PairSource
 
 
-class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
+class ItemSpec(Spec, heading="Items of runs", rare="as_citations as_perspectives words"):
     """What is judged, in place of an items file."""
 
     runs: tuple[str, ...] = file_opt(
@@ -39,9 +41,13 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
         None, "support: the perspectives on the questions of --run (JSONL; also BERDS's)."
     )
     depth: int = opt(10, "Documents of each topic of --run.", low=1)
+    as_citations: bool = opt(
+        False, "support: statements are sentences that cite the text, and must follow from it."
+    )
     as_perspectives: bool = opt(
         False,
-        "support: ask whether a text supports a perspective, not whether a statement follows.",
+        "support: ask a language model whether the text, outright or by implication, speaks for "
+        "the statement, as the packaged judge is asked anyway.",
     )
     words: int | None = opt(
         None,
@@ -56,13 +62,17 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
     ) -> tuple[str, PairSource | Sequence[JudgeQuestion]]:
         """Return where the questions come from, and the questions."""
         self.check_needs()
-        if self.as_perspectives and task != "support":
-            raise OptionError(f"--as-perspectives goes with support, not {task}")
+        sense = [self.flag(n) for n in ("as_citations", "as_perspectives") if getattr(self, n)]
+        if sense and task != "support":
+            raise OptionError(f"{sense[0]} goes with support, not {task}")
+        if self.as_citations and (self.as_perspectives or self.perspectives is not None):
+            other = [*sense[1:], "--perspectives"][0]
+            raise OptionError(f"{sense[0]} and {other} exclude each other")
         if task == "rag" and items is not None and not self.runs and self.perspectives is None:
             return items, self._arguments(items)
         sources = (self.index, self.topics, self.perspectives)
         if items is not None and not self.runs and sources == (None, None, None):
-            return items, TASKS[task].read(items)
+            return items, self._read(task, items)
         views = self.perspectives
         relevance = task == "relevance" and self.topics and len(self.runs) == 1 and views is None
         support = task == "support" and views is not None and self.topics is None
@@ -81,6 +91,17 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_perspectives words"):
         words = PASSAGE_WORDS if self.words is None else self.words
         pairs = pairs_of_perspectives(self.runs, self.index, str(views), self.depth, words)
         return ", ".join(self.runs), pairs
+
+    def _read(self, task: str, items: str) -> Sequence[JudgeQuestion]:
+        given: Sequence[Any] = TASKS[task].read(items)
+        return [replace(one, cites=True) for one in given] if self.as_citations else given
+
+    @property
+    def support_of(self) -> SupportOf:
+        """What support is asked of, where that is said."""
+        if self.as_citations:
+            return "citations"
+        return "perspectives" if self.as_perspectives or self.perspectives is not None else ""
 
     def _arguments(self, items: str) -> Sequence[JudgeQuestion]:
         """Return the arguments of an items file, or of a file of responses."""
@@ -137,7 +158,7 @@ def command(
       pnyx judge relevance --run a.run --index my.index --topics a.tsv --out rel
       pnyx judge support --run bm25.run --run dense.run --index my.index \\
         --perspectives views.jsonl --depth 5 --out covered
-      pnyx judge support pairs.jsonl --as-perspectives --out detected
+      pnyx judge support sentences.jsonl --as-citations --out attested
       pnyx judge rag answer.jsonl --index my.index --format rag-direct \\
         --llm http://127.0.0.1:8000/v1#my-model --out judged
     """
@@ -149,7 +170,6 @@ def command(
         _say_left_out(task, form)
     elif task == "quality":
         _say_overall(given, questions)
-    views = pool.as_perspectives or pool.perspectives is not None
     return answer_into(
         results.out,
         task,
@@ -157,7 +177,7 @@ def command(
         questions,
         spec,
         as_json=as_json,
-        as_perspectives=views,
+        support_of=pool.support_of,
         form=form,
         settings={} if asked.nuggets is None else {"nuggets": asked.nuggets},
     )

@@ -35,26 +35,25 @@ def ask_answers(
 def ask_attests(prefix: str, document: str, sentence: str, doc_id: str, /, **where: Any) -> Support:
     """Ask whether a document attests a sentence that cites it."""
     extra = {**where, "node": "attests", "doc_id": doc_id}
-    group = where["topic_id"]
-    return Support(f"{prefix}/attests/{doc_id}", document, sentence, group=group, extra=extra)
+    return _ask(SUPPORT, f"{prefix}/attests/{doc_id}", document, sentence, extra)
 
 
 def ask_said_before(prefix: str, earlier: Sequence[str], sentence: str, /, **where: Any) -> Support:
     """Ask whether a sentence follows from earlier ones that cite something."""
     extra = {**where, "node": "said_before"}
-    text, group = "\n".join(earlier), where["topic_id"]
-    return Support(f"{prefix}/said_before", text, sentence, group=group, extra=extra)
+    return _ask(SUPPORT, f"{prefix}/said_before", "\n".join(earlier), sentence, extra)
 
 
 def ask_negative(prefix: str, report: str, sentence: str, /, **where: Any) -> Support:
     """Ask whether a sentence of a report says that something is not known or found."""
-    return _of_report(NEGATIVE, f"{prefix}/negative", report, sentence, "negative", where)
+    extra = {**where, "node": "negative"}
+    return _ask(NEGATIVE, f"{prefix}/negative", report, sentence, extra)
 
 
 def ask_needs_citation(prefix: str, report: str, sentence: str, /, **where: Any) -> Support:
     """Ask whether a sentence of a report needs a citation."""
-    name = f"{prefix}/needs_citation"
-    return _of_report(NEEDS_CITATION, name, report, sentence, "needs_citation", where)
+    extra = {**where, "node": "needs_citation"}
+    return _ask(NEEDS_CITATION, f"{prefix}/needs_citation", report, sentence, extra)
 
 
 def ask_unanswerable(prefix: str, sentence: str, nugget: Nugget, /, **where: Any) -> Support:
@@ -69,8 +68,6 @@ def ask_unanswerable(prefix: str, sentence: str, nugget: Nugget, /, **where: Any
     )
 
 
-def _of_report(
-    task: str, name: str, report: str, sentence: str, node: str, where: dict[str, Any]
-) -> Support:
-    extra = {**where, "node": node}
-    return Support(name, report, sentence, task=task, group=where["topic_id"], extra=extra)
+def _ask(task: str, name: str, text: str, sentence: str, extra: dict[str, Any]) -> Support:
+    group, cites = extra["topic_id"], task == SUPPORT
+    return Support(name, text, sentence, task=task, group=group, extra=extra, cites=cites)

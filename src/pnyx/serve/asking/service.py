@@ -223,8 +223,7 @@ class AskService:
             searcher = self.opened.searcher(spec)
             found = searcher.show(asked, count)
             documents = searcher.engine.fetch([hit.doc_id for hit in found.hits])
-            judge = PackagedJudge("support", as_perspectives=True)
-            return cover(asked, self._source(spec, most), documents, judge)
+            return cover(asked, self._source(spec, most), documents, PackagedJudge("support"))
 
         key = ("perspectives", text, repr(spec), most, count, self.opened.state)
         found: CoverageRow = await self._others.ask(key, lambda: self._slow.run(work))
