@@ -160,6 +160,16 @@ def test_the_page_shows_the_measures_that_the_rows_have(answers):
     assert shown == figures_in(answers["default"])
 
 
+def test_the_page_says_how_many_are_on_the_question_as_the_rows_do(answers):
+    number = answers["default"]["expected_about"]
+    sides = answers["default"]["sides"]
+    cited = {doc_id for side in sides for doc_id in side["response"]["references"]}
+    assert number["scored"] == number["read"] == 30
+    assert number["low"] <= number["value"] <= number["high"]
+    said = f"Probably {number['low']} to {number['high']} of the 30 passages read are on the"
+    assert f"{said} question; {len(cited)} cited." in answers["page"]
+
+
 def test_intervals_stand_in_the_rows_as_on_the_page():
     case = build_case()
     measures = {

@@ -29,6 +29,7 @@ from pnyx.view.notes import said_of_precision
 from pnyx.view.report import render_html
 from pnyx.view.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
 from pnyx.write.case import Case, Undecided
+from pnyx.write.placing import Expected
 from tries import tries
 
 ATTACKS = st.one_of(
@@ -183,6 +184,23 @@ def test_a_missing_verdict_is_unscored_not_no():
     page = view_case(case)
     assert page.sides[0].groups[0].premises[0].state == "unscored"
     assert {c.verdict.phrase for c in page.references[0].checks} == {"unscored: not asked"}
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (Expected(7.6, 4, 14, 30, 30), "Probably 4 to 14 of the 30 passages read are on"),
+        (Expected(2.0, 2, 2, 3, 3), "Probably 2 of the 3 passages read are on"),
+        (Expected(1.7, None, None, 2, 3), "about 2 of the 3 passages read (1 without a verdict"),
+        (Expected(0.4, 0, 1, 1, 1), "Probably 0 to 1 of the one passage read is on"),
+        (Expected(), ""),
+    ],
+)
+def test_the_number_of_passages_on_the_question_is_told(number, said):
+    case = replace(build_case(), expected_about=number)
+    for text in (render_html(case), render_markdown(case).replace("\\", "")):
+        assert said in text
+        assert ("the question; 7 cited." in text) == bool(said)
 
 
 def test_undecided_passages_have_their_own_list_with_their_probabilities():

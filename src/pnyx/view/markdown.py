@@ -30,6 +30,7 @@ def render_markdown(case: Case) -> str:
     parts = [
         [f"# {escape_markdown(page.question)}"],
         ["Read as: " + " / ".join(f"“{escape_markdown(claim)}”" for claim in page.claims)],
+        [page.number] if page.number else [],
         *([f"**{escape_markdown(doubt)}**"] for doubt in page.doubts),
         *([line] for side in page.sides for line in _side(side, page.certainty)),
         ["## References"],

@@ -305,6 +305,7 @@ class CaseView:
     citations: int
     scored: int
     quoted: int
+    number: str
     placed: str
     undecided: tuple[UndecidedView, ...]
     less_sure: int

@@ -144,6 +144,21 @@ class CountedTopicRow(TopicRow):
     """How many documents have a label on it."""
 
 
+class ExpectedRow(DescribedRow):
+    """How many of the documents read are about the question."""
+
+    value: float | None
+    """The sum of their probabilities; null where none has one."""
+    low: int | None
+    """So many at least and `high` at most for four questions of five; null where not by rank."""
+    high: int | None
+    """See `low`."""
+    scored: int
+    """How many documents have a verdict."""
+    read: int
+    """How many were read: what else the collection holds is not counted."""
+
+
 class CaseRow(DescribedRow):
     """Both sides of a question, cited and judged: what `pnyx argue --json` prints."""
 
@@ -161,6 +176,8 @@ class CaseRow(DescribedRow):
     """Documents about the question that lean to none of these sides."""
     about: int
     """How many retrieved documents are about the question, on whatever side."""
+    expected_about: ExpectedRow
+    """How many retrieved documents are about the question, by their probabilities."""
     certainty: float
     """The least probability of a side with which a document is argued with."""
     passed_over: int
@@ -204,6 +221,7 @@ def case_row(case: Case) -> CaseRow:
             "settings": case.settings,
             "undecided": list(map(_open_row, case.undecided)),
             "about": case.about,
+            "expected_about": case.expected_about,
             "certainty": case.certainty,
             "passed_over": case.passed_over,
             "unscored": case.unscored + case.search_unscored,
