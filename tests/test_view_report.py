@@ -21,6 +21,7 @@ from pnyx.judge.reports.records import NodeAnswer
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import judged_response, precisions
 from pnyx.records import Citation, Document, Question, Response, Sentence
+from pnyx.search.topics import LabelledTopic, TopicMatch
 from pnyx.serve.view.wording import finding_worded, worded
 from pnyx.view.build import view_case
 from pnyx.view.markdown import render_markdown
@@ -105,6 +106,7 @@ def poisoned(text: str) -> Case:
         documents={"d": Document("d", "", title=text, url=f"x:{text}", source=text)},
         judges={"minilm-int8@1": text},
         settings={text: text},
+        topics=(LabelledTopic(TopicMatch(text, 0.2, 0.1, "meaning", used=False), 2),),
     )
 
 

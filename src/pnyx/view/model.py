@@ -306,6 +306,7 @@ class CaseView:
     scored: int
     quoted: int
     number: str
+    near: tuple[tuple[str, str], ...]
     placed: str
     undecided: tuple[UndecidedView, ...]
     less_sure: int

@@ -88,6 +88,19 @@ def _below(answer: Answer, certainty: float) -> bool:
     return p is not None and p < certainty
 
 
+def near_said(topics: Sequence[LabelledTopic]) -> tuple[tuple[str, str], ...]:
+    """Return topics that a question may mean, each on one line, and how many passages each has."""
+    shown = ((one_line(match.topic), passages(count)) for match, count in topics)
+    return tuple((topic, count) for topic, count in shown if topic)
+
+
+def asked_back(case: Case) -> tuple[str, ...]:
+    """Return the line that asks whether a near topic was meant; nothing where none is near."""
+    near = near_said(case.near_topics)
+    said = " or ".join(f"“{shorten(topic, 100)}” ({count})" for topic, count in near)
+    return (f"Did you mean {said}?",) if near else ()
+
+
 def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:
     """Say which labels of the corpus count and why, then which nearly do; a line each."""
     lines = []

@@ -12,7 +12,7 @@ from pnyx.judge.claims import claims_of
 from pnyx.measure.core.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
 from pnyx.search.plan import CERTAINTY
-from pnyx.search.topics import LabelledTopic
+from pnyx.search.topics import LabelledTopic, near_topics
 from pnyx.write.placing import Expected
 from pnyx.write.weighing import Weighing
 
@@ -104,6 +104,11 @@ class Case:
     def claims(self) -> tuple[str, str]:
         """What the question is read as: what pro and what con asserts."""
         return claims_of(self.question)
+
+    @property
+    def near_topics(self) -> tuple[LabelledTopic, ...]:
+        """Topics that the question may mean, where labels on none count."""
+        return near_topics(self.topics)
 
     @property
     def complete(self) -> bool:

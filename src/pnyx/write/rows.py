@@ -144,6 +144,15 @@ class CountedTopicRow(TopicRow):
     """How many documents have a label on it."""
 
 
+class NearTopicRow(DescribedRow):
+    """A topic of labels that the question may mean."""
+
+    topic: str
+    """As the corpus words it: asked as a question, its labels count."""
+    passages: int
+    """How many retrieved documents have a label on it."""
+
+
 class ExpectedRow(DescribedRow):
     """How many of the documents read are about the question."""
 
@@ -190,6 +199,8 @@ class CaseRow(DescribedRow):
     """Null where no language model told sides."""
     topics: list[CountedTopicRow]
     """What the labels of the retrieved documents are on."""
+    near_topics: list[NearTopicRow]
+    """Up to three that the question may mean, the likeliest first; none where one counts."""
 
 
 def with_settings(case: Case, **more: str) -> Case:
@@ -227,6 +238,9 @@ def case_row(case: Case) -> CaseRow:
             "unscored": case.unscored + case.search_unscored,
             "search_problems": case.search_problems,
             "weighed": case.weighed,
+            "near_topics": [
+                {"topic": match.topic, "passages": count} for match, count in case.near_topics
+            ],
             "topics": [{**match.row(), "passages": count} for match, count in case.topics],
         }
     )
