@@ -57,7 +57,7 @@ def asked(part: str, bench: Bench) -> list[Row]:
         for one in collection.asked:
             if one.part == part:
                 pages = [collection.labels[p.document.id].page for p in read(searcher, one)]
-                topics = [collection.titles[page] for page in pages]
+                topics = [collection.titles.get(page, "") for page in pages]  # one page has none
                 matches = searcher.matcher.match(one.question.text, topics)
                 counted = labelled_topics([matches.get(topic) for topic in topics])
                 right = {collection.titles[page] for page in one.pages}
