@@ -18,7 +18,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ class Row:
     on: int
     there: int
 
-    @property
+    @cached_property
     def told(self) -> Expected:
         """The number as it is told."""
         by, none = Provenance("", method=BY_RANK), Sided({}, frozenset())
