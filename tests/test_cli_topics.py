@@ -96,6 +96,22 @@ def test_argue_uses_labels_the_right_way_round(index, capsys, tmp_path, question
     assert said in md.read_text("utf-8")
 
 
+def test_argue_asks_whether_a_near_topic_was_meant(index, capsys, tmp_path):
+    html, md = tmp_path / "a.html", tmp_path / "a.md"
+    question = "Should mothers feed their babies themselves?"
+    files = ("--html", str(html), "--md", str(md))
+    captured = printed(capsys, "argue", index, question, "--json", *files)
+    case = json.loads(captured.out)
+    assert case["near_topics"] == [{"topic": OTHER, "passages": 1}]
+    assert f"Did you mean “{OTHER}” (one passage)?" in captured.err
+    assert f"Did you mean “{OTHER}” (one passage)?" in md.read_text("utf-8")
+    assert f'Did you mean <q dir="auto">{OTHER}</q>' in html.read_text("utf-8")
+    asked = printed(capsys, "argue", index, OTHER, "--json")  # as the page's link asks it
+    assert json.loads(asked.out)["near_topics"] == []
+    assert any(one["used"] for one in json.loads(asked.out)["topics"])
+    assert "Did you mean" not in asked.err
+
+
 @pytest.mark.parametrize(
     ("named", "label"), [(OTHER, "[pro]"), (f"not: {OTHER}", f"[con: pro on “{OTHER}”]")]
 )

@@ -19,7 +19,7 @@ from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import SearchPlan
 from pnyx.search.polarity import compare, read_claim, same_words
 from pnyx.search.sides import CORPUS_LABEL, label_on, match_labels, sided_by_label
-from pnyx.search.topics import TopicMatcher, labelled_topics
+from pnyx.search.topics import TopicMatch, TopicMatcher, labelled_topics, near_topics
 from pnyx.students.judge import PackagedJudge
 from tries import tries
 
@@ -267,3 +267,17 @@ def test_a_missing_verdict_tells_no_direction(monkeypatch):
     monkeypatch.setattr("pnyx.students.judge.load_perspective_student", Judge)
     asked = [Support("", "a", str(n)) for n in range(4)]
     assert topics._differences(asked) == [0.0, pytest.approx(2 * math.log(9))]
+
+
+def test_topics_are_offered_where_none_is_the_questions():
+    likely = [("no", 0.01), ("a", 0.1), ("b", 0.3), ("c", 0.05), ("d", 0.03), ("x" * 1001, 0.2)]
+    matches = [TopicMatch(topic, p, 0.0, "meaning", used=False) for topic, p in likely]
+    found = labelled_topics([*matches, matches[1]])
+    assert [(one.match.topic, one.passages) for one in near_topics(found)] == [
+        ("b", 1),
+        ("a", 2),
+        ("c", 1),
+    ]
+    used = TopicMatch("mine", 1.0, 0.0, "words", used=True)
+    assert near_topics(labelled_topics([*matches, used])) == ()
+    assert near_topics(()) == ()

@@ -21,6 +21,8 @@ from case_fixture import build_case
 from command import rows_of, write_rows
 from page_fixture import served
 from pnyx.measure.core.base import Measured
+from pnyx.records import Argument, Premise
+from pnyx.search.build import build_index
 from pnyx.serve.api.mcp import build_mcp
 from pnyx.serve.asking.application import build_asking
 from pnyx.view.report import render_html
@@ -160,6 +162,16 @@ def test_the_page_shows_the_measures_that_the_rows_have(answers):
     assert shown == figures_in(answers["default"])
 
 
+def test_the_page_says_how_many_are_on_the_question_as_the_rows_do(answers):
+    number = answers["default"]["expected_about"]
+    sides = answers["default"]["sides"]
+    cited = {doc_id for side in sides for doc_id in side["response"]["references"]}
+    assert number["scored"] == number["read"] == 30
+    assert number["low"] <= number["value"] <= number["high"]
+    said = f"Probably {number['low']} to {number['high']} of the 30 passages read are on the"
+    assert f"{said} question; {len(cited)} cited." in answers["page"]
+
+
 def test_intervals_stand_in_the_rows_as_on_the_page():
     case = build_case()
     measures = {
@@ -173,3 +185,35 @@ def test_intervals_stand_in_the_rows_as_on_the_page():
     assert (
         rows["sides"][0]["measures"]["sentence_precision"] == measures["sentence_precision"].row()
     )
+
+
+HOSTILE_TOPIC = '</a><script>alert(1)</script> Prostitution Should Be Legal & "taxed"'
+
+
+def test_a_near_topic_is_a_link_that_asks_it_whatever_its_name(tmp_path):
+    records = [
+        Argument(
+            side, f"Legal brothels {word}", (Premise(f"Prostitution {word}."),), side, HOSTILE_TOPIC
+        )
+        for side, word in (("pro", "are safe"), ("con", "do harm"))
+    ]
+    build_index(records, tmp_path / "debates.index")
+    asked = {"q": "Do brothels harm a prostitute?"}
+    with (
+        service_of(tmp_path / "debates.index") as service,
+        served(build_asking(service, warm=False)) as address,
+        httpx2.Client(base_url=address, timeout=120, follow_redirects=True) as client,
+    ):
+        found = client.get("/", params=asked).text
+        client.post("/argue", data=asked)
+        argued = client.get("/argue/wait", params=asked).text
+        link = str(httpx2.QueryParams({"q": HOSTILE_TOPIC}))
+        for page in (found, argued):
+            said = re.search(r'<p class="meant">Did you mean <a href="([^"]*)"[^>]*>', page)
+            assert said is not None
+            assert httpx2.URL(said[1].replace("&amp;", "&")).params["q"] == HOSTILE_TOPIC
+            assert "<script>alert(1)</script>" not in page
+            assert "(2 passages)" in page
+        meant = client.get(f"/?{link}")
+        assert meant.status_code == 200
+        assert "Did you mean" not in meant.text

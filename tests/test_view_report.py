@@ -21,6 +21,7 @@ from pnyx.judge.reports.records import NodeAnswer
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import judged_response, precisions
 from pnyx.records import Citation, Document, Question, Response, Sentence
+from pnyx.search.topics import LabelledTopic, TopicMatch
 from pnyx.serve.view.wording import finding_worded, worded
 from pnyx.view.build import view_case
 from pnyx.view.markdown import render_markdown
@@ -29,6 +30,7 @@ from pnyx.view.notes import said_of_precision
 from pnyx.view.report import render_html
 from pnyx.view.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
 from pnyx.write.case import Case, Undecided
+from pnyx.write.placing import Expected
 from tries import tries
 
 ATTACKS = st.one_of(
@@ -104,6 +106,7 @@ def poisoned(text: str) -> Case:
         documents={"d": Document("d", "", title=text, url=f"x:{text}", source=text)},
         judges={"minilm-int8@1": text},
         settings={text: text},
+        topics=(LabelledTopic(TopicMatch(text, 0.2, 0.1, "meaning", used=False), 2),),
     )
 
 
@@ -183,6 +186,23 @@ def test_a_missing_verdict_is_unscored_not_no():
     page = view_case(case)
     assert page.sides[0].groups[0].premises[0].state == "unscored"
     assert {c.verdict.phrase for c in page.references[0].checks} == {"unscored: not asked"}
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (Expected(7.6, 4, 14, 30, 30), "Probably 4 to 14 of the 30 passages read are on"),
+        (Expected(2.0, 2, 2, 3, 3), "Probably 2 of the 3 passages read are on"),
+        (Expected(1.7, None, None, 2, 3), "about 2 of the 3 passages read (1 without a verdict"),
+        (Expected(0.4, 0, 1, 1, 1), "Probably 0 to 1 of the one passage read is on"),
+        (Expected(), ""),
+    ],
+)
+def test_the_number_of_passages_on_the_question_is_told(number, said):
+    case = replace(build_case(), expected_about=number)
+    for text in (render_html(case), render_markdown(case).replace("\\", "")):
+        assert said in text
+        assert ("the question; 7 cited." in text) == bool(said)
 
 
 def test_undecided_passages_have_their_own_list_with_their_probabilities():

@@ -18,6 +18,7 @@ from pnyx.records import Argument, Document, Evidence, Question
 from pnyx.search.polarity import same_words
 from pnyx.search.relevance import BY_RANK
 from pnyx.search.sides import CORPUS_LABEL
+from pnyx.write.placing import expected_about
 from pnyx.write.placing import place as place_async
 from pnyx.write.plan import Plan
 
@@ -290,3 +291,34 @@ def test_what_is_unscored_is_not_said_to_be_about_something_else() -> None:
     judge = WrittenJudge(lambda q: NONE if q.text == "A." else NO)
     found = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan()))
     assert [(p.passed_over, bool(p.reasons)) for p in found] == [(False, True), (True, False)]
+
+
+def test_the_number_on_the_question_is_the_sum_of_what_each_is_likely_to_be() -> None:
+    by = Provenance("r", method=BY_RANK)
+    documents: list[Evidence] = [Document(name, name) for name in "abcde"]
+    ranked = [Judged(p >= 0.3, by, p) for p in (0.9, 0.8, 0.6, 0.2)]
+    answers: list[Answer] = [*ranked, Unscored("refusal: no", by)]
+    judge = WrittenJudge(lambda _: NO)
+    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), answers))
+    found = expected_about(placed)
+    assert (found.value, found.scored, found.read) == (2.5, 4, 5)
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.value <= found.high <= 4
+
+
+@pytest.mark.parametrize(
+    ("answers", "value"),
+    [
+        ([Judged(True, BY), Judged(False, BY), Judged(True, BY, 0.7)], 1.7),
+        ([Unscored("refusal: no", BY)] * 3, None),
+    ],
+)
+def test_a_number_that_no_ranking_told_has_no_bounds(
+    answers: list[Answer], value: float | None
+) -> None:
+    documents: list[Evidence] = [Document(name, name) for name in "abc"]
+    judge = WrittenJudge(lambda _: NO)
+    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), answers))
+    found = expected_about(placed)
+    assert (found.value, found.low, found.high) == (value, None, None)

@@ -88,12 +88,13 @@ class Asked:
 
 @dataclass(slots=True)
 class Collection:
-    """One set: documents without any label, questions, and the labels of the documents by id."""
+    """One set: documents without any label, questions, labels of documents and titles of pages."""
 
     name: str
     documents: list[Document] = field(default_factory=list)
     labels: dict[str, Label] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
+    titles: dict[str, str] = field(default_factory=dict)
 
     def side(self, asked: Asked, doc_id: str) -> int | None:
         """Return the side of a document on a question, 1 or -1; None where it is about another."""
@@ -125,7 +126,8 @@ def collections(data: Path) -> dict[str, Collection]:
     debates, encoder = Debates(data), load_encoder()
     parts, vectors = _parts(data, debates, encoder)
     for name, collection in found.items():
-        keys = [key for key in titles if key.startswith(name) and key in parts]
+        collection.titles = {k: title for k, title in titles.items() if k.startswith(name)}
+        keys = [key for key in collection.titles if key in parts]
         own = np.stack([vectors[key] for key in keys])
         near = own @ own.T
         held = {label.page for label in collection.labels.values()}

@@ -144,8 +144,9 @@ def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> 
 
 def _say(case: Case) -> None:
     """Sum up on stderr, so that stdout stays a pipe."""
+    from pnyx.view import notes
     from pnyx.view.model import measure_wording
-    from pnyx.view.notes import doubts, label_notes, said_of_precision
+    from pnyx.view.text import many
     from pnyx.write.case import why_empty
 
     pro, con = case.claims
@@ -158,25 +159,22 @@ def _say(case: Case) -> None:
             lines.append(f"{side.side}: {why_empty(case, side)}")
             continue
         sources = len(side.response.references)
-        line = f"{side.side}: {_many(count, 'sentence')} from {_many(sources, 'document')}"
+        line = f"{side.side}: {many(count, 'sentence')} from {many(sources, 'document')}"
         for name in ("on_the_question", "on_this_side"):
             value = side.measures.get(name)
             if value is not None and value.value is not None:
                 line += f"; {measure_wording(name).label.lower()} {value.value:.2f}"
-        lines.append(line + said_of_precision(side.response, side.support, side.measures))
+        lines.append(line + notes.said_of_precision(side.response, side.support, side.measures))
         lines += [f"  {problem}" for problem in side.problems]
     if less:
         lines.append(f"less sure, not argued with: {', '.join(less)}")
     if case.undecided:
-        lines.append(f"undecided: {_many(len(case.undecided), 'passage')} about the question")
-    lines += [*doubts(case), *label_notes(case.topics)]
+        lines.append(f"undecided: {many(len(case.undecided), 'passage')} about the question")
+    lines += [*filter(None, [notes.said_of_number(case)]), *notes.asked_back(case)]
+    lines += [*notes.doubts(case), *notes.label_notes(case.topics)]
     lines += [f"search: {problem}" for problem in case.search_problems]
     if case.unscored:
         reason = shorten(case.unscored_reason, 200)
-        lines.append(f"a verdict is missing on {_many(case.unscored, 'passage')}: {reason}")
+        lines.append(f"a verdict is missing on {many(case.unscored, 'passage')}: {reason}")
     lines += [f"judge {name}: {card}" if card else f"judge {name}" for name, card in judges]
     click.echo("\n".join(lines), err=True)
-
-
-def _many(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

@@ -33,6 +33,9 @@ Why: TypeAlias = Literal["words", "named", "meaning"]
 
 _SHOWN = 5
 """Topics that a line names at most."""
+_MEANT, _MAY_BE = 3, 0.02
+"""Topics that are offered where none is the question's, and the least probability of such a one;
+chosen on development questions in people's own words (docs/benchmarks/argue.md)."""
 _KEPT = 4_096
 """Pairs of a question and a topic that are remembered."""
 
@@ -218,6 +221,14 @@ def labelled_topics(matches: Iterable[TopicMatch | None]) -> tuple[LabelledTopic
     return tuple(
         sorted(found, key=lambda one: (-one.match.used, -one.match.same - one.match.opposite))
     )
+
+
+def near_topics(topics: Sequence[LabelledTopic]) -> tuple[LabelledTopic, ...]:
+    """Return those that the question may mean, of `labelled_topics`; none where labels count."""
+    if any(match.used for match, _ in topics):
+        return ()
+    may_be = (one for one in topics if one.match.same + one.match.opposite >= _MAY_BE)
+    return tuple(one for one in may_be if len(one.match.topic) <= MOST)[:_MEANT]
 
 
 def _renamed(match: TopicMatch, topic: str) -> TopicMatch:

@@ -30,7 +30,7 @@ from pnyx.view.model import (
     said_of,
     state_of,
 )
-from pnyx.view.notes import doubts, label_notes, said_of_placing
+from pnyx.view.notes import doubts, label_notes, near_said, said_of_number, said_of_placing
 from pnyx.view.text import Span, cut, locate, one_line, web_address
 from pnyx.write.case import ArguedSide, Case, Undecided, why_empty
 
@@ -67,6 +67,8 @@ def view_case(case: Case) -> CaseView:
         undecided=tuple(_undecided(case, one) for one in case.undecided),
         less_sure=sum(len(side.less_sure) for side in case.sides),
         certainty=f"{case.certainty:g}",
+        number=said_of_number(case),
+        near=near_said(case.near_topics),
         placed=said_of_placing(case),
         labels=label_notes(case.topics),
         doubts=doubts(case),

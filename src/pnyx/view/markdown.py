@@ -17,6 +17,7 @@ from pnyx.view.model import (
     SideView,
     UndecidedView,
 )
+from pnyx.view.notes import asked_back
 from pnyx.view.tables import Column, Table
 from pnyx.view.text import escape_markdown, markdown_link
 from pnyx.write.case import Case
@@ -30,6 +31,8 @@ def render_markdown(case: Case) -> str:
     parts = [
         [f"# {escape_markdown(page.question)}"],
         ["Read as: " + " / ".join(f"“{escape_markdown(claim)}”" for claim in page.claims)],
+        [page.number] if page.number else [],
+        list(map(escape_markdown, asked_back(case))),
         *([f"**{escape_markdown(doubt)}**"] for doubt in page.doubts),
         *([line] for side in page.sides for line in _side(side, page.certainty)),
         ["## References"],

@@ -305,6 +305,8 @@ class CaseView:
     citations: int
     scored: int
     quoted: int
+    number: str
+    near: tuple[tuple[str, str], ...]
     placed: str
     undecided: tuple[UndecidedView, ...]
     less_sure: int

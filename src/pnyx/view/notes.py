@@ -12,7 +12,7 @@ from pnyx.records import Response
 from pnyx.search.topics import LabelledTopic
 from pnyx.view.model import SIDES
 from pnyx.view.text import one_line
-from pnyx.write.case import Case, why_empty
+from pnyx.write.case import Case, passages, why_empty
 
 _DOUBTFUL = 0.65
 """Expected share of a side's passages on it below which a reader is warned."""
@@ -33,6 +33,22 @@ def said_of_placing(case: Case) -> str:
     if case.unscored:
         text += f"; on {case.unscored} of them a verdict is missing"
     return text + ". One that serves both sides is counted on each."
+
+
+def said_of_number(case: Case) -> str:
+    """Say how many of the passages read are probably on the question; empty where unknown."""
+    number, cited = case.expected_about, {d for s in case.sides for d in s.response.references}
+    if number.value is None:
+        return ""
+    count = f"about {number.value:.0f}"
+    if number.low is not None and number.high is not None:
+        count = f"{number.low} to {number.high}" if number.low < number.high else f"{number.low}"
+    missing = number.read - number.scored
+    known = f" ({missing} without a verdict not counted)" if missing else ""
+    return (
+        f"Probably {count} of the {passages(number.read)} read{known} "
+        f"{'is' if number.read == 1 else 'are'} on the question; {len(cited)} cited."
+    )
 
 
 _SHOWN_TOPICS = 5
@@ -58,7 +74,7 @@ def doubts(case: Case) -> tuple[str, ...]:
             )
         elif filled := sum(_below(answer, case.certainty) for answer in side.stance.values()):
             lines.append(
-                f"{SIDES[side.side].name}: {filled} of the {_passages(len(side.stance))} cited "
+                f"{SIDES[side.side].name}: {filled} of the {passages(len(side.stance))} cited "
                 f"{'is' if filled == 1 else 'are'} less sure than {case.certainty:g}, taken "
                 "because there is little on this side (--fewest)."
             )
@@ -72,12 +88,25 @@ def _below(answer: Answer, certainty: float) -> bool:
     return p is not None and p < certainty
 
 
+def near_said(topics: Sequence[LabelledTopic]) -> tuple[tuple[str, str], ...]:
+    """Return topics that a question may mean, each on one line, and how many passages each has."""
+    shown = ((one_line(match.topic), passages(count)) for match, count in topics)
+    return tuple((topic, count) for topic, count in shown if topic)
+
+
+def asked_back(case: Case) -> tuple[str, ...]:
+    """Return the line that asks whether a near topic was meant; nothing where none is near."""
+    near = near_said(case.near_topics)
+    said = " or ".join(f"“{shorten(topic, 100)}” ({count})" for topic, count in near)
+    return (f"Did you mean {said}?",) if near else ()
+
+
 def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:
     """Say which labels of the corpus count and why, then which nearly do; a line each."""
     lines = []
     others = 0
     for match, count in topics:
-        said = f"“{shorten(one_line(match.topic), 100)}” ({_passages(count)})"
+        said = f"“{shorten(one_line(match.topic), 100)}” ({passages(count)})"
         if match.used:
             lines.append(f"Labels on {said} count: the topic {match.reason}.")
         elif match.same + match.opposite >= _NEAR and len(lines) < _SHOWN_TOPICS:
@@ -94,12 +123,8 @@ def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:
             if others == 1
             else ("have labels on other topics, which do")
         )
-        lines.append(f"{_passages(others).capitalize()} {verb} not count.")
+        lines.append(f"{passages(others).capitalize()} {verb} not count.")
     return tuple(lines)
-
-
-def _passages(count: int) -> str:
-    return "one passage" if count == 1 else f"{count} passages"
 
 
 def said_of_precision(

@@ -52,6 +52,11 @@ _MARKUP = re.compile(r"([\\`*_\[\]<|~&$])")
 _BLOCK_START = re.compile(r"^(\d+(?=[.)])|(?=[-+=>#]))")
 
 
+def many(count: int, thing: str) -> str:
+    """Return a count with its thing, in the plural but for one."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 def escape_cell(text: str) -> str:
     """Return `text` harmless, on one line, for the inside of a line of Markdown."""
     return _MARKUP.sub(r"\\\1", one_line(text))

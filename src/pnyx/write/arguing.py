@@ -24,7 +24,7 @@ from pnyx.search.topics import labelled_topics
 from pnyx.students.judge import PackagedJudge
 from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer
 from pnyx.write.citing import judge_citations, without_foreign_citations
-from pnyx.write.placing import Placed, chance, place
+from pnyx.write.placing import Placed, chance, expected_about, place
 from pnyx.write.plan import Plan
 from pnyx.write.qualities import MIDDLING, quality_of
 from pnyx.write.weighing import WeighedSides
@@ -69,7 +69,7 @@ def argue(
     """
     plan, tell = plan or Plan(), tell or _untold
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
-    found = _retrieve(searcher, question, plan)
+    found = retrieve(searcher, question, plan)
     tell("found", {"documents": len(found.documents)})
     placing = placing_of(searcher, question, judge, plan)
     quality, of_all = quality_of(searcher.engine, found.documents)
@@ -186,6 +186,7 @@ def _case(
         judges=judges,
         undecided=tuple(_open(p) for p in placed if p.undecided and p.leans not in plan.sides),
         about=sum(p.used and not p.reasons for p in placed),
+        expected_about=expected_about(placed),
         certainty=plan.certainty,
         passed_over=sum(p.passed_over for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),
@@ -219,7 +220,7 @@ def search_text(question: Question) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Retrieved:
+class Retrieved:
     """Documents of different texts, best first, and how many copies of them were passed over.
 
     There may be more `hits` than documents: they show what comes after these. `all` is what the
@@ -232,6 +233,7 @@ class _Retrieved:
     all: Found
 
     def described(self, searcher: Searcher, question: Question) -> str:
+        """Say how was searched, and how much was found."""
         searched = "question and definition" if question.definition else "question"
         copies = "1 copy" if self.copies == 1 else f"{self.copies} copies"
         passed = f", {copies} passed over" if self.copies else ""
@@ -239,7 +241,8 @@ class _Retrieved:
         return f"{searcher.plan}, by {searched}; {count} documents retrieved{passed}"
 
 
-def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
+def retrieve(searcher: Searcher, question: Question, plan: Plan) -> Retrieved:
+    """Return the `plan.retrieve` best documents of different texts. Raises as `argue` does."""
     asked = replace(question, text=search_text(question))
     (found,) = searcher.search([asked], max(4 * plan.retrieve, NEARBY))
     different: dict[str, tuple[Hit, Evidence]] = {}
@@ -252,7 +255,7 @@ def _retrieve(searcher: Searcher, question: Question, plan: Plan) -> _Retrieved:
             different[document.text] = (hit, document)
     kept = list(different.values())
     documents = [document for _, document in kept[: plan.retrieve]]
-    return _Retrieved([hit for hit, _ in kept], documents, copies, found)
+    return Retrieved([hit for hit, _ in kept], documents, copies, found)
 
 
 def _best(

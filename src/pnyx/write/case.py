@@ -12,7 +12,8 @@ from pnyx.judge.claims import claims_of
 from pnyx.measure.core.base import Measured
 from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
 from pnyx.search.plan import CERTAINTY
-from pnyx.search.topics import LabelledTopic
+from pnyx.search.topics import LabelledTopic, near_topics
+from pnyx.write.placing import Expected
 from pnyx.write.weighing import Weighing
 
 
@@ -71,6 +72,7 @@ class Case:
         about: how many retrieved documents are about the question, on whatever side; not those with
             a verdict missing.
         certainty: the least probability of a side with which a document is argued with.
+        expected_about: how many retrieved documents are about the question by their probabilities.
         passed_over: how many retrieved documents are not about the question.
         unscored: on how many retrieved documents a verdict on relevance or stance is missing.
         unscored_reason: why, for most of these; empty where none is missing.
@@ -88,6 +90,7 @@ class Case:
     quality: Mapping[str, float] = field(default_factory=dict)
     undecided: tuple[Undecided, ...] = ()
     about: int = 0
+    expected_about: Expected = Expected()  # noqa: RUF009 - frozen
     certainty: float = CERTAINTY
     passed_over: int = 0
     unscored: int = 0
@@ -103,6 +106,11 @@ class Case:
         return claims_of(self.question)
 
     @property
+    def near_topics(self) -> tuple[LabelledTopic, ...]:
+        """Topics that the question may mean, where labels on none count."""
+        return near_topics(self.topics)
+
+    @property
     def complete(self) -> bool:
         """Every verdict was given, and every side that had evidence was written."""
         written = not any(side.failed for side in self.sides)
@@ -116,29 +124,30 @@ def why_empty(case: Case, side: ArguedSide) -> str:
         return ""
     if side.considered:
         fault = "the writer gave nothing usable" if side.failed else "no sentence could be drawn"
-        return f"{_passages(side.considered)} served this side, but {fault}."
+        return f"{passages(side.considered).capitalize()} served this side, but {fault}."
     said = "Nothing about the question was found."
     if side.less_sure:
         said = (
             "Nothing that was found for this side is sure enough to argue with (certainty "
-            f"{case.certainty:g}): {_passages(len(side.less_sure)).lower()} may serve it, listed "
+            f"{case.certainty:g}): {passages(len(side.less_sure))} may serve it, listed "
             "as less sure."
         )
     elif case.about:
         said = (
-            f"Nothing was found for this side. {_passages(case.about)} about the question "
-            f"{'serves' if case.about == 1 else 'serve'} the other side, or neither."
+            f"Nothing was found for this side. {passages(case.about).capitalize()} about the "
+            f"question {'serves' if case.about == 1 else 'serve'} the other side, or neither."
         )
     elif case.unscored:
         said = "Nobody can say whether anything serves this side."
     if case.unscored:
         reason = shorten(" ".join(case.unscored_reason.split()), 200)
-        said += f" On {_passages(case.unscored).lower()} a verdict is missing: {reason}."
+        said += f" On {passages(case.unscored)} a verdict is missing: {reason}."
     return said
 
 
-def _passages(count: int) -> str:
-    return "One passage" if count == 1 else f"{count} passages"
+def passages(count: int) -> str:
+    """Return how many, in words; begins with a small letter."""
+    return "one passage" if count == 1 else f"{count} passages"
 
 
 def scored_response(side: ArguedSide) -> Response:

@@ -28,6 +28,11 @@ _OTHER = 0.2
 _LEAST_ALONE = 0.45
 """A passage that alone is less likely on a side is plainly on the other."""
 
+_TRUE = (0.66, -1.21), (1.03, 6.35)
+"""Slope and constant of the .1 and .9 quantiles of how many documents are about the question, by
+the sum of the probabilities that the ranking gives them: quantile regressions on the development
+debates of benchmarks/argue, titles and own words, and without what is about them (weight .25)."""
+
 _SUM = 1e-4
 """By how much the probabilities of both sides may miss one."""
 
@@ -52,6 +57,14 @@ class Placed:
         return is_yes(self.relevance) or self.sided.labelled
 
     @property
+    def about(self) -> float | None:
+        """How likely it is about the question; None where nobody said."""
+        if self.used and not is_yes(self.relevance):
+            return 1.0
+        p = chance(self.relevance)
+        return float(self.used) if p is None and isinstance(self.relevance, Judged) else p
+
+    @property
     def passed_over(self) -> bool:
         """Whether it is known to be about something else; what is unscored is not."""
         return isinstance(self.relevance, Judged) and not self.used
@@ -73,6 +86,37 @@ class Placed:
         answers = [self.sided.verdicts.get(side)]
         answers += [] if self.sided.labelled else [self.relevance]
         return math.prod(1.0 if (p := chance(one)) is None else p for one in answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How many documents are about the question, by the sum of their probabilities (`value`).
+
+    `low` and `high` hold the true number for four questions of five; None where probabilities are
+    not of the ranking (docs/benchmarks/argue.md). `scored` of the `read` documents have a verdict.
+    """
+
+    value: float | None = None
+    low: int | None = None
+    high: int | None = None
+    scored: int = 0
+    read: int = 0
+
+
+def expected_about(placed: Sequence[Placed]) -> Expected:
+    """Return how many of these documents are about the question."""
+    known = [(p, _by_rank(one.relevance)) for one in placed if (p := one.about) is not None]
+    total = math.fsum(p for p, _ in known)
+    value = round(total, 6) if known else None
+    made = Expected(value, scored=len(known), read=len(placed))
+    ranked = [p for p, by_rank in known if by_rank]
+    if not ranked:
+        return made
+    guess, apart = math.fsum(ranked), total - math.fsum(ranked)
+    low, high = (slope * guess + constant for slope, constant in _TRUE)
+    return replace(
+        made, low=round(apart + max(low, 0.0)), high=round(apart + min(high, len(ranked)))
+    )
 
 
 def chance(answer: Answer | None) -> float | None:

@@ -144,6 +144,30 @@ class CountedTopicRow(TopicRow):
     """How many documents have a label on it."""
 
 
+class NearTopicRow(DescribedRow):
+    """A topic of labels that the question may mean."""
+
+    topic: str
+    """As the corpus words it: asked as a question, its labels count."""
+    passages: int
+    """How many retrieved documents have a label on it."""
+
+
+class ExpectedRow(DescribedRow):
+    """How many of the documents read are about the question."""
+
+    value: float | None
+    """The sum of their probabilities; null where none has one."""
+    low: int | None
+    """So many at least and `high` at most for four questions of five; null where not by rank."""
+    high: int | None
+    """See `low`."""
+    scored: int
+    """How many documents have a verdict."""
+    read: int
+    """How many were read: what else the collection holds is not counted."""
+
+
 class CaseRow(DescribedRow):
     """Both sides of a question, cited and judged: what `pnyx argue --json` prints."""
 
@@ -161,6 +185,8 @@ class CaseRow(DescribedRow):
     """Documents about the question that lean to none of these sides."""
     about: int
     """How many retrieved documents are about the question, on whatever side."""
+    expected_about: ExpectedRow
+    """How many retrieved documents are about the question, by their probabilities."""
     certainty: float
     """The least probability of a side with which a document is argued with."""
     passed_over: int
@@ -173,6 +199,8 @@ class CaseRow(DescribedRow):
     """Null where no language model told sides."""
     topics: list[CountedTopicRow]
     """What the labels of the retrieved documents are on."""
+    near_topics: list[NearTopicRow]
+    """Up to three that the question may mean, the likeliest first; none where one counts."""
 
 
 def with_settings(case: Case, **more: str) -> Case:
@@ -204,11 +232,15 @@ def case_row(case: Case) -> CaseRow:
             "settings": case.settings,
             "undecided": list(map(_open_row, case.undecided)),
             "about": case.about,
+            "expected_about": case.expected_about,
             "certainty": case.certainty,
             "passed_over": case.passed_over,
             "unscored": case.unscored + case.search_unscored,
             "search_problems": case.search_problems,
             "weighed": case.weighed,
+            "near_topics": [
+                {"topic": match.topic, "passages": count} for match, count in case.near_topics
+            ],
             "topics": [{**match.row(), "passages": count} for match, count in case.topics],
         }
     )

@@ -21,7 +21,7 @@ from pnyx.serve.asking.address import Asked, read_asked
 from pnyx.serve.asking.choices import chosen
 from pnyx.serve.asking.pool import SharedResults
 from pnyx.serve.rendering import Links
-from pnyx.view.text import one_line
+from pnyx.view.text import many, one_line
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -248,26 +248,22 @@ def _shown(step: Step) -> dict[str, Any]:
     if said is not None:
         shown["said"] = said(known)
     if step.name == "writing":
-        shown["note"] = f"from {_many(known['documents'], 'document')}"
+        shown["note"] = f"from {many(known['documents'], 'document')}"
     if step.name == "written":
-        shown["note"] = _many(known["sentences"], "sentence")
+        shown["note"] = many(known["sentences"], "sentence")
     if step.name == "judged" and known["asked"]:
-        shown["note"] = f"{known['scored']} of {_many(known['asked'], 'citation')} have a verdict"
+        shown["note"] = f"{known['scored']} of {many(known['asked'], 'citation')} have a verdict"
     if step.name == "sentence":
         shown |= {"text": one_line(str(known["text"])), "role": str(known.get("role") or "")}
-        shown["cites"] = _many(len(known["citations"]), "citation")
+        shown["cites"] = many(len(known["citations"]), "citation")
     if step.name == "judging":
         shown |= {"done": known["done"], "asked": known["asked"]}
     return shown
 
 
-def _many(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
-
-
 _SAID: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
-    "found": lambda k: f"{_many(k['documents'], 'document')} found; telling which side each is on",
-    "judging": lambda k: f"{k['done']} of {_many(k['asked'], 'verdict')} so far",
+    "found": lambda k: f"{many(k['documents'], 'document')} found; telling which side each is on",
+    "judging": lambda k: f"{k['done']} of {many(k['asked'], 'verdict')} so far",
     "sides": lambda k: (
         f"{k['pro']} for, {k['con']} against, {k['undecided']} undecided, "
         f"{k['passed_over']} about something else"

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
+from pnyx.search.topics import labelled_topics, near_topics
 from pnyx.serve.application import html, not_found, see
 from pnyx.serve.asking.address import Asked, read_asked
 from pnyx.serve.asking.arguments import ArgumentPages
@@ -19,6 +20,7 @@ from pnyx.serve.asking.reading import document_view
 from pnyx.serve.asking.standing import Standing, Standings
 from pnyx.serve.asking.views import ResultView, result_views, results_view
 from pnyx.serve.rendering import Links
+from pnyx.view.notes import near_said
 from pnyx.view.text import one_line
 
 if TYPE_CHECKING:
@@ -151,6 +153,8 @@ class _Pages:
             asked, results, _LINKS, waiting=told is None, said=said, problems=found.problems,
             failed=failed,
         )  # fmt: skip
+        topics = labelled_topics(one.match for one in found.hits)
+        page["near"] = near_said(near_topics(topics))
         return page, {result.found.hit.doc_id: result.title for result in results}
 
     def _said(self, results: Sequence[ResultView], told: Standing | None, took: float) -> str:
