@@ -63,7 +63,7 @@ def dense_rank(
     """
     rows: Rows = document_vectors(index).rows
     if rows.size <= _FEW:
-        rows = index.once(Rows, partial(rows.astype, np.float32))
+        rows = index.once("vectors in float32", partial(rows.astype, np.float32))
     question = _question(question_vector, rows.shape[1], k)
     graph = None
     if ann or (ann is None and len(index) >= ANN_FROM):
