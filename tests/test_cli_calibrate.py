@@ -11,9 +11,9 @@ from pnyx.corpora.bundled import load_example
 from pnyx.judge.base import ask
 from pnyx.judge.calibration.recalibration import Recalibrated, read_calibration
 from pnyx.judge.combining.panel import cascade_from
-from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Support
+from pnyx.students.judge import PackagedJudge
 
 
 def answer(n, probability, **fields):
@@ -190,14 +190,14 @@ def test_the_main_path_judge_calibrate_and_judge_again(tmp_path, capsys):
     assert run("judge", "support", tmp_path / "items.jsonl", "--out", results) == 0
     assert calibrate(tmp_path, "--method", "platt", "--error", "0.3", answers="results") in (0, 3)
     found = read_calibration(tmp_path / "c.json")
-    encoder = EncoderJudge()
-    assert found.judge == encoder.name
+    packaged = PackagedJudge("support")
+    assert found.judge == packaged.name
     questions = [Support(r["id"], r["text"], r["statement"]) for r in rows[:24]]
-    mended = ask(Recalibrated(encoder, found), questions)
+    mended = ask(Recalibrated(packaged, found), questions)
     said = [row["probability"] for row in rows_of(results / "answers.jsonl")]
     assert [a.notes["uncalibrated"] for a in mended] == said[:24]
     people = HumanLabels(tmp_path / "labels.jsonl")
-    staged = ask(cascade_from(tmp_path / "c.json", encoder, people), questions)
+    staged = ask(cascade_from(tmp_path / "c.json", packaged, people), questions)
     assert found.sure.high is None
     kept = [p <= found.sure.low for p in said[:24]]
     assert [a.notes["stage"] == "cheap" for a in staged] == kept

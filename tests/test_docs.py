@@ -43,11 +43,11 @@ def test_links_resolve(page):
     assert not broken
 
 
-WRITES = [
-    (page, script, target)
+WRITES = [  # page, script, options, target
+    (page, script, options, target)
     for page in PAGES
-    for script, target in re.findall(
-        r"python (benchmarks/\S+\.py).*? --write (\S+)", page.read_text(encoding="utf-8")
+    for script, options, target in re.findall(
+        r"python (benchmarks/\S+\.py)(.*?) --write (\S+)", page.read_text(encoding="utf-8")
     )
 ]
 
@@ -56,16 +56,20 @@ def test_every_benchmark_with_a_report_is_documented():
     reporting = {
         str(file.relative_to(ROOT))
         for file in (ROOT / "benchmarks").rglob("*.py")
-        if re.search(r'= Report\("', file.read_text(encoding="utf-8"))
+        if re.search(r'= Report\(f?"', file.read_text(encoding="utf-8"))
     }
-    assert reporting == {script for _, script, _ in WRITES}
+    assert reporting == {script for _, script, *_ in WRITES}
 
 
-@pytest.mark.parametrize(("page", "script", "target"), WRITES, ids=[w[1] for w in WRITES])
-def test_a_documented_command_writes_into_its_page(page, script, target):
+@pytest.mark.parametrize(
+    ("page", "script", "options", "target"), WRITES, ids=[w[1] for w in WRITES]
+)
+def test_a_documented_command_writes_into_its_page(page, script, options, target):
     source = (ROOT / script).read_text(encoding="utf-8")
-    (name,) = re.findall(r'Report\("(.+?)"\)', source)
+    (name,) = re.findall(r'Report\(f?"(.+?)"\)', source)
     text = (ROOT / target).read_text(encoding="utf-8")
+    part = "development" if "--part development" in options else "test"
+    name = name.replace("{options.part}", part)
     assert (ROOT / target).samefile(page)
     assert f"--write {target}" in source
     assert text.count(f"<!-- {name} -->\n") == text.count(f"<!-- end of {name} -->\n") == 1

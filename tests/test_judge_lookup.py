@@ -10,10 +10,10 @@ from pnyx.cli import main
 from pnyx.errors import InputError
 from pnyx.judge.answers import Judged, Provenance, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.lookup import Lookup
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
 from pnyx.runs.results import judge_into
+from pnyx.students.judge import PackagedJudge
 
 BY = Provenance("gpt-x", "abc", "token", {"usage": {"total": 3}})
 QUESTIONS = [
@@ -143,10 +143,10 @@ def test_a_results_folder_is_looked_up_as_the_command_wrote_it(tmp_path, capsys)
     with pytest.raises(SystemExit) as done:
         main(["judge", "support", str(tmp_path / "items.jsonl"), "--out", str(out)])
     assert done.value.code == 0
-    judge = Lookup(out)
-    assert judge.name == f"lookup:results({EncoderJudge().name})"
+    judge, packaged = Lookup(out), PackagedJudge("support")
+    assert judge.name == f"lookup:results({packaged.name})"
     questions = [Support(**item) for item in items]
-    first = ask(EncoderJudge(), questions)
+    first = ask(packaged, questions)
     for old, new in zip(first, ask(judge, questions), strict=True):
         assert (old.value, old.probability, old.evidence) == (
             new.value,
