@@ -331,14 +331,14 @@ def test_what_a_killed_command_was_asking_is_asked_by_the_other_at_once(tmp_path
 SLOW_RUN = """
 import sys, anyio
 from pnyx.judge.answers import Judged, Provenance
-from pnyx.judge.encoder import EncoderJudge
+from pnyx.students.student import StudentJudge
 async def answer(self, questions, emit):
     for position, question in enumerate(questions):
         await anyio.sleep(0.003)
         emit(position, Judged(True, Provenance(self.name), 0.75))
         with open("log", "a") as log:
             log.write(question.id + "\\n")
-EncoderJudge.answer = answer
+StudentJudge.answer = answer
 from pnyx.cli import main
 main(sys.argv[1:])
 """

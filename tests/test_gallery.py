@@ -91,7 +91,8 @@ def test_perspectives(printed):
     by_judge, by_people = (dict(re.findall(rows, part)) for part in (judged, true))
     assert float(by_judge["dense"]) > float(by_judge["bm25"])  # the order is kept
     assert float(by_people["dense"]) > float(by_people["bm25"])
-    assert float(by_judge["dense"]) < 0.5 * float(by_people["dense"])  # the level is lost
+    # The judge is taken in by lookalikes, which BM25 finds.
+    assert float(by_judge["bm25"]) > 2 * float(by_people["bm25"])
     low = re.search(r"dense - bm25, Precision@5: \S+ \[(\S+), ", true)
     assert float(low[1]) > 0
 
@@ -100,10 +101,10 @@ def test_perspectives(printed):
 def test_audit(printed):
     text = printed("audit")
     assert figure(text, "accuracy")[0] > 0.8
-    assert figure(text, "kappa")[0] < 0.3
-    assert figure(text, "auroc")[1] > 0.6
-    before, after = map(float, re.search(r"^f1 +([\d.]+) .*\] +([\d.]+) ", text, re.M).groups())
-    assert after > before
+    assert 0.4 < figure(text, "kappa")[0] < 0.667  # below what the card asks for
+    assert figure(text, "auroc")[1] > 0.8
+    before, after = map(float, re.search(r"^ece +([\d.]+) .*\] +([\d.]+) ", text, re.M).groups())
+    assert after < 0.6 * before
     assert "hallucination, support: failed" in text
     assert figure(text, "fall")[2] < 0.1
     assert "Do not use it to find statements that the documents contradict" in text
