@@ -40,10 +40,7 @@ def shorten(value: object, limit: int = _MAX_SHOWN) -> str:
 
 
 def escaped(value: object, limit: int = 200) -> str:
-    """Return `value` as one printable line of at most `limit` characters, in any mode.
-
-    Control characters and newlines are escaped: documents are hostile, and so may messages be.
-    """
+    """Return `value` as one printable line of at most `limit` characters, in any mode."""
     text = value if isinstance(value, str) else repr(value)
     text = text[: limit + 1]  # escaping only lengthens, and a line may have millions of characters
     if not text.isprintable():

@@ -270,13 +270,7 @@ def json_line(value: Any) -> str:
 
 
 def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
-    """Return a folder to write in, made where it is not there; one of others is refused.
-
-    Args:
-        out: its name.
-        marks: names of files of which what was written before has one.
-        what: what it is, for the message: "a corpus of pnyx corpus web".
-    """
+    """Return a folder to write in, made where it is missing; others hold one of `marks`."""
     if str(out) in ("", "-"):
         raise InputError(f"found {str(out)!r}, expected the name of a folder to write")
     folder = Path(out)
@@ -329,10 +323,7 @@ def check_output(path: str | Path, writes: str) -> None:
 
 @contextlib.contextmanager
 def atomic_text(path: str | Path) -> Iterator[IO[str]]:
-    """Write a text file all or nothing: to a temporary neighbour, renamed when all went well.
-
-    `-` is standard output; a device is written to as it is; a name in `.gz` is compressed.
-    """
+    """Write a text file (`-`, a device, `.gz`) all or nothing, by a temporary neighbour."""
     if str(path) == "-":
         yield sys.stdout
         return

@@ -89,17 +89,7 @@ def recover_folder(target: Path) -> bool:
 
 
 def append(stream: FileIO, end: int, content: bytes, *, sync: bool = False) -> int:
-    """Write at the end of a journal, wholly or not at all; return where it ends then.
-
-    Args:
-        stream: opened for appending without a buffer: what the disk refused must not come later.
-        end: where what is whole ends; what a failure left behind it is cut off.
-        content: what is written.
-        sync: have it on the disk.
-
-    Raises:
-        OSError: it is not there.
-    """
+    """Append to a journal, cutting off what failed behind `end`; return where it ends then."""
     stream.truncate(end)
     try:
         left = memoryview(content)
@@ -153,10 +143,7 @@ def _is_still(path: Path, handle: int) -> bool:
 
 
 def try_lock(handle: int) -> bool | None:
-    """Lock an open file or folder without waiting; None where the file system has no locks.
-
-    The lock ends with the handle or the process.
-    """
+    """Lock an open file or folder without waiting; None where the file system has no locks."""
     from filelock import lock_descriptor
 
     try:

@@ -143,10 +143,7 @@ Evidence: TypeAlias = Document | Argument
 
 
 def judged_text(document: Evidence) -> str:
-    """Return what a judge reads of a document: its title, if it has one, and its text.
-
-    An argument's conclusion counts once (docs/decisions/judged-text.md).
-    """
+    """Return what is judged of a document (docs/decisions/judged-text.md): title and text."""
     text, title = document.text, document.title.strip()
     said = not title or (isinstance(document, Argument) and title in text)
     return text if said else f"{title}\n{text}"

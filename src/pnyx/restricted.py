@@ -68,15 +68,7 @@ def reason_word(reason: str) -> str:
 
 
 def textless(value: Any, names: Collection[str] = (), field: str = "") -> Any:
-    """Return a value that is ready for JSON with "" for each text that is not a name or a choice.
-
-    Keys of an object that do not look like a field's name are texts, too; their entries go.
-
-    Args:
-        value: the row, or a part of it.
-        names: further fields that hold names or choices.
-        field: of the row, that `value` is from.
-    """
+    """Return a JSON value with "" for texts, and without keys, that are no name or choice."""
     if isinstance(value, str):
         if field == "unscored":
             return reason_word(value)

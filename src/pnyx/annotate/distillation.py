@@ -111,10 +111,7 @@ def example_of(pair: LabelledPair) -> TrainingExample:
 def split_questions(
     examples: Sequence[TrainingExample], share: float, seed: int
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
-    """Part examples into those to train on and those held out, by whole questions at random.
-
-    Both parts hold both verdicts; at least two questions are held out of four or more.
-    """
+    """Part examples by whole questions at random; both parts hold both verdicts."""
     sizes = Counter(example.group for example in examples)
     if len(sizes) < 2:
         raise InputError(f"{len(sizes)} question has labels, expected at least 2: one is held out")
@@ -254,10 +251,7 @@ def _work_folder(
 def calibrate(
     held: Sequence[TrainingExample], scores: Sequence[Score], method: CurveName
 ) -> tuple[Curve, float, dict[str, Measured]]:
-    """Fit a curve and the threshold of the best F1 on held-out pairs; return both, and figures.
-
-    Figures of verdicts and probabilities are cross-fitted, those of the order go by raw scores.
-    """
+    """Fit a curve and the threshold of the best F1 on held-out pairs; return both, and figures."""
     scored = [
         (example, score)
         for example, score in zip(held, scores, strict=True)

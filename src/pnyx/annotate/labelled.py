@@ -116,11 +116,7 @@ _WORDS = 300
 
 
 class ShotPool:
-    """Labelled pairs to draw `count` examples from, half relevant and half not.
-
-    Each item is shown the first pairs of one shuffled order that are not its own: nearly all see
-    the same, in the same order, which servers can reuse.
-    """
+    """Draws `count` labelled pairs, half relevant: the first in one order but the item's."""
 
     def __init__(self, pairs: Iterable[LabelledPair], count: int = 4, seed: int = 0) -> None:
         if count < 2 or count % 2:

@@ -153,11 +153,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
     )
 
     def chosen(self, task: Task, judge: JudgeSpec) -> JudgingFormat | None:
-        """Return how a judge is asked about a task; None: there is none, or one way only.
-
-        OptionError for a choice that the task does not have, that needs a language model, or that
-        would change nothing.
-        """
+        """Return how a judge is asked about a task, or None; OptionError for a choice not there."""
         named = None if self.format is None else task.format(self.format)
         self._check_rated(task, judge)
         if judge.asks_models:
@@ -170,11 +166,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
     def prepared(
         self, task: Task, judge: JudgeSpec, items: PairSource | Sequence[JudgeQuestion]
     ) -> tuple[JudgingFormat | None, PairSource | Sequence[JudgeQuestion]]:
-        """Return how a judge is asked about items, and the questions that it is asked then.
-
-        Whoever asks a judge about a task's items asks these, so that it is measured as it is used.
-        Raises as `chosen` and `shaped` do.
-        """
+        """Return how a judge is asked about items, and the questions that it is asked then."""
         from pnyx.students.quality.overall import overall_only
 
         form = self.chosen(task, judge)

@@ -43,10 +43,7 @@ class OpenedJudge:
 
 
 def default_judge(model: StoredModel | None, *tasks: str) -> Judge:
-    """Return the language model as a judge, or without one the packaged judge of such tasks.
-
-    By default of what `pnyx argue` asks: about passages, and sentences that cite them.
-    """
+    """Return the language model as a judge, or without one the packaged judge of such tasks."""
     if model is None:
         from pnyx.students.judge import CITATION, PackagedJudge
 
@@ -313,10 +310,7 @@ class _Maker:
         return NuggetJudge(model, judge, named[-1])
 
     def _format_prompts(self, form: JudgingFormat) -> list[Prompt]:
-        """Return the prompts of a format, the first replaced by the one that is named.
-
-        The last one asks for the points, where a format has them made up first.
-        """
+        """Return a format's prompts, the first replaced by the named one; the last makes points."""
         from pnyx.judge.llm.prompting import load_prompt
 
         rest = [*form.prompts[1:], *filter(None, [form.rubric])]

@@ -27,10 +27,7 @@ Say: TypeAlias = Callable[[str], None]
 def open_model(
     spec: ModelSpec | None, say: Say, spending: SpendingSpec | None = None
 ) -> Iterator[StoredModel | None]:
-    """Open the one language model that a spec names, with its store; None where it names none.
-
-    Without a spec no model is asked, and the environment names none.
-    """
+    """Open the one language model that a spec names, with its store; None where it names none."""
     if spec is None:
         yield None
         return
@@ -45,14 +42,7 @@ def open_model(
 def open_models(
     spec: ModelSpec, named: Sequence[str], say: Say, spending: SpendingSpec | None = None
 ) -> Iterator[list[StoredModel]]:
-    """Open language models with their store; addresses of one model share its questions.
-
-    Args:
-        spec: where the store is, and how patiently the models are asked.
-        named: as given to --llm; none opens no store.
-        say: told what the user should know.
-        spending: what may be spent; whether only the store is asked.
-    """
+    """Open the models given to --llm, with their store; addresses of one share its questions."""
     if not named:
         yield []
         return

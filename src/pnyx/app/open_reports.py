@@ -33,10 +33,7 @@ of what is asked are short answers, which a list holds in half the tokens."""
 
 @contextlib.contextmanager
 def open_report_judge(spec: ReportJudgeSpec, say: Say) -> Iterator[OpenedJudge]:
-    """Open the judge that a spec names, for all that the tree asks; see `open_judge`.
-
-    Says at the end which examples were left out, as they were what was asked.
-    """
+    """Open the judge of all that the tree asks; say at the end which examples were left out."""
     from pnyx.app.open_judge import open_judge
     from pnyx.judge.tasks import TASKS
 
@@ -76,18 +73,13 @@ def _report_shots(spec: ReportJudgeSpec) -> ReportShots | None:
 
 @dataclass(frozen=True, slots=True)
 class ReportInputs:
-    """What is judged, and by what.
-
-    Attributes:
-        digest: a hash of all of it.
-        left_out: topics of reports or banks that are not among those asked for.
-    """
+    """What is judged, and by what."""
 
     responses: Sequence[Response]
     banks: Sequence[NuggetBank]
     material: DocumentSources
-    digest: str
-    left_out: int = 0
+    digest: str  # a hash of all of it
+    left_out: int = 0  # topics of reports or banks not asked for
 
     def topics(self, plan: ReportPlan) -> Iterator[OpenTopic]:
         """Return what is to be judged, topic by topic."""
@@ -97,10 +89,7 @@ class ReportInputs:
 
 
 def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInputs:
-    """Read reports, banks, qrels and documents.
-
-    InputError: a file is broken, there are no reports, or none of the topics has any.
-    """
+    """Read reports, banks, qrels and documents; InputError where no report has an asked topic."""
     from pnyx.corpora import read_nugget_banks, read_responses
     from pnyx.judge.reports.opened import DocumentSources
     from pnyx.runs.pairs import file_hash, questions_by_id

@@ -24,19 +24,7 @@ if TYPE_CHECKING:
 def open_searcher(
     index: Index, spec: SearchSpec, model: StoredModel | None, judge: Judge | None, say: Say
 ) -> Searcher:
-    """Make what searches an index as a spec says.
-
-    Args:
-        index: what is searched.
-        spec: how.
-        model: the language model, if one is named.
-        judge: what reranks and finds sides; None for the packaged judge.
-        say: told what the user should know.
-
-    Raises:
-        InputError: a value out of range, or a file that cannot be used.
-        OptionError: a choice that would change nothing.
-    """
+    """Make what searches an index as a spec says; without a `judge`, the packaged one reranks."""
     from pnyx.models.embed.embedder import embedder_from
     from pnyx.search.pipeline import Searcher
 

@@ -200,10 +200,7 @@ class ArgueSpec(
     )
 
     def asked_for(self, text: str, identifier: str = "") -> Question:
-        """Return what is argued: a question with its definition and, if given, its claims.
-
-        Raises OptionError where these are not two claims.
-        """
+        """Return the question argued, with its definition and claims; OptionError where not two."""
         said = [" ".join(claim.split()) for claim in self.claims or ()]
         if "" in said:
             raise OptionError("--claims: found a claim without words, expected two claims")

@@ -126,15 +126,10 @@ def opts_of(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """Base of specs: whoever inherits it becomes such a dataclass, too.
+    """Base of specs: whoever inherits it becomes such a dataclass, too."""
 
-    Attributes:
-        heading: what the options of a class are shown under.
-        rare: fields that a class declares and that are shown under "More options".
-    """
-
-    heading: ClassVar[str] = ""
-    rare: ClassVar[str] = ""
+    heading: ClassVar[str] = ""  # what the options of a class are shown under
+    rare: ClassVar[str] = ""  # fields shown under "More options"
 
     def __init_subclass__(cls, heading: str = "", rare: str = "", **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -165,14 +160,7 @@ class Spec:
         return off if off and getattr(self, name) is False else on
 
     def check_needs(self, **resolved: Any) -> None:
-        """Refuse choices that would change nothing: whoever makes one means it.
-
-        Args:
-            resolved: what fields stand for, where that was found out (`model=auto`).
-
-        Raises:
-            OptionError: a choice goes with another that was not made.
-        """
+        """Refuse choices that change nothing; `resolved` are fields found out (`model=auto`)."""
         looked_at = dataclasses.replace(self, **resolved) if resolved else self
         for field, told in opts_of(type(self)):
             if told.needs and self.given(field.name):
@@ -199,11 +187,7 @@ class Spec:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """Return the spec that `row()` was made of.
-
-        Raises:
-            InputError: a field is unknown, missing or of another type.
-        """
+        """Return the spec that `row()` was made of; InputError for a field that is wrong."""
         from pydantic import ValidationError
 
         known = {field.name for field, _ in opts_of(cls)}

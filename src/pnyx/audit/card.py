@@ -153,11 +153,7 @@ def _measured(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cost_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return calls, how many of them the store answered, and tokens and dollars an answer.
-
-    All are 0 where no language model was asked. Tokens are None where the server told none, dollars
-    also where a price is not known or answers came from the store.
-    """
+    """Return calls, stored ones, and tokens and dollars an answer; None where not told."""
     models = manifest.get("models", ())
     if not models:
         return {"calls": 0, "from_store": 0, "tokens_per_answer": 0, "usd_per_answer": 0.0}

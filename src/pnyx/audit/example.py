@@ -26,12 +26,7 @@ _DEPTH = 10
 
 
 def search_agreement(runs: Mapping[str, Sequence[str]], example: Example) -> dict[str, Measured]:
-    """Measure rankings (question id -> document ids, best first) against the example's labels.
-
-    Means over questions, as `pnyx measure` takes them. `P@10`: a label of 1 or 2 is relevant, a
-    passage on another question is not. `perspectives@10`: the share of a question's perspectives
-    that its first ten documents support (StRecall@10).
-    """
+    """Return the mean measures of rankings (question id -> ids) against the example's labels."""
     cells: dict[str, dict[str, Measured]] = {}
     for question in example.questions:
         first = runs.get(question.id, ())[:_DEPTH]
@@ -73,12 +68,7 @@ def judge_agreement(
 
 
 def argued_agreement(cited: Cited, example: Example) -> dict[str, Measured]:
-    """Measure what is cited against the example's labels, by how questions were asked.
-
-    `HOW.on_question`: the share that is relevant to the question; `HOW.right_side`: of these, the
-    share on the side it is cited for (those that weigh both are left out);
-    `cited.strong`: of all these, the share labelled as strong.
-    """
+    """Measure what is cited against the example's labels, by how questions were asked."""
     labels = {(x.question_id, x.doc_id): x for x in example.labels}
     asked = {one.id: one.how for one in example.asked}
     measures: dict[str, Measured] = {}

@@ -56,21 +56,7 @@ class Answerer:
 
 
 def asked(settings: Settings, llm: Any, inputs: Iterable[str], work: Callable[[Answerer], T]) -> T:
-    """Return what `work` makes with who answers.
-
-    Replies are kept in `$CACHE_DIR`. Where the endpoint is gone, the same work is done again from
-    there, but only if it was once finished there: what then had no answer has none now.
-
-    Args:
-        settings: whether a model is asked.
-        llm: autojudge-base's configuration of it.
-        inputs: what decides the questions, in an order that is always the same.
-        work: opens judges; may be called twice.
-
-    Raises:
-        InputError: the environment names no model.
-        ModelError: the model cannot be asked, and this work was not finished before.
-    """
+    """Return what `work` makes with who answers; where the endpoint is gone, from kept replies."""
     with _environment({_LLM: None, _KEY: llm.api_key if settings.uses_llm else None}):
         if not settings.uses_llm:
             return work(Answerer({}))

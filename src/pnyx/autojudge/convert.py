@@ -29,10 +29,7 @@ def response_of(report: Report) -> Response:
 
 
 def _with_ids(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row in which a document is listed once; indices into the list become its ids.
-
-    Reports are read permissively: one run whose list repeats a document shall not stop a campaign.
-    """
+    """Return a row in which a document is listed once; indices into the list become its ids."""
     references = row.get("references") or []
     if len(set(references)) == len(references):
         return row

@@ -154,10 +154,7 @@ def _chosen(settings: dict[str, Any]) -> Settings:
 
 @cache
 def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
-    """Return the containers of nuggets and qrels: the runner's, that warn where a topic has none.
-
-    Its own end the run instead, although what could be judged is judged and paid for.
-    """
+    """Return the runner's containers of nuggets and qrels, which warn where a topic has none."""
     try:
         from autojudge_base import NuggetBanks, Qrels, QrelsVerificationError
     except ModuleNotFoundError as error:
@@ -293,10 +290,7 @@ def _say_thin(cells: Sequence[LeaderboardCell], measured: Reports, least: float)
 
 
 def _described(chosen: Settings, *, nuggets: bool) -> dict[str, str]:
-    """Return the measures of the leaderboard with what they are, as in docs/measures.md.
-
-    Without nuggets there are none of those that rest on them.
-    """
+    """Return the leaderboard's measures with what they are; without nuggets none that need them."""
     from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES
 
     rule = {

@@ -22,26 +22,15 @@ _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Everything that is judged.
+    """Everything that is judged."""
 
-    Attributes:
-        responses: on the topics, by run, then topic: the same in whatever order they came.
-        questions: topic -> the topic.
-        rows: the same as JSON, for what decides the answers.
-        documents: id -> document of the corpus; only what is cited. None without a corpus.
-    """
-
-    responses: Sequence[Response]
-    questions: Mapping[str, Question]
-    rows: Sequence[str]
-    documents: Mapping[str, Evidence] | None
+    responses: Sequence[Response]  # on the topics, by run, then topic, in one order
+    questions: Mapping[str, Question]  # topic -> the topic
+    rows: Sequence[str]  # the same as JSON, for what decides the answers
+    documents: Mapping[str, Evidence] | None  # by id, only what is cited; None without a corpus
 
     def cited(self, topic_id: str) -> dict[str, Evidence | None]:
-        """Return the cited documents of a topic, by id; None where one has no text.
-
-        Texts are the corpus's alone, if there is one: what a run embeds may be of its own making.
-        Without one, a text is that of most runs; of the first, where as many embed another.
-        """
+        """Return a topic's cited documents by id: the corpus's texts, else those of most runs."""
         texts: dict[str, list[Evidence]] = {}
         for response in self.responses:
             if response.topic_id == topic_id:
@@ -68,11 +57,7 @@ def _cited(response: Response) -> set[str]:
 def material_of(
     reports: Iterable[Report] | None, topics: Sequence[Request], corpus: str | None
 ) -> Material:
-    """Return what the runner hands over as records; reports on other topics are left out.
-
-    Raises:
-        InputError: a report or topic cannot be read, or the corpus cannot.
-    """
+    """Return what the runner hands over as records; reports on other topics are left out."""
     questions = {topic.request_id: question_of(topic) for topic in topics}
     pairs = [
         (response_of(report), report.model_dump_json(exclude_none=True)) for report in reports or ()

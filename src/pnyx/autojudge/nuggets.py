@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 def created(material: Material, answerer: Answerer, chosen: Settings) -> list[NuggetBank]:
-    """Return a bank for each topic with nuggets, by topic; the others are named on stderr.
-
-    A language model makes questions with answers; without one, sentences are quoted as claims. In
-    restricted mode no bank holds a sentence of a document, unless that is allowed.
-    """
+    """Return a bank for each topic with nuggets, by topic; the others are named on stderr."""
     drafted = _drafted(_sources(material, answerer), answerer, chosen)
     for one in drafted:
         topic = escaped(one.bank.topic_id, 40)

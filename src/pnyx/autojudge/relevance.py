@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def graded(material: Material, answerer: Answerer, thresholds: Sequence[float]) -> list[Qrel]:
-    """Return a line for each cited document that has a text and could be judged, by topic and id.
-
-    The grade is the verdict, 1 or 0; with thresholds, how many of them the probability reaches.
-    """
+    """Return a line for each cited document judged; its grade: how many `thresholds` p reaches."""
     from pnyx.app.judge_specs import JudgeSpec
     from pnyx.app.open_judge import open_judge
 

@@ -201,10 +201,7 @@ def _discard(stream: Any) -> None:
 
 
 def _prepare_outputs() -> None:
-    """Write UTF-8 whatever the locale, as the formats demand; discard what goes to a closed output.
-
-    Of an output that was closed (`>&-`) Python makes None.
-    """
+    """Write UTF-8 whatever the locale; discard what goes to a closed output."""
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -263,10 +263,7 @@ def plugged() -> list[dict[str, str]]:
 
 
 def packaged() -> dict[str, Any]:
-    """Return whether the packaged weights are intact, their judges and cards, the local model.
-
-    Everything is really opened: the weights are compared with their SHA-256 and embed a text.
-    """
+    """Return whether the packaged weights are intact, their judges and cards, the local model."""
     from pnyx.judge.tasks import TASKS
     from pnyx.models.chat.opening import endpoint_from
 

@@ -72,10 +72,7 @@ def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_j
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[list[int]]:
-    """Let Ctrl-C or SIGTERM end the server in good order: LABELS is written once more.
-
-    Yields a list that then holds the exit status.
-    """
+    """Let Ctrl-C or SIGTERM end the server in order; yield a list that then holds the status."""
     import signal
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)

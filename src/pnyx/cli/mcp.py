@@ -70,11 +70,7 @@ def command(index: str, argue: ArgueSpec, search: SearchSpec, model: PaidModelSp
 
 
 async def _run_stdio(server: MCPServer) -> None:
-    """Serve over standard input and output until the input ends.
-
-    Half characters, which no text holds and the protocol's own reader drops with the whole message,
-    become U+FFFD: whoever sends them gets an answer.
-    """
+    """Serve over standard input until it ends; half characters become U+FFFD and are answered."""
     import anyio
     from mcp.server.stdio import stdio_server
 

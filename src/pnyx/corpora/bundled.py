@@ -44,10 +44,7 @@ class ExampleLabel:
 
 @dataclass(frozen=True, slots=True)
 class ExampleAsked:
-    """How the demo asks a question, in `text` if that is not the question's own.
-
-    `how`: in `own_words`, in `other_words` of the same meaning, or with `no_labels` in the corpus.
-    """
+    """How the demo asks a question, in `text` if that is not the question's own."""
 
     id: str
     how: Literal["own_words", "other_words", "no_labels"]

@@ -14,11 +14,7 @@ _CHUNK = 1 << 16
 
 
 def scan_items(source: str, key: str | None, unit: str) -> Iterator[Row[Any]]:
-    """Yield (running number, item) for each item of one list: the field `key`, or the top if None.
-
-    Lines are pushed to the parser one by one, so that a syntax error, which ends the iteration, is
-    in the line last pushed.
-    """
+    """Yield (number, item) of the field `key`, or the top; pushed by line, so errors have one."""
     import ijson
 
     builder = _Builder(key)

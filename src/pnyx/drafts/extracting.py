@@ -137,10 +137,7 @@ def hidden_claims(bank: NuggetBank) -> NuggetBank:
 
 
 def restored_claims(bank: NuggetBank, documents: Mapping[str, Evidence | None]) -> NuggetBank:
-    """Return a bank with the sentences that `hidden_claims` left out, of these documents.
-
-    InputError: a sentence is in none of the documents that its claim names.
-    """
+    """Return a bank with the sentences of these documents that `hidden_claims` left out."""
     if not any(nugget.text.startswith(_HIDDEN) for nugget in bank.nuggets):
         return bank
     named = {r.doc_id for nugget in bank.nuggets for r in nugget.references}

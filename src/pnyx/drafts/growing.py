@@ -36,14 +36,7 @@ class _Found:
 
 @dataclass
 class Growing:
-    """The nuggets of a topic, at most `most`.
-
-    Attributes:
-        left_out: how many new ones came when the list was full.
-        unattested: how many entries of replies named no passage that was shown, or no nugget that
-            was listed, and were dropped.
-        imagined: in a plan, how many nuggets stand for those that are not known yet.
-    """
+    """The nuggets of a topic, at most `most`."""
 
     style: Style
     most: int

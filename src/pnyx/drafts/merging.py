@@ -89,11 +89,7 @@ class _Merger:
     unscored: int = 0
 
     def groups(self, topic: str, entries: Sequence[_Entry]) -> list[list[int]]:
-        """Return groups of entries that say the same, each with the one that stays first.
-
-        An entry joins the first that stays and says the same; it never makes others join, so that
-        no chain of near likenesses is merged.
-        """
+        """Return groups that say the same as their first; the others draw no further ones in."""
         first: dict[tuple[str, ...], int] = {}
         groups: dict[int, list[int]] = {}
         for place, entry in enumerate(entries):
@@ -242,10 +238,7 @@ def _with_own_ids(nuggets: Sequence[Nugget]) -> list[Nugget]:
 
 
 def _united(merger: _Merger, topic: str, group: _Group) -> list[tuple[list[int], Nugget]]:
-    """Return what becomes of nuggets that say the same: places in the group -> one nugget.
-
-    That is one for all of them, unless their aggregators forbid it.
-    """
+    """Return places in the group -> one nugget, for all unless their aggregators forbid it."""
     if len(group) == 1:
         return [([0], group[0][1])]
     answers = _Answers.of(merger, topic, group)
@@ -276,10 +269,7 @@ def _keep_apart(merger: _Merger, topic: str, group: _Group, place: int, why: str
 
 
 def _conflict(nuggets: Sequence[Nugget], answers: _Answers, places: Sequence[int]) -> str:
-    """Return why questions that ask the same cannot be one; empty where they can.
-
-    A union would ask for less than an AND, or for more than any bank does.
-    """
+    """Return why questions cannot be one (a union asks less than an AND); empty where they can."""
     several = [n for n in nuggets if len(n.answers) > 1 or (n.answers and n.aggregator)]
     kinds = {"OR" if one.aggregator in ("", "Default") else one.aggregator for one in several}
     given = [answers.classes[place] for place in places]
@@ -320,13 +310,7 @@ def _beside(nugget: Nugget) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Answers:
-    """The answers of nuggets that ask the same.
-
-    Attributes:
-        given: each with its entry, and the place of its nugget in the group.
-        same: groups of them that say the same, by their places in `given`.
-        classes: place of a nugget -> which of `same` its answers are in.
-    """
+    """The answers of nuggets that ask the same."""
 
     given: list[tuple[_Entry, int, NuggetAnswer]]
     same: list[list[int]]

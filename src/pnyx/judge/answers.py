@@ -137,26 +137,17 @@ class Missing(str):
 
 
 class QuestionKind:
-    """What the kinds share; a kind overrides where it differs.
-
-    Attributes:
-        id: unique within one run over an items file.
-        group: the topic of the item, for per-topic measures; may be empty.
-        extra: unknown fields of the items file, carried to the answers.
-        judged: the fields that must hold words; `parts` are those of one question.
-        counted: how several answers may be counted (`mean`, `majority`), the usual way first.
-        yes_no: whether the answer is yes or no and has a probability of yes.
-    """
+    """What the kinds share; a kind overrides where it differs."""
 
     __slots__ = ()
-    judged: ClassVar[tuple[str, ...]]
+    judged: ClassVar[tuple[str, ...]]  # the fields that must hold words
     counted: ClassVar[tuple[str, ...]] = ("majority",)
     count: ClassVar[Callable[..., Any]]
-    yes_no: ClassVar[bool] = False
-    id: str
+    yes_no: ClassVar[bool] = False  # whether there is a probability of yes
+    id: str  # unique within one run over an items file
     task: str
-    group: str
-    extra: Mapping[str, Any]
+    group: str  # the topic, for per-topic measures; may be empty
+    extra: Mapping[str, Any]  # unknown fields of the items file, carried to the answers
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -228,11 +219,7 @@ def notes_on_reading(answers: Iterable[Answer]) -> dict[str, Any]:
 
 
 def answer_rows(question: QuestionKind, answer: Answer) -> list[dict[str, Any]]:
-    """Return the lines of `answers.jsonl` for one answer: one for each dimension of a rating.
-
-    Unknown fields of the item come first, so that they never shadow a field of the answer. In
-    restricted mode all texts are empty.
-    """
+    """Return the lines of one answer, one a dimension; unknown fields of the item come first."""
     base = {**question.extra, "id": question.id, "task": question.task, "group": question.group}
     rows = [
         {**base, "dimension": dimension, **fields} for dimension, fields in question.lines(answer)
@@ -283,10 +270,7 @@ _COUNTED = {"missing": "partly_ranked", "lenient": "read_leniently"}
 
 
 def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return `asked`, `scored`, `unscored` and, most frequent first, `reasons`.
-
-    Where there are such: how many are `partly_ranked` and `read_leniently` (`NOTES`), too.
-    """
+    """Return `asked`, `scored`, `unscored`, `reasons` (most frequent first), and any `NOTES`."""
     asked, reasons, noted = 0, Counter[str](), Counter[str]()
     for row in rows:
         asked += 1

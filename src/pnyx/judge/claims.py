@@ -94,10 +94,7 @@ def _good_or_bad(matter: str, good: bool = True) -> tuple[str, str]:
 
 
 def _is_noun(core: str, line: str) -> bool:
-    """Tell whether it names a matter and says nothing of it: "Death penalty", "A tax on sugar?".
-
-    A verb may be in no list: what does not ask is one only where it is too short for a sentence.
-    """
+    """Tell whether a short line names a matter and says nothing of it: "Death penalty"."""
     words = core.lower().split(" ")
     known = FINITE | SUBORDINATE | {"ought", "who", "why", "how", "what", "which", "or"}
     known |= VERBS if words[0] not in ("a", "an", "the") else set()
@@ -204,10 +201,7 @@ does, so that no run is gone through twice."""
 
 
 def question_from(claim: str) -> str | None:
-    """Return the yes-no question that a claim answers with yes; None where that is not sure.
-
-    A claim that ends in a question mark is returned as it is; one with a "not" gives None.
-    """
+    """Return the yes-no question that a claim answers with yes; None where that is not sure."""
     line = " ".join(claim.split())
     if line.endswith("?"):
         return line

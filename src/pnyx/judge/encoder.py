@@ -32,20 +32,14 @@ Vectors = Mapping[str, npt.NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """P(yes) = 1 / (1 + exp(-(intercept + sum of weight x feature))).
-
-    Attributes:
-        threshold: the lowest probability of a yes: the one with the best F1 on the fitted pairs.
-        data: which labelled pairs it was fitted on, and how many.
-        figures: held-out measures (AUROC, AP, F1, Brier ...) by name.
-    """
+    """P(yes) = 1 / (1 + exp(-(intercept + sum of weight x feature)))."""
 
     task: str
     weights: Mapping[str, float]
     intercept: float
-    threshold: float
-    data: str
-    figures: Mapping[str, float]
+    threshold: float  # the lowest probability of a yes
+    data: str  # which labelled pairs it was fitted on
+    figures: Mapping[str, float]  # held-out measures by name
 
     def probability(self, features: Mapping[str, float]) -> float:
         """Return P(yes) in (0, 1), rounded to 6 places so that it reads the same everywhere."""

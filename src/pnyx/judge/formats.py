@@ -16,15 +16,10 @@ from pnyx.judge.questions import JudgeQuestion, Rating
 
 
 class Part(NamedTuple):
-    """One question of those that a format asks about an item.
+    """One question of those that a format asks about an item."""
 
-    Attributes:
-        question: of any kind, and of any task: a part may be a preference.
-        prompt: name of its packaged prompt; empty for the first of its format.
-    """
-
-    question: JudgeQuestion
-    prompt: str = ""
+    question: JudgeQuestion  # of any kind and task
+    prompt: str = ""  # of its packaged prompt; empty for the format's first
 
 
 Join: TypeAlias = Callable[[Any, Sequence[Answer], str], Answer]
@@ -43,10 +38,7 @@ def by_dimension(question: Any) -> list[Part]:
 
 
 def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
-    """Return one rating of those on its dimensions, one or several in each answer, in order.
-
-    The dimensions of the parts, one after the other, must be those of `question`.
-    """
+    """Return one rating of the answers on the question's dimensions, in order."""
     cells: list[Any] = []
     reasons: dict[str, str] = {}
     notes: dict[str, Any] = {}
@@ -78,32 +70,17 @@ def the_only(_: JudgeQuestion, answers: Sequence[Answer], judge: str) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class JudgingFormat:
-    """One way to put a task's items to a language model.
+    """One way to put a task's items to a language model."""
 
-    Attributes:
-        name: as in `--format`.
-        asks: what is asked in a call, in one line.
-        prompts: names of the packaged prompts it needs, the usual one first: `--prompt` replaces
-            that.
-        shape: makes the question of an item into what this format answers (its dimensions, its
-            scale); the same for all samples.
-        parts: what is asked about one item.
-        join: makes one answer of the answers to the parts.
-        rubric: name of the prompt that first makes up the points that are asked about one by one;
-            empty where there is no such step.
-        makes_points: whether a model makes up points, in that step or as it judges.
-        packaged: whether the packaged judge answers its parts.
-    """
-
-    name: str
-    asks: str
-    prompts: tuple[str, ...]
+    name: str  # as in `--format`
+    asks: str  # what is asked in a call, in one line
+    prompts: tuple[str, ...]  # names of packaged prompts, the usual one first
     shape: Callable[[Any], JudgeQuestion] = lambda question: question
-    parts: Callable[[Any], Sequence[Part]] = whole
-    join: Join = the_only
-    rubric: str = ""
-    makes_points: bool = False
-    packaged: bool = False
+    parts: Callable[[Any], Sequence[Part]] = whole  # what is asked about one item
+    join: Join = the_only  # makes one answer of those to the parts
+    rubric: str = ""  # the prompt that first makes up the points; may be empty
+    makes_points: bool = False  # whether a model makes up points
+    packaged: bool = False  # whether the packaged judge answers its parts
 
     def prompt_of(self, part: Part) -> str:
         """Return the name of the prompt of a part."""

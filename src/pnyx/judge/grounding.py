@@ -46,10 +46,7 @@ def _relevances(question: Rating) -> list[Support]:
 
 
 def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
-    """Return each sentence of the argument, the documents asked about, and what is asked.
-
-    Those that it cites; all of them where it cites none that is there.
-    """
+    """Return each sentence, the documents it cites (or all), and what is asked."""
     supports = []
     count = len(question.documents)
     for number, (sentence, cited) in enumerate(cited_sentences(question.text), 1):

@@ -15,10 +15,7 @@ T = TypeVar("T")
 def counted_labels(
     labels: Iterable[Verdict], take: Callable[[Verdict], T]
 ) -> dict[tuple[str, str], list[T]]:
-    """Return what `take` makes of each label that counts, by id and dimension.
-
-    Of what the annotator `adjudicated` labels, that label alone counts, wherever it stands.
-    """
+    """Return what `take` makes of each label that counts; an `adjudicated` one counts alone."""
     counted: dict[tuple[str, str], list[T]] = {}
     decided: set[tuple[str, str]] = set()
     for label in labels:

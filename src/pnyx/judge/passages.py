@@ -46,14 +46,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How far a statement repeats a passage's own words.
+    """How far a statement repeats a passage's own words."""
 
-    `copy` rises from 0, where 60 % of its words occur in one window in the same order, to 1, where
-    all do; `conflict` is `copy` where the others hold a negation or another number, else 0.
-    """
-
-    copy: float
-    conflict: float
+    copy: float  # from 0 (60 % in one window, in order) to 1 (all)
+    conflict: float  # `copy` where one side holds a negation or another number
 
 
 def pieces_of(text: str) -> list[str]:
@@ -160,10 +156,7 @@ def find_evidence(quote: str, text: str) -> str:
 def find_words(
     text: str, words: Sequence[str], *, ignore_case: bool = False
 ) -> tuple[int, int] | None:
-    """Return (start, end) of where words stand in a row in a text, or None.
-
-    The first may end a word of the text, the last begin one; white space counts as one space.
-    """
+    """Return (start, end) of words in a row in a text, or None; white space counts as one space."""
     if not words:
         return None
     starts, places, pieces, length = [], [], [], 0

@@ -34,24 +34,18 @@ def _extra() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """An answered question that is shown before the one that is asked (few-shot).
-
-    `partial`: of a nugget, a no that is given in part; `question`: what the statement answers.
-    """
+    """An answered question that is shown before the one that is asked (few-shot)."""
 
     text: str
     statement: str
     yes: bool
-    partial: bool = False
-    question: str = ""
+    partial: bool = False  # of a nugget: a no that is given in part
+    question: str = ""  # what the statement answers
 
 
 @dataclass(frozen=True, slots=True)
 class RatedShot:
-    """A rated text that is shown before the one that is asked about.
-
-    `scores` are pairs of a dimension and a number on the scale of the question.
-    """
+    """A rated text shown before the question; `scores` are (dimension, number on its scale)."""
 
     text: str
     scores: tuple[tuple[str, float], ...]

@@ -61,14 +61,7 @@ def _rated(fields: Fields, task: str) -> RatedExample:
 
 
 class RatedPool:
-    """Rated texts from which the examples of each question are taken, by one rule, without chance.
-
-    Of the texts that are rated on each dimension asked about, in the order of their mean rating,
-    the middle one of each of `count` equal parts is taken: from the worst to the best of the file.
-    Where that is the question's own text (by id or words), its neighbour is. They are shown in an
-    order that their ids' hashes give, the same for all questions. Texts are cut to 300 words;
-    ratings on another scale are brought to the question's, to the nearest level.
-    """
+    """Rated texts; each question is shown `count`, from the worst to the best, by one rule."""
 
     def __init__(self, texts: Iterable[RatedExample], count: int) -> None:
         if count < 1:

@@ -45,10 +45,7 @@ def ask_stance(
     extra: Mapping[str, Any] | None = None,
     given: tuple[str, str] | None = None,
 ) -> Support:
-    """Make the question whether a text argues for one side of `question`; see `ask_relevance`.
-
-    `given`: the claims of pro and con, in place of those that the question is read as.
-    """
+    """Ask whether a text argues for one side; `given` replaces the claims it is read as."""
     asked = ask_relevance(
         item_id, question, text, definition=guideline, stance=side, group=group, extra=extra
     )
@@ -68,10 +65,7 @@ def ask_claims(
     extra: Mapping[str, Any] | None = None,
     given: tuple[str, str] | None = None,
 ) -> Preference:
-    """Ask which of the claims of both sides a text argues for: `a` is pro's, `b` is con's.
-
-    `given`: the claims, in place of those that the question is read as.
-    """
+    """Ask which side's claim a text argues for: `a` is pro's, `b` con's; `given` replaces them."""
     pro, con = given or claims(question)
     return Preference(
         id=item_id,

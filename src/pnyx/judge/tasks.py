@@ -29,29 +29,18 @@ from pnyx.judge.rag import RAG_FORMATS
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task.
-
-    Attributes:
-        asks: what it asks, in one line.
-        prompts: names of its packaged prompts, the usual one first.
-        items: format of its items file, as `pnyx validate` knows it; `example` is a line of it.
-        question: makes the question of a line that the format has checked.
-        many: the packaged prompt that asks several questions about one text; empty without one.
-        graded: whether people may say that it is so in part.
-        formats: the ways to put its items to a language model, the usual one first; none where
-            there is but one.
-    """
+    """A task."""
 
     name: str
     kind: type
-    asks: str
-    prompts: tuple[str, ...]
-    items: str
+    asks: str  # what it asks, in one line
+    prompts: tuple[str, ...]  # names of its packaged prompts, the usual one first
+    items: str  # format of its items file, as `pnyx validate` knows it
     example: str
-    question: Callable[[Fields], JudgeQuestion]
-    many: str = ""
-    graded: bool = False
-    formats: tuple[JudgingFormat, ...] = ()
+    question: Callable[[Fields], JudgeQuestion]  # makes a checked line's question
+    many: str = ""  # the prompt that asks several questions about one text
+    graded: bool = False  # whether people may say: in part
+    formats: tuple[JudgingFormat, ...] = ()  # ways to put its items to a language model
 
     @property
     def scales(self) -> Mapping[str, Scale]:

@@ -10,14 +10,7 @@ from pnyx.judge.questions import JudgeQuestion
 
 
 class Watched:
-    """The judge that it wraps, whose answers are counted.
-
-    Args:
-        judge: who answers.
-        tell: called with what is asked, and after each answer, with how many answers are there, of
-            how many that were asked so far, and how many of them are unscored. What it raises ends
-            the asking; a reply of a language model is stored before that.
-    """
+    """The judge that it wraps; `tell` gets what is asked, and the counts after each answer."""
 
     def __init__(self, judge: Judge, tell: Callable[[int, int, int], None]) -> None:
         self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card

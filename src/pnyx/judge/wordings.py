@@ -100,11 +100,7 @@ _ANY = re.compile(rf"\b(?:{AUXILIARIES})(?:n['’]t)?\b", re.IGNORECASE)
 
 
 def matter(core: str) -> tuple[str, bool] | None:
-    """Return what an open question asks about, and whether yes means that it is a good thing.
-
-    "What are the arguments for and against zoos" gives ("zoos", True), "What is wrong with zoos"
-    ("zoos", False); None for any other.
-    """
+    """Return what an open question asks about, and whether yes means that it is a good thing."""
     for pattern in (*_BOTH_SIDES, _WRONG):
         found = pattern.match(core)
         if found and not _ANY.search(found["matter"]):
@@ -126,11 +122,7 @@ _TWO_THINGS = _re(r"^([\w-]+|[\w-]+ [\w-]+) or ([\w-]+|[\w-]+ [\w-]+)$")
 
 
 def rivals(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
-    """Return two questions or claims of which a question offers the choice; None for any other.
-
-    "Should we tax meat or ban it" gives "Should we tax meat" and "Should we ban it"; `verbs` are
-    the known ones.
-    """
+    """Return the two questions or claims that a question offers the choice of, or None."""
     for pattern, first, second in _RIVALS:
         if found := pattern.match(core):
             return _expanded(found, first), _expanded(found, second)

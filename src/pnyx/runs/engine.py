@@ -55,13 +55,7 @@ def answer_items(
     block: int = BLOCK,
     first: int | None = None,
 ) -> int:
-    """Ask a judge about the items that the journal does not know; return how many there are.
-
-    `first` is the position of the first of them, where they are a part of what the journal is to
-    hold; None: they are all of it.
-
-    InputError where the journal is of other items; ModelError where the judge cannot go on.
-    """
+    """Ask about items that the journal lacks (from position `first`); return how many there are."""
     count = 0
 
     def unknown() -> Iterator[Item]:

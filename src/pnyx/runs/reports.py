@@ -118,10 +118,7 @@ def judge_reports_into(
 
 
 def _most_asked(topics: Iterable[OpenTopic]) -> list[int]:
-    """Return how many questions each stage asks at most, block by block as `_judge_all` asks them.
-
-    The topics' plan should say `every`.
-    """
+    """Return the most questions of each stage, block by block; the plan should say `every`."""
     counts: list[int] = []
     nothing = Unscored("not asked", Provenance(""))
 

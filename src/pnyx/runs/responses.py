@@ -27,20 +27,7 @@ def holds_responses(path: str) -> bool:
 def items_of_responses(
     path: str, index: str | Path | None = None, topics: str | None = None
 ) -> list[Rating]:
-    """Return an item for each response that lists references: its text, and their texts, in order.
-
-    Each sentence is on a line of its own, with the numbers of the documents it cites as marks; an
-    item's id is `RUN/TOPIC`, its group the topic, its side the `stance` of the metadata.
-
-    Args:
-        path: responses, in any layout.
-        index: holds the documents; what the responses embed then does not count.
-        topics: the questions, where the responses do not say theirs.
-
-    Raises:
-        InputError: a file is broken, or a question or a document is not there, or no response
-            lists references.
-    """
+    """Return an item for each response with references: its text, and theirs, in order."""
     opened = None if index is None else Index.open(index)
     questions = {} if topics is None else questions_by_id(topics)
     known = {name: question.text for name, question in questions.items()}

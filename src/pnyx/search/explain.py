@@ -75,10 +75,7 @@ def explain(
 
 
 def explain_good(why: Explanation, good: Goodness) -> Explanation:
-    """Return why a document has its score once good arguments are put first.
-
-    `why` tells its score by the model that ranked, `good` what came of it.
-    """
+    """Return why a document has its score once good arguments are put first."""
     own = replace(why, value=(1.0 - NEAR) * good.own, weight=1.0 - NEAR)
     near = Explanation("neighbours", NEAR * good.near, good.near, NEAR)
     relevance = Explanation(

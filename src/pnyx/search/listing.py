@@ -22,33 +22,19 @@ FACETED: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class RetrievedDocument:
-    """A hit with its document.
-
-    Attributes:
-        hit: its id, rank and score.
-        document: its record.
-        match: how the topic of its label relates to the question; None without a label.
-        side_of_label: its label as one on the question; None where the topic is another.
-        sided: its side, where that was asked for.
-        probability: P(relevant), where documents were judged one by one.
-        perspective: whose turn brought it, where each perspective was searched for.
-        topic: its topic cluster; None where there is none.
-        quality: predicted, in [0, 1]; None where the engine does not know it.
-        quality_share: share of the engine's documents of lower quality, in [0, 1]; None likewise.
-        why: the parts of its score, where they were asked for.
-    """
+    """A hit with its document."""
 
     hit: Hit
     document: Evidence
-    match: TopicMatch | None = None
-    side_of_label: Stance | None = None
-    sided: Sided | None = None
-    probability: float | None = None
-    perspective: Perspective | None = None
-    topic: Topic | None = None
-    quality: float | None = None
-    quality_share: float | None = None
-    why: Explanation | None = None
+    match: TopicMatch | None = None  # how the topic of its label relates to the question
+    side_of_label: Stance | None = None  # None where the topic is another
+    sided: Sided | None = None  # its side, where that was asked for
+    probability: float | None = None  # P(relevant), judged one by one
+    perspective: Perspective | None = None  # whose turn brought it
+    topic: Topic | None = None  # its topic cluster
+    quality: float | None = None  # predicted, in [0, 1]
+    quality_share: float | None = None  # share of documents of lower quality
+    why: Explanation | None = None  # the parts of its score
 
     @property
     def stance(self) -> Stance | None:
@@ -65,10 +51,7 @@ def has_all(engine: Engine, feature: str) -> bool:
 def list_hits(
     found: Found, searcher: Searcher, hits: Sequence[Hit] | None = None, *, explained: bool = False
 ) -> list[RetrievedDocument]:
-    """Return what is known of the documents found, or of some of them (`hits`).
-
-    `explained` takes the parts of their scores along, of an `Index`.
-    """
+    """Return what is known of the documents found, or of `hits`, with the parts of their scores."""
     engine = searcher.engine
     hits = found.hits if hits is None else hits
     ids = [hit.doc_id for hit in hits]

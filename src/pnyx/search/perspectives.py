@@ -29,10 +29,7 @@ Search: TypeAlias = Callable[[str, int], Sequence[Hit]]
 
 @dataclass(frozen=True, slots=True)
 class PerspectiveSet:
-    """The perspectives on one question, and `problems` that a reader must know.
-
-    `failed` where there are none because the source gave no usable answer.
-    """
+    """The perspectives on one question; `failed` where the source gave no usable answer."""
 
     perspectives: tuple[Perspective, ...]
     source: str

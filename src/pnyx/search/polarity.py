@@ -33,12 +33,7 @@ _ORDERED = frozenset("than befor over instead rather replac outweigh".split())
 
 
 def same_words(topic: str, question: str) -> int:
-    """Compare a corpus topic with a question by the stems of their content words.
-
-    Returns 1 if both ask the same thing, -1 if one is the other's negation, 0 if they differ or
-    cannot be compared; paraphrases give 0, and so does another order of what is compared ("more
-    harm than good").
-    """
+    """Compare topic and question by stems: 1 the same, -1 one the other's negation, 0 unknown."""
     topic_words, topic_negated = _content(topic)
     question_words, question_negated = _content(question)
     if not topic_words or sorted(topic_words) != sorted(question_words):
@@ -146,23 +141,14 @@ def _main_clause(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is made of the words of a claim or a question.
+    """What is made of the words of a claim or a question."""
 
-    Attributes:
-        sign: -1 where an odd number of its words turns it, else 1.
-        matter: stems of the words that say what it is about.
-        content: these and the stems of the words that turn it.
-        about: the former as words.
-        stems: of all its words.
-        order: what it compares, as stems before and after "than"; empty if nothing.
-    """
-
-    sign: int
-    matter: frozenset[str]
-    content: frozenset[str]
-    about: str
-    stems: frozenset[str]
-    order: tuple[frozenset[str], ...]
+    sign: int  # -1 where an odd number of its words turns it, else 1
+    matter: frozenset[str]  # stems of what it is about
+    content: frozenset[str]  # these and the stems of what turns it
+    about: str  # the former as words
+    stems: frozenset[str]  # of all its words
+    order: tuple[frozenset[str], ...]  # stems before and after "than"
 
 
 @functools.lru_cache(maxsize=4096)
@@ -207,11 +193,7 @@ class PolarityMatch(NamedTuple):
 
 
 def compare(a: Reading, b: Reading) -> PolarityMatch:
-    """Compare two claims on one matter, word by word; symmetric.
-
-    `unknown` counts the stems of either that the other lacks and that no list explains: the more,
-    the less is `agree` worth.
-    """
+    """Compare two claims word by word; the more stems are `unknown`, the less is `agree` worth."""
     agree, explained = a.sign * b.sign, frozenset[str]()
     for one, other in _lexicon().antonyms:
         sides = [(bool(one & r.stems), bool(other & r.stems)) for r in (a, b)]

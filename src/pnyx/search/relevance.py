@@ -103,13 +103,7 @@ class RankedRelevance:
     def judge(
         self, question: str, hits: Sequence[Hit], documents: Sequence[Evidence]
     ) -> list[Answer]:
-        """Return a verdict on each document, with its probability.
-
-        Args:
-            question: what was searched for.
-            hits: best first, at least `NEARBY` where there are so many.
-            documents: those of the first hits, in order.
-        """
+        """Return a verdict with its probability on each document of the first `hits`."""
         return [self._verdict(p) for p in self.chances(question, hits, documents)]
 
     def chances(
@@ -163,11 +157,7 @@ def _cosines(rows: Floats, question: NDArray[np.float32]) -> tuple[Floats, Float
 
 
 def _neighbourly(rows: Floats, near: Floats) -> tuple[Floats, Floats]:
-    """Return cosines to the question smoothed over each passage's nearest; and how many are best.
-
-    A passage in other words than the question is known by those beside it. The second is the share
-    of its nearest that are among the best by smoothed cosine.
-    """
+    """Return cosines smoothed over each passage's nearest, and the share of these that are best."""
     if len(rows) < 2:
         return near, np.ones(len(rows))
     alike = rows @ rows.T
@@ -185,11 +175,7 @@ def _neighbourly(rows: Floats, near: Floats) -> tuple[Floats, Floats]:
 
 
 def _background(cosines: Floats, usual: float, most: float) -> float:
-    """Return the level of what is not about the question: the median of the second half.
-
-    A short ranking is taken to go on at the `usual` level. In a corpus on one question all of it is
-    on the question, so that the level is at `most` that of most debates.
-    """
+    """Return the median of the second half: the level of what is off topic, bounded by `most`."""
     looked_at = np.concatenate([cosines[:RANKED], np.full(max(0, RANKED - len(cosines)), usual)])
     return min(float(np.median(looked_at[RANKED // 2 :])), most)
 

@@ -17,10 +17,7 @@ CORPUS_LABEL = "corpus label"
 
 
 def label_topic(document: Evidence) -> str:
-    """Return what a document's own label is about; empty where it has none.
-
-    That is its topic or, where the source names none (args.me), its conclusion.
-    """
+    """Return what a document's label is about: its topic, else its conclusion (args.me)."""
     if not isinstance(document, Argument) or document.stance is None:
         return ""
     return document.topic or document.conclusion
@@ -37,11 +34,7 @@ def label_on(document: Evidence, match: TopicMatch | None) -> Stance | None:
 
 
 def sided_by_label(document: Evidence, match: TopicMatch | None) -> Sided | None:
-    """Return the side by the corpus's label, where its topic matches the question.
-
-    The verdicts have a probability where the match has one: that the label is about this question
-    and on that side.
-    """
+    """Return the side by the corpus's label, with its probability, where its topic matches."""
     stance = label_on(document, match)
     if match is None or stance is None:
         return None
@@ -66,10 +59,7 @@ def sided_by_label(document: Evidence, match: TopicMatch | None) -> Sided | None
 def match_labels(
     question: Question, documents: Sequence[Evidence], matcher: TopicMatcher
 ) -> list[TopicMatch | None]:
-    """Return how the topic of each document's label relates to the question; None without one.
-
-    Where the question brings claims, labels are held against that of pro.
-    """
+    """Return how each label's topic relates to the question (or to pro's claim); None without."""
     topics = list(map(label_topic, documents))
     found = matcher.match(question.claims[0] if question.claims else question.text, topics)
     return [found.get(topic) for topic in topics]
@@ -81,10 +71,7 @@ def is_yes(answer: Answer) -> bool:
 
 
 def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozenset[Side]:
-    """Choose the sides a document is used for; between two yeses the more probable wins.
-
-    A yes without a probability is as sure as can be.
-    """
+    """Choose the sides; between two yeses the more probable wins, and one without p is sure."""
     said = {s: a.probability for s, a in stance.items() if isinstance(a, Judged) and is_yes(a)}
     yes = {side: p for side, p in said.items() if p is None or p >= certainty}
     pro, con = (yes.get(side) for side in SIDES)
@@ -95,14 +82,11 @@ def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozen
 
 @dataclass(frozen=True, slots=True)
 class Sided:
-    """The verdicts for each side (empty if nobody was asked), and the sides a text is used for.
-
-    `match` says how the topic of its label relates to the question, whether or not that decided.
-    """
+    """The verdicts for each side, and the sides a text is used for."""
 
     verdicts: Mapping[Side, Answer]
     sides: frozenset[Side]
-    match: TopicMatch | None = None
+    match: TopicMatch | None = None  # of its label's topic, whether or not that decided
 
     @property
     def side(self) -> Side | None:
@@ -129,11 +113,7 @@ class Sided:
 async def ask_sides(
     judge: Judge, asked: Sequence[tuple[Question, str, str]], certainty: float = CERTAINTY
 ) -> list[Sided]:
-    """Ask a judge, for each side, whether texts argue for it.
-
-    `asked` are question, id (unique with it) and text; `certainty`, in [0.5, 1], is the least
-    probability with which a yes puts a text on a side; a yes without a probability always does.
-    """
+    """Ask a judge, for each side, whether texts (question, id, text) argue for it."""
     made = [
         ask_stance(
             f"stance/{side}/{name}",
@@ -157,10 +137,7 @@ async def sides_of(
     certainty: float = CERTAINTY,
     matcher: TopicMatcher | None = None,
 ) -> list[Sided]:
-    """Find the sides of documents: by a label on this question (`matcher`), else by a judge.
-
-    `asked` are question, name (unique with it) and record; see `ask_sides`.
-    """
+    """Find the sides of (question, name, record): by a label on this question, else by a judge."""
     by_question: dict[Question, list[int]] = {}
     for number, (question, _, _) in enumerate(asked):
         by_question.setdefault(question, []).append(number)

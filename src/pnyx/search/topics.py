@@ -48,22 +48,13 @@ _REASONS: Mapping[Why, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TopicMatch:
-    """How a topic of the corpus relates to a question.
+    """How a topic of the corpus relates to a question."""
 
-    Attributes:
-        topic: as the corpus words it.
-        same: probability in [0, 1] that it asks the same, the same way round.
-        opposite: probability that it asks the same the other way round; the rest is for another
-            matter.
-        why: `words` (those of the question), `named` (by hand) or `meaning`.
-        used: whether one of the two suffices for labels on it to count.
-    """
-
-    topic: str
-    same: float
-    opposite: float
-    why: Why
-    used: bool
+    topic: str  # as the corpus words it
+    same: float  # P(it asks the same, the same way round)
+    opposite: float  # P(the other way round)
+    why: Why  # `words`, `named` (by hand) or `meaning`
+    used: bool  # whether labels on it count
 
     @property
     def relation(self) -> Literal[1, -1]:
@@ -96,18 +87,14 @@ class TopicMatch:
 
 
 class _Weights(NamedTuple):
-    """Logistic regressions, and what makes labels count; see `weights/topics.json`.
-
-    `least` is the least probability of `TopicMatch.relation`, `least_way` the same given that the
-    matter is the same, `least_unread` that where the detector is not asked.
-    """
+    """Logistic regressions, and what makes labels count; see `weights/topics.json`."""
 
     matter: Sequence[float]
     way: Sequence[float]
     way_unread: Sequence[float]
-    least: float
-    least_way: float
-    least_unread: float
+    least: float  # least P(relation)
+    least_way: float  # given that the matter is the same
+    least_unread: float  # where the detector is not asked
 
 
 @functools.cache
@@ -261,12 +248,7 @@ _PARTS: Mapping[str, Sequence[str]] = {"matter": MATTER, "way": WAY, "way_unread
 
 
 def matter_features(question: str, topics: Sequence[str]) -> Floats:
-    """Return for each topic the columns of `MATTER`; float64 (topics, 6).
-
-    Cosines with the question of the claims without the form of a motion, of the words that say
-    what they are about, and of the texts as they are; how far the sum of these is behind that of
-    the nearest topic; whether they share none of these words; 1.
-    """
+    """Return for each topic the columns of `MATTER`; float64 (topics, 6)."""
     import numpy as np
 
     from pnyx.models.embed.encoder import load_encoder
@@ -293,10 +275,7 @@ def _compared(text: str) -> tuple[str, str, str]:
 
 
 def prepare_topics(topics: Iterable[str]) -> None:
-    """Embed topics ahead of the questions that they will be compared with.
-
-    The encoder keeps what it embedded lately, so that a first question need not wait for it.
-    """
+    """Embed topics ahead, so that a first question need not wait for it."""
     from pnyx.models.embed.encoder import load_encoder
 
     load_encoder().encode([text for topic in topics for text in _compared(topic[:MOST])])

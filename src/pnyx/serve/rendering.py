@@ -53,10 +53,7 @@ def static_file(name: str) -> bytes:
 
 
 def slug(name: str) -> str:
-    """Return a name as one part of an address and of a file's name: itself where it is plain.
-
-    Another is shortened to its plain characters and a hash, so that two never share one.
-    """
+    """Return a name as one part of an address or file name, shortened with a hash if need be."""
     if _PLAIN.fullmatch(name):
         return name
     digest = _digest(name)
@@ -70,10 +67,7 @@ def _digest(name: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _portable(name: str) -> str:
-    """Return a `slug` that is another's on no disk, though it tells no case and keeps names back.
-
-    Itself where it is of small letters and digits, else with a hash.
-    """
+    """Return a `slug` that is another's on no disk: small letters and digits, else with a hash."""
     made = slug(name)
     if made == made.lower() and not made.endswith(".") and not _KEPT_BACK.fullmatch(made):
         return made
@@ -128,17 +122,11 @@ def _version(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What all pages of one application show.
+    """What all pages of one application show."""
 
-    Attributes:
-        name: what is served, e.g. `my.index`.
-        nav: label and parts of the address of each page in the head.
-        scripts: files of `STATIC` that every page loads.
-    """
-
-    name: str
-    nav: Sequence[tuple[str, Sequence[str]]] = ()
-    scripts: Sequence[str] = field(default=())
+    name: str  # what is served, e.g. `my.index`
+    nav: Sequence[tuple[str, Sequence[str]]] = ()  # label and address of each page in the head
+    scripts: Sequence[str] = field(default=())  # files of `STATIC` that every page loads
 
 
 def render(template: str, site: Site, links: Links, **values: Any) -> str:

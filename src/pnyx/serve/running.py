@@ -23,12 +23,7 @@ _PORTS: Final = 100
 
 
 def check_server(spec: ServerSpec) -> None:
-    """Refuse to listen where others can reach without a token.
-
-    Raises:
-        OptionError: the host is not this machine's own, and there is no token; or the token could
-            not be sent.
-    """
+    """Refuse (OptionError) to listen where others can reach without a token that can be sent."""
     token = spec.token
     if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
         raise OptionError("--token: expected printable ASCII characters")
@@ -80,10 +75,7 @@ def run_app(
 
 
 def _timed() -> type[asyncio.Protocol]:
-    """Return uvicorn's HTTP protocol with a time limit for the head of a request.
-
-    The same limit is on the rest of a body that was answered before it had all come.
-    """
+    """Return uvicorn's HTTP protocol with a time limit for the head and the rest of a request."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Timed(H11Protocol):

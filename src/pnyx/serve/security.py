@@ -71,10 +71,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_secure(scheme: str, headers: Mapping[str, str]) -> bool:
-    """Tell whether a browser uses HTTPS, be it up to a proxy that says so.
-
-    Who says so wrongly keeps nobody's cookie but their own from being sent.
-    """
+    """Tell whether a browser uses HTTPS, up to a proxy; a lie keeps back one's own cookie only."""
     forwarded = headers.get("x-forwarded-proto", "").partition(",")[0].strip()
     first = headers.get("forwarded", "").partition(",")[0].replace('"', "").casefold()
     parts = [one.strip() for one in first.split(";")]
@@ -280,10 +277,7 @@ class _Bounded:
         self.whole = not message.get("more_body", False)
 
     def draining(self, send: Send) -> Send:
-        """Return what takes in the rest of a body, within bounds, before an answer is sent.
-
-        A connection that is closed with a part of it unread is reset, and the answer with it.
-        """
+        """Return what takes in a body's rest before an answer, which a reset would lose."""
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -105,11 +105,7 @@ def _closeness(settings: Mapping[str, Any]) -> Part:
 
 
 def closeness(encoder: Encoder, questions: Sequence[Support]) -> Floats:
-    """Return the cosine of passage and definition (or question, without one), float64 [n].
-
-    A passage's vector is the mean of its sentences', each counting by its length: it costs half of
-    embedding the passage once more, is no worse, and sees long ones whole.
-    """
+    """Return the cosine of passage (mean of sentences by length) and definition, float64 [n]."""
     parts = {q.text: read_sentences(q.text) or (q.text,) for q in questions}
     texts = dict.fromkeys(part for own in parts.values() for part in own)
     names = list(texts | dict.fromkeys(q.sought for q in questions))

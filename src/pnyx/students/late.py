@@ -147,10 +147,7 @@ def interact(
 
 
 class LateScorer(LinearScorer):
-    """Encodes each text once, and scores pairs by a linear function of `FEATURES`.
-
-    `run` maps token ids, int64 [1, tokens], to hidden states, float32 [1, tokens, dimensions].
-    """
+    """Encodes each text once; `run` maps ids, int64 [1, tokens], to float32 [1, tokens, d]."""
 
     def __init__(
         self,

@@ -170,10 +170,7 @@ def train_net(
     rate: float,
     seed: int,
 ) -> tuple[LateNet, float | None]:
-    """Train a network on the places of each step; return it and the last loss.
-
-    The head learns ten times as fast as the encoder.
-    """
+    """Train a network on the places of each step; return it and the last loss."""
     with own_randomness(seed):
         net = make()
         learned = {name: p for name, p in net.named_parameters() if p.requires_grad}
@@ -355,11 +352,7 @@ class _States(nn.Module):  # type: ignore[misc]
 
 
 def export_int8(bert: BertModel, path: Path) -> None:
-    """Write an encoder as ONNX with int8 weights: `input_ids`, `attention_mask` to states.
-
-    Seven bits a weight: processors without VNNI add pairs of 8-bit products in 16 bits, which
-    full-range weights overflow.
-    """
+    """Write an encoder as ONNX, 7 of 8 bits a weight: without VNNI, 16-bit sums overflow."""
     load_onnxruntime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process

@@ -80,16 +80,12 @@ class _Text:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is looked for; columns are the terms of question and definition.
-
-    `held`: weights of question, definition and parts as shares of their sums; `like`: squared
-    weights of definition and parts over their norms; `phrases`: shares of two adjacent terms.
-    """
+    """What is looked for; columns are the terms of question and definition."""
 
     columns: Mapping[str, int]
-    held: Floats
-    like: Floats
-    phrases: Mapping[Phrase, tuple[float, float]]
+    held: Floats  # weights of question, definition, parts, as shares
+    like: Floats  # squared weights over their norms
+    phrases: Mapping[Phrase, tuple[float, float]]  # shares of two adjacent terms
 
 
 class _Terms(dict[str, str | None]):
@@ -331,10 +327,7 @@ class LexicalTrainer(Trainer):
 
 
 def learn_lexicon(passages: Iterable[str]) -> Lexicon:
-    """Return inverse document frequencies of the `MAX_WORDS` most frequent words of passages.
-
-    The weight of a word in d of n distinct passages is ln((n + 1) / (d + 1/2)), at least 0.
-    """
+    """Return ln((n + 1) / (d + 1/2)), at least 0, of the `MAX_WORDS` most frequent words."""
     empty = Lexicon({}, 1.0)
     different = dict.fromkeys(passages)
     counts: Counter[str] = Counter()

@@ -126,10 +126,7 @@ def left_padded(rows: Sequence[Ids], pad: int, device: Any) -> dict[str, Any]:
 
 
 class LoraScorer:
-    """Scores relevance questions, batched by length; obtain it from `load`.
-
-    A score is the same alone and among others up to rounding: about 1e-6 in fp32, 1e-2 in bf16.
-    """
+    """Scores relevance questions, batched by length, alike to 1e-6 in fp32, 1e-2 in bf16."""
 
     def __init__(self, model: Any, texts: Texts, calibration: Calibration) -> None:
         self._model, self._texts, self._tok = model, texts, calibration == "tok"

@@ -31,21 +31,13 @@ _DECISIVE = ("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A pretrained causal language model.
+    """A pretrained causal language model."""
 
-    Attributes:
-        name: `local`, an absolute path or a name on the hub.
-        folder: what `from_pretrained` is given.
-        gguf: the GGUF file in `folder`; empty where it holds safetensors.
-        fingerprint: of local files; empty for a model of the hub.
-        revision: commit on the hub; empty for local files, or while it is not known.
-    """
-
-    name: str
-    folder: str
-    gguf: str = ""
-    fingerprint: str = ""
-    revision: str = ""
+    name: str  # `local`, an absolute path or a name on the hub
+    folder: str  # what `from_pretrained` is given
+    gguf: str = ""  # the GGUF file in `folder`; empty for safetensors
+    fingerprint: str = ""  # of local files; empty for the hub
+    revision: str = ""  # commit on the hub, where known
 
     @property
     def short(self) -> str:
@@ -69,10 +61,7 @@ class Base:
 
 
 def find_base(name: str, *, revision: str = "") -> Base:
-    """Return the base that a user names; local files are looked into, not loaded.
-
-    `name` is `local`, a GGUF file, a folder with safetensors, or `OWNER/MODEL` on the hub.
-    """
+    """Return the base of `local`, a GGUF file, a safetensors folder or `OWNER/MODEL`."""
     if name == PACKAGED:
         path = packaged_weights()
         return Base(name, str(path.parent), path.name, fingerprint(model_files(path)))

@@ -101,15 +101,7 @@ def stated(text: str) -> float | str:
 
 
 class Texts:
-    """Turns questions and replies into token numbers; several threads may use it.
-
-    Attributes:
-        yes, no: tokens that say yes and no, each by itself.
-        opener: how each reply begins.
-        answer: what stands before the verdict, where a reason comes first.
-        end, pad: the token that ends a reply, and any to pad with.
-        source_tokens, target_tokens: length of the longest prompt and reply.
-    """
+    """Turns questions and replies into token numbers; several threads may use it."""
 
     def __init__(
         self,

@@ -159,16 +159,7 @@ def open_reader(folder: Path) -> ReaderScorer:
 
 
 def unpacked(steps: Bytes, scales: npt.NDArray[np.float32], zeros: Bytes) -> Floats:
-    """Return a matrix that is stored in four bits, the lower half of a byte first.
-
-    Args:
-        steps: uint8 [rows, blocks, half a block].
-        scales: float32 [rows, blocks], the value of a step.
-        zeros: uint8 [rows, half the blocks], the step that is zero.
-
-    Returns:
-        Float32 [rows, blocks times block].
-    """
+    """Return float32 [rows, blocks times block] of four bits each, the lower half first."""
     matrix = _halves(steps).reshape(*scales.shape, -1).astype(np.float32)
     matrix -= _halves(zeros).reshape(*scales.shape, 1)
     matrix *= scales[:, :, None]
@@ -180,10 +171,7 @@ def _halves(packed: Bytes) -> Bytes:
 
 
 def read_matrices(folder: Path) -> dict[str, npt.NDArray[Any]]:
-    """Return what the graph multiplies by: integers, and one scale for each of their columns.
-
-    ONNX Runtime could unpack them too, when it folds constants, but keeps every step of it: 2 GB.
-    """
+    """Return integers and column scales; unpacked by ONNX Runtime they would take 2 GB."""
     from safetensors import safe_open
 
     found: dict[str, npt.NDArray[Any]] = {}

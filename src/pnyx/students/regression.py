@@ -39,10 +39,7 @@ class Regression:
 def fit_regressions(
     x: Floats, targets: Floats, groups: Sequence[str], strengths: Sequence[float] = STRENGTHS
 ) -> Regression:
-    """Fit to targets in [0, 1] with the strength that orders left-out questions best (AUROC).
-
-    Features x, float64 [n, features], are penalised alike; by default the middle strength.
-    """
+    """Fit to targets in [0, 1] with the strength that orders left-out questions best (AUROC)."""
     folds, names = np.array(folds_of(groups, _FOLDS)), np.array(groups)
     if len(np.unique(folds)) < 2:
         return fit_regression(x, targets, groups, strengths[len(strengths) // 2])

@@ -68,10 +68,7 @@ def encodable(text: str) -> str:
 def open_network(
     folder: Path, tensors: Callable[[Path], Mapping[str, npt.NDArray[Any]]] = lambda _: {}
 ) -> tuple[Any, Any]:
-    """Return the session (onnxruntime) and the tokenizer of a student's folder.
-
-    `tensors` reads from the folder what the graph names and does not hold.
-    """
+    """Return session and tokenizer of a student's folder; `tensors` reads what the graph lacks."""
     from pnyx.models.embed.encoder import open_session
 
     try:

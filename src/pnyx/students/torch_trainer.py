@@ -80,10 +80,7 @@ def fit(
     in_order: bool = False,
     **settings: Any,
 ) -> tuple[int, float | None]:
-    """Train from the last checkpoint in `work` on; return the steps and the last one's loss.
-
-    `settings` are TrainingArguments. The CPU is used unless the model lies on a GPU.
-    """
+    """Train from the last checkpoint in `work` on; return the steps and the last one's loss."""
     progress = _Progress(report)
     trainer = (_InOrder if in_order else transformers.Trainer)(
         model=model,

@@ -165,32 +165,24 @@ def probability(value: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """One verdict; `phrase` also says who gave it with what probability.
-
-    `probability` reads `p = 0.93`, `chance` only `0.93`; `reason` explains the verdict or its
-    absence.
-    """
+    """One verdict; `phrase` also says who gave it with what probability."""
 
     state: State
     word: str
-    probability: str
-    chance: str
+    probability: str  # reads `p = 0.93`
+    chance: str  # reads `0.93`
     judge: str
-    reason: str
+    reason: str  # explains the verdict or its absence
     phrase: str
 
 
 @dataclass(frozen=True, slots=True)
 class CitationView:
-    """A citation of passage `number` by sentence `label`.
-
-    `key` is unique in the page, e.g. `pro-3-2`; `anchor` leads to the `evidence`, the marked words,
-    or to the passage where none was located.
-    """
+    """A citation of passage `number` by sentence `label`."""
 
     number: int
-    key: str
-    anchor: str
+    key: str  # unique in the page, e.g. `pro-3-2`
+    anchor: str  # leads to the marked words, else to the passage
     label: str
     sentence: str
     sentence_id: str
@@ -261,19 +253,15 @@ class CheckView:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceView:
-    """A cited passage: where it is from, its text cut at its evidence, and all verdicts on it.
-
-    `stance` is the corpus's own label with its topic, `url` a web address or empty; `quality` says
-    how good an argument it is predicted to be, among all passages.
-    """
+    """A cited passage: where it is from, its text cut at its evidence, and all verdicts on it."""
 
     number: int
     id: str
     title: str
     source: str
-    url: str
-    stance: str
-    quality: str
+    url: str  # a web address or empty
+    stance: str  # the corpus's own label with its topic
+    quality: str  # predicted, among all passages
     segments: tuple[Segment, ...]
     checks: tuple[CheckView, ...]
     cited_by: tuple[CitationView, ...]

@@ -50,10 +50,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class PlotPanel:
-    """One measure: its rows, the same in all panels, and any baseline value to draw a line at.
-
-    The axis has the `bounds`; without them it ends where the values do.
-    """
+    """One measure: its rows, the same in all panels; the axis has the `bounds` or the values'."""
 
     title: str
     points: Sequence[Point]

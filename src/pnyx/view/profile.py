@@ -17,10 +17,7 @@ _MOST: Final = 2
 
 
 def profile_order(names: Sequence[str], task: str = "quality") -> list[tuple[str, list[str]]]:
-    """Return the dimensions among `names` by branch of the taxonomy, each branch's root first.
-
-    What belongs to no branch comes first, under an empty name; unknown names come last.
-    """
+    """Return dimensions by branch of the taxonomy, each branch's root first, unknown ones last."""
     known = dimensions_of(task)
     found = [("", [name for name in known if name in names and not known[name].aspect])]
     for aspect, members in aspects_of(task).items():
@@ -36,17 +33,7 @@ def profile_plot(
     notes: Sequence[str] = (),
     task: str = "quality",
 ) -> str:
-    """Return an SVG document: a row for each dimension, a mark with its interval for each group.
-
-    Args:
-        groups: name -> dimension -> mean; one or two, told apart by dot and square.
-        bounds: lowest and highest value of the scale.
-        notes: lines below the picture.
-        task: whose dimensions these are.
-
-    Raises:
-        ValueError: there is no group, or more than two.
-    """
+    """Return an SVG document: a row a dimension, a mark with its interval for one or two groups."""
     if not 1 <= len(groups) <= _MOST:
         raise ValueError(f"found {len(groups)} groups, expected 1 or 2")
     ordered = profile_order(

@@ -71,13 +71,7 @@ def document(title: str, wide: int, high: int, parts: Sequence[str], notes: Sequ
 
 
 def inline(picture: str, name: str, told: str = "") -> str:
-    """Return a picture of `document` as a part of a page, whose style sheet gives its colours.
-
-    Args:
-        picture: the SVG document.
-        name: what its ids begin with: letters, digits and dashes, another for each in a page.
-        told: what those hear who do not see it, beside its title.
-    """
+    """Return a picture as a part of a page; its ids begin with `name`, `told` is for the blind."""
     found = _DOCUMENT.fullmatch(picture)
     if found is None:
         raise ValueError("expected a picture of pnyx.view.svg.document")

@@ -116,10 +116,7 @@ _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under columns, an empty row between groups, with the notes and legend that stand below.
-
-    Columns of text at the start name a row, and are repeated where a table continues below itself.
-    """
+    """Rows under columns, groups apart, with notes and legend; first columns of text name a row."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
@@ -128,10 +125,7 @@ class Table:
     title: str = ""
 
     def text(self, width: int | None = None) -> str:
-        """Return lines of at most `width` cells, by default those that the terminal has.
-
-        Text is folded, the widest column first; a table still too wide continues below itself.
-        """
+        """Return lines of at most `width` cells, by folded text and tables that continue below."""
         width = max(1, width or terminal_width())
         shown = self._shown()
         parts = [filled(self.title, width)] if self.title else []

@@ -36,10 +36,7 @@ _HARMLESS = _table()
 
 
 def clean(text: str) -> str:
-    """Return `text` as it may be shown: control characters as U+FFFD, no bidirectional overrides.
-
-    Line ends of every kind become one newline. All else is kept: escaping is the page's own work.
-    """
+    """Return `text` without control characters (U+FFFD) and bidirectional overrides."""
     return text.replace("\r\n", "\n").translate(_HARMLESS)
 
 

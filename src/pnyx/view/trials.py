@@ -145,10 +145,7 @@ def curve_plot(row: Row) -> str:
 def curves_plot(
     curves: Mapping[str, Row], unit: str, head: str, title: str, *, band: bool = False
 ) -> str:
-    """Return curves over the same levels as an SVG document, beyond `SERIES` in dashes.
-
-    With `band` the first has its interval.
-    """
+    """Return curves over the same levels as an SVG document, beyond `SERIES` in dashes."""
     axes = Axes(MARGIN + 46, MARGIN + 36, 360, 220)
     levels: Sequence[float] = next(iter(curves.values()))["levels"]
     most = max(levels) or 1

@@ -115,10 +115,7 @@ def network(text: str) -> Network:
 
 @dataclass(frozen=True, slots=True)
 class FetchPolicy:
-    """Where pages may be fetched from: public addresses at `ports`, and `private` networks.
-
-    Private networks are dangerous: whoever writes a page can then have it fetch from there.
-    """
+    """Where pages may be fetched from: public addresses at `ports`, and `private` networks."""
 
     private: tuple[Network, ...] = ()
     ports: Collection[int] = PORTS

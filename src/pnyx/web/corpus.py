@@ -51,11 +51,7 @@ def write_passages(
     words: int,
     sentences: bool,
 ) -> dict[str, dict[str, Any]]:
-    """Write `passages/` with a file for each question that has any, all of them or none.
-
-    Returns question id -> `file` (None where it has no passage), `results`, `pages`, `repeated`
-    (pages that are another result's again) and `passages`.
-    """
+    """Write `passages/`, all or nothing; return question id -> `file`, counts and `repeated`."""
     counts: dict[str, dict[str, Any]] = {}
     with atomic_folder(folder / "passages", replace=True) as temporary:
         for number, asked in enumerate(found, start=1):

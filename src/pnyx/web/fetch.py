@@ -71,10 +71,7 @@ def require_robots() -> Any:
 
 
 def _ours(line: str) -> str:
-    """Make one agent of all others.
-
-    The parser keeps each rule once for each of its agents: an unbounded amount of memory.
-    """
+    """Make one agent of all others: the parser keeps a rule for each agent, without bound."""
     found = _AGENT.match(line)
     if found is None:
         return line
@@ -137,10 +134,7 @@ def agent_of(contact: str) -> str:
 
 
 class Fetcher:
-    """Fetches pages within limits, robots.txt files kept in the archive; for one event loop.
-
-    PDF files are left out unless `pdf`.
-    """
+    """Fetches pages within limits, robots.txt files kept in the archive; for one event loop."""
 
     def __init__(
         self,
@@ -287,11 +281,7 @@ async def fetch_all(
     *,
     retry: bool = False,
 ) -> int:
-    """Fetch and read what the archive has not, and return how many were fetched.
-
-    The addresses of one host follow each other, hosts with most of them first. With `retry`, what
-    failed in a way that may pass is fetched again.
-    """
+    """Fetch and read what the archive lacks, host by host; return how many were fetched."""
     hosts: dict[str, list[str]] = {}
     for url in urls:
         hosts.setdefault(_host(url), []).append(url)

@@ -47,23 +47,18 @@ class NotFetchedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The outcome of one address.
+    """The outcome of one address."""
 
-    `url` is as asked for, `final_url` where the last redirect led. `outcome` is one of `OUTCOMES`
-    or `FETCHED`; `detail` says more. `status` is of the last answer. `retrieved_at` is UTC, ISO
-    8601. `body` is decompressed; `text` is empty unless the outcome is `TEXT`.
-    """
-
-    url: str
-    outcome: str
+    url: str  # as asked for
+    outcome: str  # one of `OUTCOMES` or `FETCHED`
     detail: str = ""
-    final_url: str = ""
-    status: int | None = None
+    final_url: str = ""  # where the last redirect led
+    status: int | None = None  # of the last answer
     content_type: str = ""
-    retrieved_at: str = ""
-    body: bytes = b""
+    retrieved_at: str = ""  # UTC, ISO 8601
+    body: bytes = b""  # decompressed
     title: str = ""
-    text: str = ""
+    text: str = ""  # empty unless the outcome is `TEXT`
 
     @property
     def passing(self) -> bool:

@@ -35,10 +35,7 @@ class TimeBudget:
 
 @dataclass(frozen=True, slots=True)
 class PageResponse:
-    """An answer: `body` is decompressed, header names are lower case.
-
-    The body of redirects and errors is empty: it is not read.
-    """
+    """An answer; its header names are lower case, its `body` decompressed, empty for redirects."""
 
     status: int
     headers: Mapping[str, str]
@@ -67,12 +64,7 @@ class PageClient:
         accept: Callable[[Mapping[str, str]], None] = lambda _: None,
         cut: bool = False,
     ) -> PageResponse:
-        """Ask for one address; redirects are not followed.
-
-        The time it takes is taken from `seconds`. `limit` is bytes of the body, before and after
-        decompression (`cut`: take the first of a longer body); `accept` raises to refuse a body by
-        its headers.
-        """
+        """Ask for one address within `seconds`, without redirects; `accept` raises to refuse."""
         import anyio
 
         since = time.monotonic()

@@ -230,10 +230,7 @@ async def search_all(
     into: Searched,
     on_progress: Callable[[int, int, str], None],
 ) -> None:
-    """Search for each question, unless the archive has its results, and fill `into`.
-
-    Up to one page for each ten of `count` results is asked for. The API is closed at the end.
-    """
+    """Search each question that the archive lacks, a page for ten results; close the API."""
     in_a_row = 0
 
     async def one(question: Question) -> None:

@@ -117,23 +117,14 @@ def _counts(placed: Sequence[Placed]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """How documents found for a question are placed on its sides.
+    """How documents found for a question are placed on its sides."""
 
-    Attributes:
-        searcher: what found them.
-        question: as asked.
-        judge: answers questions of relevance and of stance.
-        plan: how sure a verdict must be.
-        sides: who tells the sides: the judge, or a language model weighed with the packaged judge.
-        ranked: tells relevance by the ranking; None where the judge does.
-    """
-
-    searcher: Searcher
-    question: Question
-    judge: Judge
-    plan: Plan
-    sides: Judge
-    ranked: RankedRelevance | None
+    searcher: Searcher  # what found them
+    question: Question  # as asked
+    judge: Judge  # answers questions of relevance and of stance
+    plan: Plan  # how sure a verdict must be
+    sides: Judge  # who tells the sides
+    ranked: RankedRelevance | None  # tells relevance by the ranking; None where the judge does
 
     async def place(
         self,
@@ -141,10 +132,7 @@ class Placing:
         documents: Sequence[Evidence],
         only: Collection[str] | None = None,
     ) -> list[Placed]:
-        """Place the documents of the first `hits`, best first; see `RankedRelevance.judge`.
-
-        `only` are ids of those to place, by default all.
-        """
+        """Place the documents of the first `hits`, or `only` some; see `RankedRelevance.judge`."""
         text, relevance = self.question.text, None
         if self.ranked is not None:
             relevance = self.ranked.judge(text, hits, documents)
@@ -211,26 +199,18 @@ def _usual_reason(placed: Sequence[Placed]) -> str:
 
 
 def search_text(question: Question) -> str:
-    """Return what is searched for: the question and, where it has one, its definition.
-
-    On the bundled example that raises the share of a question's own passages in the first 30 from
-    .63 to .84.
-    """
+    """Return what is searched for: the question and, where it has one, its definition."""
     return f"{question.text} {question.definition}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """Documents of different texts, best first, and how many copies of them were passed over.
+    """Documents of different texts, best first, and how many copies of them were passed over."""
 
-    There may be more `hits` than documents: they show what comes after these. `all` is what the
-    search gave.
-    """
-
-    hits: list[Hit]
+    hits: list[Hit]  # may go on after the documents
     documents: list[Evidence]
     copies: int
-    all: Found
+    all: Found  # what the search gave
 
     def described(self, searcher: Searcher, question: Question) -> str:
         """Say how was searched, and how much was found."""

@@ -202,16 +202,12 @@ def _row(
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One side's argument as written, its sentences in reading order; `problems` are for people.
-
-    `failed` if the writer gave nothing usable (as opposed to having nothing to say). `quotes` if
-    the sentences are taken whole from the documents they cite, so that these need no judge.
-    """
+    """One side's argument as written, its sentences in reading order."""
 
     sentences: tuple[Sentence, ...]
-    problems: tuple[str, ...] = ()
-    failed: bool = False
-    quotes: bool = False
+    problems: tuple[str, ...] = ()  # for people
+    failed: bool = False  # whether the writer gave nothing usable
+    quotes: bool = False  # whether sentences are taken whole: no judge is needed
 
 
 class Writer(Protocol):

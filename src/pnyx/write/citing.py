@@ -36,19 +36,7 @@ async def judge_citations(
     *,
     quotes: bool,
 ) -> dict[tuple[int, str], Answer]:
-    """Judge each citation; a quotation, which stands in the passage as a whole, needs no judge.
-
-    Footnote marks of the passage, which a quotation leaves out, do not count.
-
-    Args:
-        asked: the question that the response answers.
-        response: what was written.
-        read: document id -> what the writer was given, of all that are cited.
-        judge: answers Support questions.
-        quotes: whether sentences are meant as quotations.
-
-    Returns (position of the sentence, document id) -> the answer.
-    """
+    """Return (sentence, document id) -> the answer; a quotation in its passage needs no judge."""
     keys = [
         (position, citation.doc_id)
         for position, sentence in enumerate(response.sentences)

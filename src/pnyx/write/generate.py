@@ -32,15 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkedExample:
-    """A question argued by hand, shown to the model before the real one (few-shot).
-
-    `documents` are cited by number, from 1; `points` have the shape of the model's own reply.
-    """
+    """A question argued by hand, shown to the model before the real one (few-shot)."""
 
     question: str
     side: Side
-    documents: tuple[str, ...]
-    points: tuple[Any, ...]
+    documents: tuple[str, ...]  # cited by number, from 1
+    points: tuple[Any, ...]  # in the shape of the model's own reply
 
 
 def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:

@@ -30,16 +30,11 @@ _ROUNDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Documents that fit a context.
-
-    Attributes:
-        trimmed: how many of them were cut.
-        counted: whether the model's own tokenizer counted, not an estimate.
-    """
+    """Documents that fit a context."""
 
     documents: list[Document]
-    trimmed: int
-    counted: bool = False
+    trimmed: int  # how many of them were cut
+    counted: bool = False  # by the model's own tokenizer, not estimated
 
     @property
     def problems(self) -> list[str]:
@@ -118,12 +113,7 @@ def cited_sentence() -> Any:
 async def pack_for(
     model: StoredModel, documents: Sequence[Evidence], max_tokens: int, rate: float
 ) -> Packed:
-    """Trim every document by the same proportion of its tokens to fit `max_tokens`.
-
-    The tokens are those of the model's own tokenizer where it can be asked; else of the estimate
-    that a token is `rate` words. None is dropped while each can keep a word: that would silence
-    whole sources (ConQRet, 3.2.2).
-    """
+    """Trim all documents alike to fit `max_tokens`; none is dropped (ConQRet, 3.2.2)."""
     plain = [_plain(d) for d in documents]
     counts = await model.count_tokens([d.text for d in plain])
     if counts is None:
@@ -162,11 +152,7 @@ async def _cut(
 
 
 def words_per_token(model: StoredModel) -> tuple[float, ...]:
-    """Return the estimates of words a token to try: the usual one, and one learnt from replies.
-
-    That is the median over stored replies of this model that tell how many tokens their prompts
-    had. It comes last and counts, unless what was asked by the usual one was answered before.
-    """
+    """Return words a token to try: the usual estimate, and the median of stored replies."""
     rates = []
     rows = model.store.rows(model=model.name, skip_damaged=True)
     for row in islice(rows, _MOST_SEEN):
@@ -183,10 +169,7 @@ def words_per_token(model: StoredModel) -> tuple[float, ...]:
 def pack(
     documents: Sequence[Evidence], max_tokens: int, rate: float = WORDS_PER_TOKEN
 ) -> tuple[list[Document], int]:
-    """Trim every document by the same proportion to fit `max_tokens` (estimated); count those.
-
-    A token is taken for `rate` words. None is dropped while each can keep a word.
-    """
+    """Trim all documents alike to fit `max_tokens`, at `rate` words a token; count those."""
     budget = max(len(documents), int(max_tokens * rate))
     plain = [_plain(d) for d in documents]
     # A "word" without spaces can be arbitrarily long, so words are weighed by their letters too.

@@ -90,16 +90,12 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How many documents are about the question, by the sum of their probabilities (`value`).
-
-    `low` and `high` hold the true number for four questions of five; None where probabilities are
-    not of the ranking (docs/benchmarks/argue.md). `scored` of the `read` documents have a verdict.
-    """
+    """How many documents are about the question, by the sum of their probabilities."""
 
     value: float | None = None
-    low: int | None = None
+    low: int | None = None  # with `high`, holds for four questions of five
     high: int | None = None
-    scored: int = 0
+    scored: int = 0  # have a verdict, of those `read`
     read: int = 0
 
 
@@ -166,11 +162,7 @@ async def place(
 
 
 def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None]) -> list[Answer]:
-    """Let labels say what is about the question, where some on it were found.
-
-    What is labelled on another topic is about another question. What is labelled on this one is
-    about it, whatever its place in the ranking; a judge's own verdict on it stays.
-    """
+    """Let labels on the question, where some are found, say what is about it, and what is not."""
     if not any(match is not None and match.used for match in matches):
         return list(relevance)
     found: list[Answer] = []
@@ -190,10 +182,7 @@ def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None])
 
 
 def _is_read(answer: Answer, plan: Plan) -> bool:
-    """Tell whether a passage's side is asked although it is not used: others are compared with it.
-
-    Only where the ranking told its relevance: a language model's answers cost.
-    """
+    """Tell whether an unused passage is compared with: only where the ranking told relevance."""
     return _by_rank(answer) and (chance(answer) or 0.0) >= plan.read
 
 
@@ -236,11 +225,7 @@ async def _ask_relevance(
 
 
 def _compared(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
-    """Compare the passages with each other where a judge weighs one claim against the other.
-
-    Such a judge leans to one side by the wording of a question; `plan.contrast` of the mean of its
-    log-odds is taken away. What it said of the passage alone stays in the verdict's details.
-    """
+    """Take `plan.contrast` of the mean log-odds away: claims' wording leans to one side."""
     odds = {p.document.id: x for p in placed if (x := _odds(p.sided)) is not None}
     if len(odds) < 2 or not plan.contrast:
         return list(placed)
@@ -294,10 +279,7 @@ def _chosen(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
 
 
 def _alone(placed: Placed, side: Side) -> float:
-    """Return how likely a passage is on a side, not compared with others.
-
-    1 for labels and for judges of single claims, whose yes has its own threshold.
-    """
+    """Return how likely a passage is on a side, not compared; 1 for labels and single claims."""
     answer = placed.sided.verdicts[side]
     if _odds(placed.sided) is None:
         return 1.0

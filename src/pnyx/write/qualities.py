@@ -15,11 +15,7 @@ MIDDLING = 0.5
 
 
 def quality_of(engine: Engine, documents: Sequence[Evidence]) -> tuple[dict[str, float], bool]:
-    """Return document id -> share of lower quality, and whether that is of all documents.
-
-    Where the engine does not know the quality of all, it is among these documents. One of unknown
-    quality is left out.
-    """
+    """Return document id -> share of lower quality, and whether among all documents, not these."""
     ids = [document.id for document in documents]
     known = engine.feature_info("quality")
     of_all = known is not None and known.documents == len(engine)

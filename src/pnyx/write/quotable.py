@@ -63,12 +63,7 @@ def leans(sentence: str) -> bool:
 
 
 def flaw(sentence: str) -> str:
-    """Return why a sentence cannot stand alone as a quotation, in one word; empty where it can.
-
-    `middle` (it begins or ends inside a sentence), `leaning`, `debate` (talk about the debate),
-    `conceding` (what the other side says), `question`, `heading`, `smiley`, `link`: by the lists in
-    `standing.toml`.
-    """
+    """Return why a sentence cannot be quoted alone, as `standing.toml` names it, or ""."""
     begin = sentence.lstrip("‘“'\"([ ")[:1]
     paired = all(sentence.count(a) == sentence.count(b) for a, b in ("()", "[]", "“”"))
     if begin.islower() or not begin.isalnum():

@@ -45,15 +45,10 @@ _ASIDE: Final = "The library opens at nine in the morning and closes at five in 
 
 @dataclass(frozen=True, slots=True)
 class SideOdds:
-    """What a model said of one text, asked with the claims in either order.
+    """What a model said of one text, asked with the claims in either order."""
 
-    Attributes:
-        odds: log-odds of pro against con in each order, within 4 of 0; "neither" is half of each.
-        neither: log-odds of neither in each order, within 4 of 0.
-    """
-
-    odds: tuple[float, float]
-    neither: tuple[float, float]
+    odds: tuple[float, float]  # of pro against con, log, within 4 of 0
+    neither: tuple[float, float]  # log-odds of neither, within 4 of 0
 
     @property
     def side(self) -> float:
@@ -95,25 +90,15 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """How much a language model's answers on one question count, and why.
+    """How much a language model's answers on one question count, and why."""
 
-    Attributes:
-        model: its name.
-        weight: of its log-odds, from 0 (the packaged judge alone tells the sides) to 1.
-        why: one line for people.
-        asked: how many texts it was asked about.
-        scored: on how many of these its answer is known.
-        apart: see `Control.apart`.
-        reliability: of its answers by how well both orders agree, at most 1; None where not asked.
-    """
-
-    model: str
-    weight: float
-    why: str
-    asked: int = 0
-    scored: int = 0
-    apart: float | None = None
-    reliability: float | None = None
+    model: str  # its name
+    weight: float  # of its log-odds, 0 (the packaged judge alone) to 1
+    why: str  # one line for people
+    asked: int = 0  # how many texts it was asked about
+    scored: int = 0  # on how many of these its answer is known
+    apart: float | None = None  # see `Control.apart`
+    reliability: float | None = None  # by how well both orders agree, at most 1
 
     @property
     def said(self) -> str:
@@ -246,10 +231,7 @@ class WeighedSides:
                 emit(place, self._verdict(choice, control, other, one.statement == pro))
 
     async def _control(self) -> tuple[Control, Answer | None]:
-        """Ask about the claims, and, where these are told apart, about what argues for neither.
-
-        Returns the answer that is missing, too.
-        """
+        """Ask about the claims and, once told apart, about neither; return what is missing, too."""
         known = await self._ask(claims_of(self._question))
         pro, con = map(choice_of, known)
         missing = next((a for a in known if isinstance(a, Unscored)), None)

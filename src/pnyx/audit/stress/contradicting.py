@@ -33,28 +33,17 @@ _QUOTED = re.compile(r"[\"“”]")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A text of which sentences were changed.
-
-    Attributes:
-        how: how each was: `number`, `negation`, `name` or `model`, in their order.
-        changed: (before, after) of each.
-    """
+    """A text of which sentences were changed."""
 
     text: str
-    how: tuple[str, ...] = ()
-    changed: tuple[tuple[str, str], ...] = ()
+    how: tuple[str, ...] = ()  # each was: `number`, `negation`, `name` or `model`
+    changed: tuple[tuple[str, str], ...] = ()  # (before, after) of each
 
 
 def contradict_sentence(
     sentence: str, names: Sequence[str], rng: random.Random
 ) -> tuple[str, str] | None:
-    """Return a sentence that contradicts this one, and how it was made; None where no rule does.
-
-    Args:
-        sentence: that is asserted.
-        names: of other texts, which may stand in for its own.
-        rng: chooses among what is possible.
-    """
+    """Return a contradiction of a sentence and how it was made, maybe with other texts' names."""
     ways = [
         (how, found)
         for how, found in (
@@ -73,15 +62,7 @@ def contradict_sentence(
 def contradict_text(
     text: str, count: int, names: Sequence[str], seed: str, made: Mapping[str, str] | None = None
 ) -> Edit:
-    """Contradict `count` sentences of a text, those of a lower count first.
-
-    Args:
-        text: one or more sentences.
-        count: how many; fewer where fewer can be contradicted.
-        names: see `contradict_sentence`.
-        seed: which sentences, and how; the same seed gives the same edits.
-        made: contradictions that a language model wrote, by sentence; rules are not used then.
-    """
+    """Contradict `count` sentences, those of a lower count first; `made` are a language model's."""
     sentences = split_sentences(text)
     edits: dict[int, tuple[str, str]] = {}
     for place, sentence in enumerate(sentences):

@@ -24,11 +24,7 @@ Made = Mapping[str, str]
 
 
 def pose_noise(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Replace shares of the documents by other topics'.
-
-    Of yes-no items a share of each topic's texts is replaced; of others a share of each item's
-    documents. Replaced sets are nested, so no question is asked for two levels.
-    """
+    """Replace shares of each topic's texts, or of each item's documents, by other topics'."""
     _refuse(items, "noise", Preference, "which of two is better need not change with documents")
     noisy = _Noise(items, stress)
     poser = Poser(items)

@@ -76,12 +76,7 @@ def _is_mixed(question: Any, _: Said) -> float:
 
 
 def share_above(scores: Sequence[float], out: Sequence[int]) -> float | None:
-    """Return the share of pairs in which a text that was kept has the higher score, ties half.
-
-    Args:
-        scores: of each text; NaN for none.
-        out: places of those that were put in.
-    """
+    """Return the share of pairs in which a kept text scores above one put in (`out`), ties half."""
     kept = [x for n, x in enumerate(scores) if n not in out and np.isfinite(x)]
     gone = [scores[n] for n in out if np.isfinite(scores[n])]
     wins = sum((own > other) + (own == other) / 2 for own in kept for other in gone)

@@ -23,25 +23,15 @@ _DOCUMENT_WORDS, _DOCUMENTS, _CLAIMS = 300, 3, 10
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What a model made.
+    """What a model made."""
 
-    Attributes:
-        made: sentence or text -> what it became.
-        asked: how many were asked for.
-        problems: why others have none, a line each.
-    """
-
-    made: Mapping[str, str]
-    asked: int
-    problems: Sequence[str]
+    made: Mapping[str, str]  # sentence or text -> what it became
+    asked: int  # how many were asked for
+    problems: Sequence[str]  # why others have none
 
 
 def edit_by_model(prompt: str, items: Sequence[JudgeQuestion], model: StoredModel) -> Edited:
-    """Let a language model `contradict` the items' sentences, or `paraphrase` their texts.
-
-    What was asked before is not asked again. Of an argument the first ten sentences are asked
-    about. ModelError: the model cannot be asked at all.
-    """
+    """Let a language model `contradict` the items' sentences, or `paraphrase` their texts."""
     wanted = _contradicting(items) if prompt == "contradict" else _paraphrasing(items)
     made: dict[str, str] = {}
     problems: list[str] = []

@@ -48,11 +48,7 @@ def sum_declining(sheet: Sheet, unit: str) -> Summary:
 
 
 def _counted(sheet: Sheet, unit: str) -> tuple[str, ...]:
-    """Return the dimensions on which the score must fall; none where all are meant.
-
-    Of an argument with its documents, irrelevant documents show on those that see the documents,
-    contradicted sentences on those that see them beside the documents.
-    """
+    """Return the dimensions on which the score must fall: those that see the change."""
     if any(item.task != "rag" for item in sheet.posed.items):
         return ()
     needed = {"documents"} if unit == "share" else {"documents", "argument"}

@@ -29,14 +29,7 @@ def injection_names() -> tuple[str, ...]:
 
 
 def injected(text: str, name: str, verdict: str, reply: str) -> str:
-    """Return a text with one injection after it (some begin before it).
-
-    Args:
-        text: of a document or an argument.
-        name: one of `injection_names`.
-        verdict: that the judge is told to give, in words.
-        reply: the same as the JSON that a judge writes.
-    """
+    """Return a text with one injection; it tells the judge the `verdict`, or gives its `reply`."""
     if name == CONTROL:
         return f"{text}\n\n{patterns()['control']}"
     one = next(one for one in patterns()["injections"] if one["name"] == name)

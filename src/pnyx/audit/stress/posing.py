@@ -160,10 +160,7 @@ def labels_of(item: JudgeQuestion) -> tuple[bool | None, ...]:
 def labelled_by(
     items: Sequence[JudgeQuestion], label: Callable[[str, str], bool | None]
 ) -> list[JudgeQuestion]:
-    """Return items whose documents are labelled, by topic (group) and id of the document.
-
-    InputError where a document has no id, an item no group, or no document has a label.
-    """
+    """Return items whose documents are labelled, by topic and id; InputError where none can be."""
     found: list[JudgeQuestion] = []
     for item in items:
         topic, ids = group_of(item), item.extra.get("doc_ids")
@@ -194,10 +191,7 @@ def documents_of(item: JudgeQuestion) -> tuple[str, ...]:
 
 
 def rotated_texts(items: Sequence[JudgeQuestion], seed: int) -> list[list[str]]:
-    """Return irrelevant texts for each item, as many as it has documents: those of other topics.
-
-    InputError where all items are of one topic.
-    """
+    """Return as many other topics' texts for each item; InputError where all are of one topic."""
     by_topic: dict[str, list[str]] = {}
     for item in items:
         known = by_topic.setdefault(topic_of(item), [])
@@ -233,11 +227,7 @@ def _others(
 
 
 def spread(sizes: Iterable[int], seed: int) -> list[list[float]]:
-    """Return for each group of so many members a number in [0, 1) for each member.
-
-    Those below a share x are about that share of every group, and among them are those of any
-    lower share: levels are nested.
-    """
+    """Return a number in [0, 1) for each member of groups: those below x are that share of each."""
     found = []
     for number, size in enumerate(sizes):
         rng = random.Random(f"{seed}/spread/{number}")

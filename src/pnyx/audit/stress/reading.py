@@ -15,21 +15,13 @@ _PREFERRED = {"a": 1.0, "tie": 0.5, "b": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a judge said of one question.
+    """What a judge said of one question."""
 
-    Attributes:
-        value: of its first line; None where it is unscored.
-        probability: of yes.
-        ratings: dimension -> value; without those unscored.
-        notes: of the answer.
-        documents: the score of each document, None for one without; empty if none is scored.
-    """
-
-    value: Any = None
-    probability: float | None = None
+    value: Any = None  # of its first line; None where it is unscored
+    probability: float | None = None  # of yes
     ratings: Mapping[str, float] = field(default_factory=dict)
-    notes: Mapping[str, Any] = field(default_factory=dict)
-    documents: Sequence[float | None] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)  # of the answer
+    documents: Sequence[float | None] = ()  # the score of each, if any is scored
 
 
 def read_said(rows: Iterable[Sequence[Mapping[str, Any]]]) -> list[Said]:
@@ -93,10 +85,7 @@ def change(question: JudgeQuestion, before: Said, after: Said) -> float | None:
 
 
 def standing(question: JudgeQuestion, said: Said) -> float | None:
-    """Return how high the touched text stands, in [0, 1]; see `goodness`, of yes-no the verdict.
-
-    Of two arguments, 1 for the first; of a ranking, 1 where the marked text is first, 0 last.
-    """
+    """Return how high the touched text stands, in [0, 1]: the first argument, the marked text."""
     if isinstance(question, Rating):
         return goodness(question, said)
     if said.value is None:

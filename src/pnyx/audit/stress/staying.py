@@ -122,11 +122,7 @@ def _order(sheet: Sheet) -> Summary:
 def _argument_orders(
     sheet: Sheet,
 ) -> tuple[dict[str, Floats], dict[str, int], dict[str, Measured]]:
-    """Return how verdicts on two arguments change with their order.
-
-    A judge that asks in both orders itself notes both verdicts: these count, before it settles
-    them.
-    """
+    """Return how verdicts change with the order; both that a judge notes itself count."""
     count = len(sheet.posed.items)
     raw, settled, first = (np.full(count, np.nan) for _ in range(3))
     flipped = {"a": "b", "b": "a", "tie": "tie"}

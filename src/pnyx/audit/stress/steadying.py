@@ -174,10 +174,7 @@ _ASKED = ("question", "statement", "query")
 
 
 def _reworded(item: JudgeQuestion, way: str, side: str) -> JudgeQuestion:
-    """Return an item with what is asked, or what is judged, in other words.
-
-    Never both in one: a judge that compares words would see the same words on both sides.
-    """
+    """Return an item with what is asked, or what is judged, in other words; never both in one."""
     fields = [n for n in ("question", *item.judged) if (n in _ASKED) == (side == "asked")]
     if way == "motion":
         # A document need not support the motion to be relevant: that would be another question.

@@ -134,11 +134,7 @@ def pose(
 
 
 def too_few(trial: str, posed: Posed, stress: Stress) -> str:
-    """Return why a trial cannot be passed with so few topics, or nothing.
-
-    A verdict that must stay is shown to where Wilson's interval of no change ends below the
-    tolerance: with a tolerance of .1, from 35 topics (or items without one) on.
-    """
+    """Return why too few topics can pass a trial (Wilson's interval of no change), or nothing."""
     clusters = len({group_of(item) or ("item", item.id) for item in posed.items})
     most = stress.tolerance
     needed = math.ceil(_Z95**2 * (1 - most) / most) if most else None

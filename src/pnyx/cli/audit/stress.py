@@ -187,11 +187,7 @@ def sized_by(opened: OpenedJudge, nuggets: int | None) -> OpenedJudge:
 
 
 def _task_of(path: str) -> str:
-    """Return the task whose items these are, by the fields of the first.
-
-    It needs most of them, then knows most of them, then knows the fewest others. Of tasks of
-    one kind that need the same, the usual one is listed first.
-    """
+    """Return the task of items: the one that needs, then knows, most of the first's fields."""
     from pnyx.corpora.benchmarks.items import ITEM_FORMATS
     from pnyx.files import read_jsonl
 

@@ -125,25 +125,15 @@ def print_result(row: object, line: str, *, as_json: bool, err: bool = True, **h
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a command: `verb` prints it, and ends with the exit status that it says.
+    """What came of a command: `verb` prints it, and ends with the exit status that it says."""
 
-    Attributes:
-        row: what --json prints.
-        parts: what is printed for people: a text, or tables and paragraphs (lists of lines).
-        unscored: whether something is unscored, which is exit status 3.
-        notes: lines for standard error, before all.
-        err: print `parts` on standard error, as a line on files that were written.
-        indent: of the JSON.
-        ascii: escape what is not ASCII in it.
-    """
-
-    row: object
-    parts: str | Sequence[Part] = ""
-    unscored: object = False
-    notes: Sequence[str] = ()
-    err: bool = False
-    indent: int | None = None
-    ascii: bool = False
+    row: object  # what --json prints
+    parts: str | Sequence[Part] = ""  # for people: a text, or tables and paragraphs
+    unscored: object = False  # exit status 3
+    notes: Sequence[str] = ()  # for standard error, before all
+    err: bool = False  # print `parts` on standard error
+    indent: int | None = None  # of the JSON
+    ascii: bool = False  # escape what is not ASCII in it
 
     def show(self, *, as_json: bool) -> int:
         """Print it, and return the exit status."""

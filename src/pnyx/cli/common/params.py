@@ -44,10 +44,7 @@ class SpecOption(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help shows options under headings, the rare ones last.
-
-    `words` are first arguments that other commands answer, with options of their own.
-    """
+    """A command whose help shows options under headings; `words` are answered by others."""
 
     def __init__(
         self,

@@ -28,14 +28,7 @@ PACE_SECONDS = 2.0
 
 class _Show(Protocol):
     def __call__(self, done: int, of: int | None, word: str, *, free: bool = False) -> None:
-        """Show how much is done, of how much if that is known, and a word on it.
-
-        Args:
-            done: how much is done.
-            of: of how much; negative where there may be more to come, and so no end is foreseen.
-            word: anything else.
-            free: what is done so far came from the store, and says nothing of the pace.
-        """
+        """Show `done` of `of` (negative: no end foreseen) and a word; `free`: from the store."""
 
 
 class _Pace:
@@ -153,11 +146,7 @@ def watched(
     models: Sequence[StoredModel] = (),
     expected: Callable[[], int | None] = lambda: None,
 ) -> Iterator[Judge]:
-    """Yield the judge with progress: answers, how many are unscored, and what models have spent.
-
-    `expected` says how many answers there will be, where the judge is asked several times, as `of`
-    of `_Show`; otherwise they are held against all that it was asked so far, with no end foreseen.
-    """
+    """Yield the judge with progress: answers (of those `expected`), unscored ones, and spending."""
     from pnyx.judge.watched import Watched
 
     with reporting("judging") as show:

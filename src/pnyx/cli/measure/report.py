@@ -204,10 +204,7 @@ def _file(folder: str) -> Path:
 
 
 def _read(folders: Sequence[str]) -> tuple[dict[str, list[JudgedReport]], dict[str, list[str]]]:
-    """Return run -> reports, and R -> runs.
-
-    A run of the same name in several folders is named after its folder, too.
-    """
+    """Return run -> reports, named after the folder where names meet, and R -> runs."""
     from pnyx.judge.reports.reading import read_judged_reports
 
     twice = next((folder for folder in folders if folders.count(folder) > 1), None)

@@ -15,10 +15,7 @@ from pnyx.corpora.base import json_lines, table
 
 @dataclass(frozen=True)
 class ItemFormat:
-    """The fields of one kind of judges' file (`formats.toml`), whose types are in `item_rows`.
-
-    `required` fields must be there, `optional` ones may be null; `key` occurs once.
-    """
+    """The fields of one kind of judges' file (`formats.toml`), whose types are in `item_rows`."""
 
     name: str
     required: tuple[str, ...]

@@ -103,10 +103,7 @@ write_questions = row_writer(_row)
 
 
 class _Topics:
-    """Expat handlers that gather (line, fields) for each `<topic>`.
-
-    Entities other than the five of XML cannot be declared, so nothing expands.
-    """
+    """Expat handlers that gather (line, fields) for each `<topic>`; no entity expands."""
 
     def __init__(self, source: str) -> None:
         self.done: list[tuple[int, dict[str, str]]] = []
@@ -125,10 +122,7 @@ class _Topics:
         self.parser.StartDoctypeDeclHandler = self._doctype
 
     def push(self, data: bytes, *, at_once: bool = False) -> None:
-        """Parse some more, or keep it until there is enough.
-
-        Expat before 2.6 reads an unfinished token anew with each push; waiting makes that linear.
-        """
+        """Parse some more, or keep it until there is enough: Expat before 2.6 rereads."""
         self._held.append(data)
         self._held_bytes += len(data)
         if self._held_bytes < self._wanted and not at_once:

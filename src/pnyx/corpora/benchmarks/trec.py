@@ -55,11 +55,7 @@ def _run_entry(line: str) -> RunEntry:
 
 
 def as_ranked(entries: Iterable[RunEntry]) -> Iterator[RunEntry]:
-    """Yield entries (a topic's together, best first) with scores that keep this order in trec_eval.
-
-    trec_eval holds scores in single precision and orders equal ones by document id, so a score that
-    is not below the one before is set just below it.
-    """
+    """Yield entries, best first, with scores whose order survives single precision (trec_eval)."""
     topic, before = None, math.inf
     for entry in entries:
         score, single = entry.score, _single(entry.score)

@@ -109,10 +109,7 @@ def _header(row: list[str], source: str, line: int) -> list[str]:
 
 
 def _check_header(names: list[str], columns: Mapping[str, str], source: str, line: int) -> bool:
-    """Check the names once, rather than each row for what no row can have.
-
-    Return whether there is a column of ids: without one, rows are numbered from 1.
-    """
+    """Check the names once for all rows; return whether there is a column of ids."""
     mapped = set(rename(dict.fromkeys(names), columns, path=source, line=line))
     if mapped.isdisjoint(_TEXT_COLUMNS):
         found = ", ".join(shorten(name, 30) for name in names[:12])

@@ -34,10 +34,7 @@ def without_notes(text: str) -> str:
 def without_marks(
     text: str, known: Callable[[int], bool] = lambda _: True
 ) -> tuple[str, list[int]]:
-    """Return a text without its citation marks, and their numbers in order.
-
-    Marks with a number that is not `known` stay: a year in brackets is none.
-    """
+    """Return a text without its `known` citation marks, and their numbers in order."""
     marked: list[int] = []
 
     def take(match: re.Match[str]) -> str:
@@ -52,10 +49,7 @@ def without_marks(
 
 
 def cited_sentences(text: str) -> list[tuple[str, list[int]]]:
-    """Split text into its sentences that have words, each with the numbers that it cites.
-
-    A mark behind the full stop belongs to the sentence before it.
-    """
+    """Return sentences that have words, with what they cite, also behind the full stop."""
     found = []
     for sentence in split_sentences(_BEHIND.sub(r"\2\1", text)):
         clean, numbers = without_marks(sentence)

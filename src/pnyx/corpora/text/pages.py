@@ -31,11 +31,7 @@ class Page:
 
 
 def slug_of(url: str) -> str:
-    """Name a page by the last part of its path, or by its host where it has no path.
-
-    Raises:
-        ValueError: in square brackets, what is no IPv6 address.
-    """
+    """Name a page by the last part of its path, or its host; ValueError for a bad IPv6 address."""
     parts = urlsplit(url)
     path = [part for part in parts.path.split("/") if part]
     if parts.query:  # `view.answers.php?questionID=1308`: the query tells the pages apart

@@ -39,10 +39,7 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
 
 
 def split_words(text: str, words: int) -> list[str]:
-    """Cut text into disjoint verbatim passages of `words` words; the last may be shorter.
-
-    A word is what stands between white space, of at most 64 characters.
-    """
+    """Cut text into passages of `words` words (at most 64 characters each), the last shorter."""
     if words < 1:
         raise ValueError(f"the number of words is {words}, expected at least 1")
     found = [match.span() for match in _WORD.finditer(text)]
@@ -51,10 +48,7 @@ def split_words(text: str, words: int) -> list[str]:
 
 
 def split_passages(text: str, words: int, *, sentences: bool = False) -> list[str]:
-    """Cut text into disjoint verbatim passages of at most `words` words.
-
-    Between `sentences` only, if asked; one that is longer than a passage is cut all the same.
-    """
+    """Cut text into passages of at most `words` words, if asked between `sentences` that fit."""
     if not sentences:
         return split_words(text, words)
     passages: list[str] = []
@@ -182,11 +176,7 @@ UNITS: Final[dict[LengthUnit, str]] = {
 
 
 def count_length(texts: Iterable[str], unit: LengthUnit) -> int:
-    """Return the length of sentences.
-
-    Words are those between white space; NFKC can make two of one (of "a´b"). Characters are counted
-    after joining the sentences by one space and NFKC, as by the validator of RAGTIME.
-    """
+    """Return the length of sentences in words, or in characters after NFKC as RAGTIME counts."""
     joined = " ".join(texts)
     if unit != "words":
         joined = unicodedata.normalize("NFKC", joined)

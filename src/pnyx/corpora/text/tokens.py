@@ -47,10 +47,7 @@ _STEP_4: Final = {
 
 
 class EnglishWords:
-    """How English texts become terms: exactly those of Lucene 8's EnglishAnalyzer.
-
-    See docs/decisions/english-analyzer.md; `benchmarks/search/analysis.py` compares them.
-    """
+    """How English texts become terms: exactly those of Lucene 8's EnglishAnalyzer."""
 
     def words(self, text: str) -> list[str]:
         """Return the words of `text` in lower case and in order."""
@@ -85,10 +82,7 @@ def _lower(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """Turns text into terms; two tokenizers with the same manifest give the same terms.
-
-    `language` is `english`, another Snowball language (stemmed, nothing left out), or `none`.
-    """
+    """Turns text into terms: English, of another Snowball language, or `none`."""
 
     language: str = "english"
     _words: EnglishWords | FoldedWords = field(init=False, repr=False, compare=False)

@@ -20,16 +20,12 @@ _START = 1
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """What `split_words` goes by.
+    """What `split_words` goes by."""
 
-    `classes` of every character, `moves` from state and class to state (0 is a dead end, 1 the
-    start), `ends`: 1 where a word may end, `window` in units of UTF-16.
-    """
-
-    classes: bytes
-    moves: Sequence[Sequence[int]]
-    ends: Sequence[int]
-    window: int
+    classes: bytes  # of every character
+    moves: Sequence[Sequence[int]]  # state and class -> state; 0 a dead end, 1 the start
+    ends: Sequence[int]  # 1 where a word may end
+    window: int  # in units of UTF-16
 
 
 @cache

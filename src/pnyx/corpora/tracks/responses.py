@@ -25,23 +25,14 @@ _STYLES: Final = {"rag24": "indices", "neuclir": "a list of ids", "ragtime": "a 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A response as submitted.
+    """A response as submitted."""
 
-    Attributes:
-        metadata: its metadata, or the whole row of a flat layout.
-        key: the field that holds its sentences.
-        sentences: text and citations of each, as given; text that is none is None.
-        tags: how each cites: `rag24`, `neuclir`, `ragtime`, or empty where it cites nothing.
-        references: None where there are none.
-        row: the whole line.
-    """
-
-    metadata: Mapping[str, Any]
-    key: str
-    sentences: tuple[tuple[str | None, Any], ...]
-    tags: tuple[str, ...]
-    references: tuple[str, ...] | None
-    row: Mapping[str, Any]
+    metadata: Mapping[str, Any]  # or the whole row of a flat layout
+    key: str  # the field that holds its sentences
+    sentences: tuple[tuple[str | None, Any], ...]  # text and citations; None where it is no text
+    tags: tuple[str, ...]  # how each cites; empty where it cites nothing
+    references: tuple[str, ...] | None  # None where there are none
+    row: Mapping[str, Any]  # the whole line
 
     @property
     def topic_id(self) -> str:

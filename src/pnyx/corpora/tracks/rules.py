@@ -189,10 +189,7 @@ def _with_more(track: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _installed() -> tuple[Path, Mapping[str, Any]] | None:
-    """Return the file of autojudge-base and its specs; None where it is not installed.
-
-    It is found without importing the package, which would load data from the net.
-    """
+    """Return autojudge-base's file and specs, found without importing it; None if not installed."""
     found = importlib.util.find_spec("autojudge_base")
     if found is None or not found.submodule_search_locations:
         return None

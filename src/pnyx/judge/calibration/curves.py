@@ -179,10 +179,7 @@ FITS: dict[str, Callable[[Floats, Floats], Curve]] = {
 
 
 def folds_of(groups: Sequence[Hashable], most: int = 5) -> list[int]:
-    """Return the fold of each answer, from 0, so that no group lies in two folds.
-
-    Where all are of one group, each answer is a group. The same groups give the same folds.
-    """
+    """Return each answer's fold, from 0; no group lies in two, and one group alone is split."""
     sizes = Counter(groups)
     if len(sizes) < 2:
         return [i % max(1, min(most, len(groups))) for i in range(len(groups))]
@@ -201,10 +198,7 @@ def crossfit(
     folds: Sequence[int],
     choose: Callable[[Sequence[float], Sequence[bool]], float],
 ) -> list[tuple[float, bool] | None]:
-    """Return probability and verdict of each answer by a curve fitted on the other folds.
-
-    None where these hold one class only. `choose` returns the lowest probability of a yes.
-    """
+    """Return probability and verdict of each answer by a curve fitted on the other folds."""
     p, y, fold = np.asarray(probabilities), np.asarray(labels, dtype=bool), np.asarray(folds)
     out: list[tuple[float, bool] | None] = [None] * len(p)
     for held_out in sorted(set(folds)):

@@ -26,20 +26,14 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The sure answers of one verdict among the labelled ones.
-
-    Attributes:
-        bound: upper 95 % bound (Clopper-Pearson, one-sided) on their share of errors, for effective
-            numbers of answers; None where none is kept.
-        design_effect: by how much groups inflate the variance of the errors; 1 without groups.
-    """
+    """The sure answers of one verdict among the labelled ones."""
 
     __pydantic_config__ = STRICT
 
     kept: int = 0
     errors: int = 0
-    bound: float | None = None
-    design_effect: float = 1.0
+    bound: float | None = None  # upper 95 % bound on their share of errors (Clopper-Pearson)
+    design_effect: float = 1.0  # by how much groups inflate the variance
 
     def __post_init__(self) -> None:
         counts = 0 <= self.errors <= self.kept and (self.bound is None) == (self.kept == 0)

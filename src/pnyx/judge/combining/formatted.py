@@ -17,13 +17,7 @@ Asked: TypeAlias = tuple[int, int, JudgeQuestion]
 
 
 class Formatted:
-    """Asks about each item what a format says, of a judge for each prompt.
-
-    Args:
-        make: from the name of a prompt to the judge that asks with it.
-        form: the format.
-        kind: of the questions that the format is for.
-    """
+    """Asks about each item what a format says, of a judge that `make` returns for each prompt."""
 
     def __init__(self, make: Callable[[str], Judge], form: JudgingFormat, kind: type) -> None:
         self.form = form

@@ -15,20 +15,13 @@ from pnyx.errors import InputError, shorten
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A scale that ratings are given on: whole numbers, or true (1) and false (0).
+    """A scale that ratings are given on: whole numbers, or true (1) and false (0)."""
 
-    Attributes:
-        name: as in `--scale`; empty for one that has no name.
-        low: its lowest value; `high` its highest.
-        told: the values in words.
-        levels: what they mean, a line each.
-    """
-
-    name: str
+    name: str  # as in `--scale`; may be empty
     low: float
     high: float
-    told: str
-    levels: tuple[str, ...]
+    told: str  # the values in words
+    levels: tuple[str, ...]  # what they mean, a line each
 
     @property
     def boolean(self) -> bool:
@@ -46,34 +39,23 @@ class Scale:
 
 
 def normalised(value: float, bounds: tuple[float, float]) -> float:
-    """Return a value on a scale as a number in [0, 1]: 0 is its lowest value, 1 its highest.
-
-    To twelve digits, so that no digits show that are binary arithmetic's alone.
-    """
+    """Return a value on a scale in [0, 1], to twelve digits: no more are the value's own."""
     low, high = bounds
     return round((value - low) / (high - low), 12)
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One aspect of quality: its name in files, its label, and what the model is told.
-
-    Attributes:
-        criteria: name -> what holds or not; for a rubric of yes and no.
-        steps: the way to a score, one after the other (G-Eval).
-        nugget: what is asked about a key point of the question.
-        aspect: the branch of a taxonomy that it belongs to; empty for its root, or without one.
-        under: the dimension of the taxonomy right above it.
-    """
+    """One aspect of quality: its name in files, its label, and what the model is told."""
 
     name: str
     label: str
     definition: str
     criteria: Mapping[str, str] = field(default_factory=dict, hash=False)
-    steps: tuple[str, ...] = ()
-    nugget: str = ""
-    aspect: str = ""
-    under: str = ""
+    steps: tuple[str, ...] = ()  # the way to a score (G-Eval)
+    nugget: str = ""  # what is asked about a key point
+    aspect: str = ""  # its branch of a taxonomy
+    under: str = ""  # the dimension right above it
 
 
 @cache
@@ -106,10 +88,7 @@ def scale_of(task: str, bounds: tuple[float, float]) -> Scale:
 
 @cache
 def dimensions_of(task: str) -> dict[str, Dimension]:
-    """Return the packaged dimensions of a task by name, in the order of their source.
-
-    Those of the task that its file `includes` come after its own.
-    """
+    """Return a task's packaged dimensions by name; those that its file `includes` come last."""
     table = _table(task)
     if not table:
         raise InputError(f"task {shorten(task, 40)!r} has no dimensions")

@@ -24,22 +24,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ReplyReading:
-    """What a reply says of one question.
-
-    Attributes:
-        stated: P(yes) by the reply's own words; None where it states none.
-        span: where the answer word stands; None where a probability by token makes no sense.
-        quote: what the reply says decided, in its own copy.
-        words: where words other than yes and no have probabilities: word -> the value that it
-            stands for.
-    """
+    """What a reply says of one question."""
 
     value: Value
-    stated: float | None = None
-    span: tuple[int, int] | None = None
+    stated: float | None = None  # P(yes) by the reply's own words
+    span: tuple[int, int] | None = None  # where the answer word stands
     explanation: str = ""
-    quote: str = ""
-    words: Mapping[str, Any] = field(default_factory=dict)
+    quote: str = ""  # what decided, in the reply's own copy
+    words: Mapping[str, Any] = field(default_factory=dict)  # words other than yes and no -> value
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -61,22 +53,13 @@ class FormCall(NamedTuple):
 
 
 class PromptForm:
-    """How a prompt puts questions of one kind, and how its replies are read.
-
-    Attributes:
-        kind: the question class.
-        inputs: what a prompt may ask for: name -> whether it is a list (True) or a text.
-        listed: the input whose entries the reply must speak of, and which samples reorder.
-        by_token: whether probabilities of the answer's words are wanted, whatever the kind.
-        keyed: whether the reply has one `reply` for each listed entry, by name. (Servers hold a
-            model to required keys, but few to the length of a list.)
-    """
+    """How a prompt puts questions of one kind, and how its replies are read."""
 
     kind: ClassVar[type]
-    inputs: ClassVar[Mapping[str, bool]]
-    listed: ClassVar[str] = ""
-    by_token: ClassVar[bool] = False
-    keyed: ClassVar[bool] = True
+    inputs: ClassVar[Mapping[str, bool]]  # what a prompt may ask for -> whether it is a list
+    listed: ClassVar[str] = ""  # the input whose entries samples reorder
+    by_token: ClassVar[bool] = False  # whether probabilities of the answer's words are wanted
+    keyed: ClassVar[bool] = True  # one `reply` for each listed entry, by name
 
     def reply(self, question: Any) -> type[BaseModel]:
         """Return the type of a reply, or of a keyed one's parts: it is told, and checked by."""
@@ -115,10 +98,7 @@ _TOLD_APART = 100
 
 
 def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]:
-    """Return (original position, item) in the order of a sample; sample 0 keeps the order.
-
-    Of the samples up to 100, no two have the same order before each order was had.
-    """
+    """Return (original position, item) in a sample's order; few samples share an order."""
     pairs = list(enumerate(items))
     alike = [items.index(item) for item in items]  # equal items in another order look the same
     repeats = math.prod(math.factorial(count) for count in Counter(alike).values())

@@ -71,10 +71,7 @@ _CHOICES = {"first": "a", "second": "b", "neither": "tie"}
 
 
 class ChoiceForm(PreferenceForm):
-    """Asks for one word, so that each of the three has a probability by token.
-
-    `claims` are `a` and `b` in one block: its marks cost more tokens than a claim.
-    """
+    """Asks for one word, so that each of the three has a probability by token."""
 
     by_token = True
     inputs = {**PreferenceForm.inputs, "claims": False}  # noqa: RUF012
@@ -119,10 +116,7 @@ class RankingForm(PromptForm):
         return {**inputs, "texts": shown}, [str(number) for number in range(1, len(shown) + 1)]
 
     def read(self, call: FormCall, text: str) -> Readings:
-        """See `PromptForm.read`; missing, repeated and invented numbers are noted, never fatal.
-
-        Only what the reply names is put in order.
-        """
+        """See `PromptForm.read`; missing, repeated and invented numbers are noted, never fatal."""
         question = call.question
         given: Any = validated(_order(), text)
         shown = reordered(question.texts, call.sample, question.query)
@@ -153,10 +147,7 @@ def _order() -> type[BaseModel]:
 
 
 class RatingForm(PromptForm):
-    """Asks for a score on each dimension; a sample reorders the dimensions.
-
-    Another format of rating overrides `reply`, a type with a `reason`, and `score`.
-    """
+    """Asks for a score on each dimension; a sample reorders the dimensions."""
 
     kind = Rating
     inputs: ClassVar[Mapping[str, bool]] = {
@@ -209,10 +200,7 @@ class RatingForm(PromptForm):
         return {name: inputs[name] for name in call.prompt.inputs}, self.names(question, shown)
 
     def read(self, call: FormCall, text: str) -> Readings:
-        """See `PromptForm.read`; each dimension that the reply omits is unscored.
-
-        Where some are bad the reply is unreadable, with the others kept.
-        """
+        """See `PromptForm.read`; each dimension that the reply omits is unscored."""
         question = call.question
         given = by_name(one_object(text))
         asked = self.names(question, question.dimensions)

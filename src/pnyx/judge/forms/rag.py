@@ -35,10 +35,7 @@ _COMPARED = ("context_relevance", "answer_relevance", "groundedness")
 
 
 class EvidenceForm(RatingForm):
-    """Asks for a score on each dimension of an argument with its documents.
-
-    `dimension` is what the dimensions mean, in their own order; `steps` are the ways to a score.
-    """
+    """Asks for a score on each dimension of an argument with its documents."""
 
     inputs = {  # noqa: RUF012
         **RatingForm.inputs,
@@ -63,11 +60,7 @@ class EvidenceForm(RatingForm):
 
 
 class PointsForm(EvidenceForm):
-    """Asks about the points of the question's rubric one by one, for a dimension.
-
-    A point is a yes or a no (`holds`), and the score the share of those that hold; or a number of 1
-    to 5, and the score their mean.
-    """
+    """Asks about a rubric's points one by one: the share of yes, or the mean of 1 to 5."""
 
     def __init__(self, *, holds: bool) -> None:
         self.holds = holds
@@ -102,10 +95,7 @@ class PointsForm(EvidenceForm):
 
 
 class PreferredPointsForm(PreferenceForm):
-    """Asks of each point which of two serves it better; the most frequent answer counts.
-
-    Of a question without a rubric, the points are the criteria of preference.
-    """
+    """Asks of each point (or criterion) which of two serves it better; the most frequent counts."""
 
     inputs = {**PreferenceForm.inputs, "rubric": True}  # noqa: RUF012
 
@@ -151,11 +141,7 @@ class TriadForm(EvidenceForm):
 
 
 class TriadPointsForm(EvidenceForm):
-    """Asks the judge to make up nuggets and to grade documents and arguments on each of them.
-
-    Those of the question tell context relevance, answer relevance and the preference; those of the
-    documents tell groundedness (Appendix D.5).
-    """
+    """Has the judge make up nuggets, and grade documents and arguments on each (Appendix D.5)."""
 
     keyed = False
 
@@ -208,10 +194,7 @@ def _read_table(
 
 
 class ByDocumentForm(TriadForm):
-    """Asks for the relevance of each document and then for the other dimensions (Figure 11).
-
-    Context relevance is the mean over the documents; it is unscored where one was left out.
-    """
+    """Asks for each document's relevance, then the other dimensions (Figure 11)."""
 
     def names(self, question: Rating, dimensions: Sequence[str]) -> list[str]:
         """Return the names in the reply: each document, then each other dimension."""

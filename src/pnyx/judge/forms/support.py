@@ -35,14 +35,7 @@ GRADES = {"support": True, "partial_support": False, "not_support": False}
 
 
 class SupportForm(PromptForm):
-    """Asks for yes or no and how sure that is; a prompt with `statements` takes several at once.
-
-    So does one with `listing`: all of them in one text, a numbered line each, under the question
-    that they answer. A block for each costs more tokens than a short statement.
-
-    `fields` are those of a verdict, in order. `probability`, in place of `confidence`, is that of
-    yes whatever the answer (DIRAS, Fig. 10); one on the other side of 0.5 is noted.
-    """
+    """Asks for yes or no and how sure that is, of one statement, of several, or of a `listing`."""
 
     kind = Support
     inputs = {  # noqa: RUF012
@@ -121,12 +114,7 @@ class SupportForm(PromptForm):
 
 
 class NuggetForm(SupportForm):
-    """Asks how far a text gives a nugget: `support`, `partial_support` or `not_support`.
-
-    Given in part is not given: the value is no, with the note `partial`. The confidence is that of
-    the word; what it leaves is shared by the two others, so P(support) follows from each. In a list
-    a statement that answers a question is shown with it.
-    """
+    """Asks how far a text gives a nugget; in part is no, with the note `partial`."""
 
     def reply(self, question: Support) -> type[BaseModel]:
         """Return the type of a verdict."""

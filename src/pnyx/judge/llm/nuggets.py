@@ -34,16 +34,7 @@ class _Asked(NamedTuple):
 
 
 class NuggetJudge:
-    """Has a model name the points that a question turns on, and another judge grade by them.
-
-    The points depend on the question and the side alone, so that all arguments on them are judged
-    by the same; the reply is kept in the judgement store like every other.
-
-    Args:
-        model: names the points.
-        judge: answers ratings whose `rubric` is filled in.
-        prompt: asks for the points.
-    """
+    """Has a model name the points of a question and side, and a judge grade arguments by them."""
 
     def __init__(self, model: StoredModel, judge: Judge, prompt: Prompt) -> None:
         self._model, self._judge, self._prompt = model, judge, prompt
@@ -90,10 +81,7 @@ class NuggetJudge:
             await self._judge.answer([question for _, question in ready], put)
 
     async def _points(self, topic: _Asked, sent: list[str]) -> Sequence[str] | str:
-        """Return the points, no two of the same words, or why there are none.
-
-        `sent` receives the store's key of each call.
-        """
+        """Return the points, no two alike, or why there are none; `sent` receives keys."""
         if not any(character.isalnum() for character in topic.question):
             return "blank: the question has no words"
         inputs = {"topic": topic.question, "stance": topic.stance, "count": str(topic.size)}

@@ -26,22 +26,14 @@ the order of their keys, which are hashes: a random sample."""
 
 @dataclass(frozen=True, slots=True)
 class PlannedModel:
-    """What one model would be asked.
-
-    Attributes:
-        estimate: of the requests that the store does not answer, expected second tries included.
-        second_tries: of those, how many are expected to ask again after a reply that is cut off.
-        learnt_from: stored replies that the estimate's ranges rest on; 0 where they are bounds.
-        expected: where some requests follow on answers that are not known, what is expected of
-            them; the estimate's ranges then begin with what is asked in any case.
-    """
+    """What one model would be asked."""
 
     model: str
     from_store: int
-    estimate: Estimate
-    learnt_from: int
-    second_tries: int = 0
-    expected: Estimate | None = None
+    estimate: Estimate  # of the requests that the store does not answer
+    learnt_from: int  # stored replies that the ranges rest on; 0 for bounds
+    second_tries: int = 0  # of those, how many ask again after a cut-off reply
+    expected: Estimate | None = None  # of requests that follow on answers not known
     least: int | None = None
 
 
@@ -63,11 +55,7 @@ def planned_models(
     prices: Mapping[str, Price | None],
     chances: Mapping[str, Mapping[str, float]] | None = None,
 ) -> list[PlannedModel]:
-    """Return what offline models would have been asked, had they been asked.
-
-    `chances` has for each model, by name, the key of each of its `missing` -> the probability that
-    it will be asked; without, all are.
-    """
+    """Return what offline models would be asked; `chances`: model -> key -> that it will be."""
     planned = []
     for model in models:
         rows = list(islice(_past(model), _PAST))

@@ -28,32 +28,20 @@ _MAX_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt file.
+    """A prompt file; its templates `system` and `user` may use `block(label, text)`."""
 
-    Attributes:
-        name: as in its file's; the task it is for, unless `task` says otherwise.
-        version: raised with every change of wording.
-        language: of the wording, as a BCP 47 tag.
-        source: the paper that the question comes from.
-        inputs: the names that `render` needs, each a text or a list of texts.
-        max_tokens: the longest reply asked for, `per_item_tokens` longer for each listed item.
-        form: a key of `pnyx.judge.forms.FORMS`; empty for a prompt that is put to no items.
-        system, user: templates; `block(label, text)` is available in both.
-        hash: SHA-256 of the file.
-    """
-
-    name: str
-    version: int
-    language: str
-    source: str
-    inputs: tuple[str, ...]
-    max_tokens: int
+    name: str  # of the file, and of the task unless `task` says otherwise
+    version: int  # raised with every change of wording
+    language: str  # of the wording, as a BCP 47 tag
+    source: str  # the paper that the question comes from
+    inputs: tuple[str, ...]  # the names that `render` needs
+    max_tokens: int  # the longest reply
     task: str
-    per_item_tokens: int
-    form: str
+    per_item_tokens: int  # longer for each listed item
+    form: str  # a key of `pnyx.judge.forms.FORMS`, or empty
     system: str = field(repr=False)
     user: str = field(repr=False)
-    hash: str
+    hash: str  # SHA-256 of the file
     path: str = field(default="", compare=False, repr=False)
 
     @property

@@ -36,10 +36,7 @@ M = TypeVar("M", bound="BaseModel")
 
 
 class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
-    """The reply is not the one JSON object that was asked for; `str()` says what it lacks.
-
-    `kept` are readings of what is good in it, for when asking again does not help.
-    """
+    """The reply is not the JSON object asked for; `kept` are readings of what is good in it."""
 
     def __init__(self, problem: str, kept: Sequence[Any] = ()) -> None:
         super().__init__(problem)
@@ -51,10 +48,7 @@ _departures: ContextVar[set[str] | None] = ContextVar("departures", default=None
 
 @contextlib.contextmanager
 def watching_departures() -> Iterator[set[str]]:
-    """Yield what will be how the replies read within depart from what was asked for.
-
-    `prose`: the one JSON object stands in other words; `number`: 2.0 for 2.
-    """
+    """Yield how replies read within depart: `prose` around the object, `number` (2.0 for 2)."""
     departures = set[str]()
     token = _departures.set(departures)
     try:
@@ -146,10 +140,7 @@ _THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
 def one_object(text: str) -> dict[str, Any]:
-    """Decode the only JSON object of a reply, alone, in one fence or in prose, behind `<think>`.
-
-    Half characters and NUL become U+FFFD. A key that comes twice makes it unreadable.
-    """
+    """Decode the only JSON object of a reply: alone, in a fence, in prose or behind `<think>`."""
     return _located(text)[0]
 
 
@@ -181,11 +172,7 @@ _QUOTES = tuple("\"'`\u201c\u2018\u00ab\u201e")
 
 
 def _in_prose(text: str) -> tuple[dict[str, Any], int, int] | None:
-    """Return the one object of a reply that says something else, too; None where none is sure.
-
-    What looks like another object, whole or broken, or thoughts that do not end, could hold
-    another answer.
-    """
+    """Return the one object of a reply in other words; None where there could be another answer."""
     thinking = _THINKING.match(text)
     start = thinking.end() if thinking else 0
     opening = _BRACE.search(text, start)
@@ -269,10 +256,7 @@ async def ask_structured(
     shape: type[M],
     sent: list[str] | None = None,
 ) -> tuple[M | None, list[str]]:
-    """Return the reply as a `shape`, or None, and what went wrong; it may get one repair turn.
-
-    `sent` receives the store's key of each call.
-    """
+    """Return the reply as a `shape` or None, and what went wrong, after at most one repair turn."""
     request = replace(request, schema=schema_of(shape))
     problems: list[str] = []
     most = 2 * request.max_tokens
@@ -329,11 +313,7 @@ def probability_of_yes(
 def chances_of_words(
     reply: Reply, span: tuple[int, int], words: Mapping[str, str]
 ) -> dict[str, float] | None:
-    """Return the probability of each word among these, where the answer's word begins.
-
-    By what the words stand for, at least 1e-6 and summing to about one; None as in
-    `probability_of_yes`, which says how it is had.
-    """
+    """Return each word's probability, at least 1e-6, where the answer's word begins."""
     position = _token_at(reply, span[0])
     if position is None:
         return None

@@ -292,10 +292,7 @@ def without_control_tokens(text: str) -> str:
 
 
 def block(label: str, text: str) -> str:
-    """Return untrusted text between marks that it cannot contain, its control tokens broken up.
-
-    The marks depend on the text alone: requests about one document share their beginning.
-    """
+    """Return untrusted text between marks, made of the text alone, that it cannot contain."""
     text = without_control_tokens(clean_text(text))
     nonce, salt = "", 0
     while not nonce or nonce in text:  # a second round is needed once in never

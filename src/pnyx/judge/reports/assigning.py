@@ -49,17 +49,11 @@ def by_keys(
 
 @dataclass(frozen=True, slots=True)
 class Assigning:
-    """What is asked of each report, and what is not.
+    """What is asked of each report, and what is not."""
 
-    Attributes:
-        pairs: reports that have a bank, each with it.
-        without_bank: topics of reports that have no bank, in order.
-        without_report: (run, topic) for each bank that a run has no report on.
-    """
-
-    pairs: tuple[tuple[Response, NuggetBank], ...]
-    without_bank: tuple[str, ...]
-    without_report: tuple[tuple[str, str], ...]
+    pairs: tuple[tuple[Response, NuggetBank], ...]  # reports that have a bank, each with it
+    without_bank: tuple[str, ...]  # topics of reports that have no bank
+    without_report: tuple[tuple[str, str], ...]  # (run, topic) for each bank without one
 
     @classmethod
     def of(cls, responses: Iterable[Response], banks: Iterable[NuggetBank]) -> Assigning:
@@ -84,10 +78,7 @@ class Assigning:
             )
 
     def judged(self, answers: Mapping[str, Answer]) -> list[JudgedReport]:
-        """Return what was found, given the answers by the ids of their questions.
-
-        A report has nuggets and no sentences; one that a run lacks is `missing`.
-        """
+        """Return what was found, given answers by question id; a lacking report is `missing`."""
         reports = [_judged(response, bank, answers) for response, bank in self.pairs]
         reports += [JudgedReport(topic, run, missing=True) for run, topic in self.without_report]
         return reports
@@ -110,10 +101,7 @@ def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer]) -> Judge
 
 
 def assignment_of(nugget: JudgedNugget) -> Assignment | None:
-    """Return how far a report gives a nugget; None for a question without answers.
-
-    `partial_support` is an answer given in part, or some but not all answers of an AND.
-    """
+    """Return how far a report gives a nugget, in part also by some of an AND; None if unasked."""
     if not nugget.answers:
         return None
     answered = nugget.answered
@@ -127,16 +115,7 @@ def assignment_of(nugget: JudgedNugget) -> Assignment | None:
 def assignment_row(
     report: JudgedReport, bank: NuggetBank, text: str, reasons: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return a report's line of nuggetizer's assign format.
-
-    In restricted mode it holds the nuggets, and neither the report's text nor reasons.
-
-    Args:
-        report: as `Assigning.judged` returns it.
-        bank: its topic's.
-        text: what it says (`text_of`).
-        reasons: nugget id -> the reason given, where there is one.
-    """
+    """Return a report's line of nuggetizer's assign format; without texts in restricted mode."""
     rows = []
     for nugget in report.nuggets:
         assignment = assignment_of(nugget)

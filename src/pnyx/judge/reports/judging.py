@@ -76,10 +76,7 @@ def opened_topics(
     plan: ReportPlan,
     material: DocumentSources,
 ) -> Iterator[OpenTopic]:
-    """Yield what is to be judged, topic by topic, in the order of their ids; see `judge_reports`.
-
-    InputError, before any, where a run has two reports on a topic, or a topic two banks.
-    """
+    """Yield what is to be judged, by topic in order of ids; InputError first for duplicates."""
     by_topic, of_run = by_keys(responses, banks)
     runs = dict.fromkeys(run for run, _ in of_run)
     return (

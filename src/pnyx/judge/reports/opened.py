@@ -29,11 +29,7 @@ was said before."""
 
 @dataclass(frozen=True, slots=True)
 class DocumentSources:
-    """Where documents' texts and relevance come from, beside the responses and the bank.
-
-    Once there is a collection, its texts alone are judged: a text that a response embeds may be of
-    its own making.
-    """
+    """Where texts and relevance come from; a collection, where there is one, alone counts."""
 
     documents: Callable[[str], Evidence | None] | None = None
     qrels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -47,12 +43,7 @@ def _lacking(why: str) -> NodeAnswer:
 
 
 class OpenTopic(TopicBank):
-    """The reports of several runs on one topic, which share what is found out of documents.
-
-    Args:
-        bank: None where there is none for the topic.
-        responses: run -> its response; None where it has none.
-    """
+    """Several runs' reports on one topic, which share what is found out of documents."""
 
     def __init__(
         self,
@@ -87,10 +78,7 @@ class OpenTopic(TopicBank):
         return self._documents[key]
 
     def _text(self, response: Response, doc_id: str) -> tuple[str, NodeAnswer | None]:
-        """Return the text of a cited document that is judged, and what is found where it has none.
-
-        A collection that is given has the last word, also on which documents there are.
-        """
+        """Return a cited document's text, the collection's first, or what is found without."""
         if self.sources.documents is None:
             embedded = response.documents.get(doc_id)
             if embedded is not None and embedded.text.strip():

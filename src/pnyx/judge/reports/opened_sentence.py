@@ -84,10 +84,7 @@ def _finding_of(answer: Answer, id_: str = "") -> NodeAnswer:
 
 
 class RelevantDocument:
-    """A cited document: its text, or what is found as it has none, and whether it is relevant.
-
-    `settled` is what needs no judge; None until `take` has received a judge's answers.
-    """
+    """A cited document; `settled` is None until `take` has received a judge's answers."""
 
     def __init__(self, doc_id: str, text: str, lacks: NodeAnswer | None, prefix: str) -> None:
         self.doc_id, self.text, self.lacks, self.prefix = doc_id, text, lacks, prefix
@@ -231,11 +228,7 @@ class OpenSentence:
         self._findings["answers"] = NodeAnswer(value, "rule", ANSWER_RULE)
 
     def _give(self, pair: Pair) -> None:
-        """Count an answer that the sentence gives, if it is certain that it may give any.
-
-        Where that is open, the bank vouches for an answer that it links to a cited document whose
-        text cannot be had.
-        """
+        """Count an answer that is given for certain; the bank vouches for texts not to be had."""
         attesting = self._topic.attesting
         vouched = any(pair in attesting.get(d.doc_id, ()) for d in self.documents if not d.text)
         (self.given if self._credit or vouched else self.open)[pair] = None

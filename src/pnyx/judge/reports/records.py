@@ -35,23 +35,13 @@ NO_TEXT = "no_text"
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
-    """What was found out at a node: yes, no, or nothing.
+    """What was found out at a node: yes, no, or nothing."""
 
-    Attributes:
-        value: None where it is unscored.
-        by: who told it: the judge's name, `lookup` for the nugget bank, `rule` for a stated rule,
-            `collection` where it holds no document of a cited id.
-        why: the reason given, or the reason why it is unscored.
-        probability: of yes, in [0, 1]; None where there is none.
-        id: of the lines in `answers.jsonl` that it rests on: theirs, or what theirs begin with, up
-            to a slash; empty where no judge was asked.
-    """
-
-    value: bool | None
-    by: str = ""
-    why: str = ""
-    probability: float | None = None
-    id: str = ""
+    value: bool | None  # None where it is unscored
+    by: str = ""  # the judge's name, `lookup`, `rule` or `collection`
+    why: str = ""  # the reason given, or why it is unscored
+    probability: float | None = None  # of yes, in [0, 1]
+    id: str = ""  # of its lines in `answers.jsonl`, or their beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +60,12 @@ class JudgedCitation:
 
 @dataclass(frozen=True, slots=True)
 class TreePath:
-    """One way through the tree: the nodes passed, as `node=yes`, `no` or `unscored`, and its end.
-
-    `about` is the document or nugget that the step is about; empty for the sentence itself.
-    `weight` is the magnitude of the reward (above 0) or penalty (below 0); 0 for neutral, None for
-    unscored.
-    """
+    """One way through the tree: nodes passed, as `node=yes`, `no` or `unscored`, and its end."""
 
     path: tuple[str, ...]
     outcome: Outcome
-    weight: float | None
-    about: str = ""
+    weight: float | None  # of the reward (> 0) or penalty (< 0)
+    about: str = ""  # the document or nugget; empty for the sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +112,12 @@ class JudgedSentence:
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """An answer of a nugget: is it given by any sentence, and by which (positions, in order)?
-
-    `given` is None where no sentence gives it and at least one is unscored. `partial` says that it
-    is given in part only (nuggetizer's `partial_support`).
-    """
+    """An answer of a nugget, and the positions of the sentences that give it."""
 
     text: str
-    given: bool | None
+    given: bool | None  # None where none gives it and at least one is unscored
     sentences: tuple[int, ...] = ()
-    partial: bool = False
+    partial: bool = False  # given in part only (nuggetizer's `partial_support`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +139,7 @@ class JudgedNugget:
 
     @property
     def answered(self) -> bool | None:
-        """Whether the report answers it: all answers of an AND, one of any other.
-
-        None where it is open, and for one that has no answers.
-        """
+        """Whether the report gives all answers of an AND, one of any other; None where open."""
         if not self.answers:
             return None
         together = all_of if self.aggregator.upper() == "AND" else any_of

@@ -12,13 +12,7 @@ from pnyx.judge.questions import JudgeQuestion, Support, blank
 
 
 class RelatedJudge:
-    """Answers `unanswerable` questions by whether the question is relevant to the statement.
-
-    It presumes that the text is a negative statement: what is left to tell is about what.
-
-    Args:
-        judge: answers relevance questions.
-    """
+    """Answers `unanswerable` of a negative statement by whether the question is relevant to it."""
 
     kinds: frozenset[type] = frozenset({Support})
 

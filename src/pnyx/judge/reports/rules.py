@@ -59,11 +59,7 @@ def _table(path: str | None = None) -> tuple[int, Mapping[str, Sequence[_Rule]]]
 
 
 class RuleJudge:
-    """Answers `negative` and `needs-citation` questions by stated rules on the sentence's words.
-
-    English only. It looks at the statement, never at the report around it. `path` names another
-    file of rules than the packaged one, such as an earlier version of it.
-    """
+    """Answers `negative` and `needs-citation` by stated rules on the sentence's English words."""
 
     kinds: frozenset[type] = frozenset({Support})
     card = (

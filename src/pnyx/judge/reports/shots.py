@@ -37,14 +37,7 @@ _OF_SENTENCE = frozenset({"attests", "negative", "needs_citation", "said_before"
 
 
 class ReportShots:
-    """Examples from which those of each question are taken, by its node, without chance.
-
-    Half of them are a yes. Their ids' hashes say which are taken, and in what order: the same for
-    all questions of a node, but a question never is its own example.
-
-    Attributes:
-        left_out: ids of examples that were left out, as they were what was asked.
-    """
+    """Examples, half of them a yes, in the order of their ids' hashes; none is what is asked."""
 
     def __init__(self, examples: Iterable[ReportExample], count: int) -> None:
         if count < 2 or count % 2:
@@ -107,10 +100,7 @@ class ReportExample:
     text: str
 
     def is_asked(self, question: Support) -> bool:
-        """Tell whether a question of the node asks this: by id, or by words.
-
-        Of a text, one may hold the other: a document without its title, or cut, is the same.
-        """
+        """Tell whether a question asks this: by id, or as one text holds the other."""
         if self.id == question.id:
             return True
         if self.statement != _words(question.statement):

@@ -14,43 +14,24 @@ from pnyx.models.chat.types import Message
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call to a model: the request as it was sent, and the reply as it came.
+    """One call to a model: the request as it was sent, and the reply as it came."""
 
-    Attributes:
-        key: where the store keeps it.
-        problem: why there is no reply to show; then the fields below may be empty.
-        model: that was asked.
-        messages: what was sent, in order.
-        parameters: what else decided the reply: `temperature`, `max_tokens`, `seed` ...
-        schema: of the reply, as it was sent; None where none was.
-        reply: as it came, unread.
-        replied_by: the model's name in the reply.
-        finish_reason: why the reply ended.
-        usage: tokens, by the server's count.
-        created_at: when the reply came (UTC, ISO 8601).
-        pnyx_version: that asked.
-    """
-
-    key: str
-    problem: str = ""
-    model: str = ""
-    messages: tuple[Message, ...] = ()
+    key: str  # where the store keeps it
+    problem: str = ""  # why there is no reply to show
+    model: str = ""  # that was asked
+    messages: tuple[Message, ...] = ()  # what was sent, in order
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     schema: Mapping[str, Any] | None = field(default=None, hash=False)
-    reply: str = ""
-    replied_by: str = ""
-    finish_reason: str = ""
+    reply: str = ""  # as it came, unread
+    replied_by: str = ""  # the model's name in the reply
+    finish_reason: str = ""  # why the reply ended
     usage: Mapping[str, int] = field(default_factory=dict, hash=False)
-    created_at: str = ""
-    pnyx_version: str = ""
+    created_at: str = ""  # UTC, ISO 8601
+    pnyx_version: str = ""  # that asked
 
 
 def replies_of(row: Mapping[str, Any], store: Store) -> list[Exchange]:
-    """Return the calls behind a line of `answers.jsonl`, in their order.
-
-    Empty where the line names none: no model was asked, or an older Pnyx wrote it. A key that the
-    store does not hold, or whose reply is damaged, is an exchange with a `problem`.
-    """
+    """Return the calls behind a line of `answers.jsonl`; a lacking one has a `problem`."""
     return [exchange_at(key, store) for key in asked_of(row)]
 
 

@@ -41,17 +41,14 @@ def _waits() -> Iterator[float]:
 
 @dataclass(slots=True)
 class Counts:
-    """How requests were answered so far, and the tokens (by the server's count) of those asked.
-
-    `asked_again` counts requests that were sent once more, as the reply was empty.
-    """
+    """How requests were answered so far, and the tokens (by the server's count) of those asked."""
 
     asked: int = 0
     from_store: int = 0
     shared: int = 0
     failed: int = 0
     missing: int = 0
-    asked_again: int = 0
+    asked_again: int = 0  # as the reply was empty
     tokens: dict[str, int] = field(default_factory=dict)
 
     def add(self, outcome: Reply | CallFailed) -> None:

@@ -82,10 +82,7 @@ class StoredRow:
         )
 
     def line(self) -> str:
-        """Return the row as one line of JSON, without its end; `row_from_object` reads it.
-
-        In restricted mode it says neither what was asked nor what was replied, and is not read.
-        """
+        """Return the row as one line of JSON without its end; textless in restricted mode."""
         if hides_text():
             return json_line(self._without_text())
         reply = self.reply

@@ -76,11 +76,7 @@ def weighted_auroc(gold: Floats, score: Floats, weights: Weights) -> Floats:
 
 
 def weighted_average_precision(gold: Floats, score: Floats, weights: Weights) -> Floats:
-    """Average precision over score thresholds, in [0, 1], tied scores forming one threshold.
-
-    The sum of precision times the gain in recall, without interpolation, as in scikit-learn;
-    undefined without a label yes.
-    """
+    """Average precision over thresholds, ties one, not interpolated, as in scikit-learn."""
     ranked, values = _Ranked(gold, score), [np.empty(0)]
     for weight, yes, no in ranked.drawn(weights):
         hits = yes[:, ranked.yes_up_to]

@@ -53,21 +53,13 @@ Index = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two sides, or the raters within one file, compared.
+    """Two sides, or the raters within one file, compared."""
 
-    Attributes:
-        kind: a judge with people, two files of labels, or the raters of one file.
-        names: of the sides; of raters within a file, the file's.
-        raters: how many.
-        per_dimension: dimension ("" where answers have none) -> measure -> value.
-        mean: over the dimensions that have a value.
-    """
-
-    kind: Between
-    names: tuple[str, ...]
+    kind: Between  # a judge with people, two files of labels, or one file
+    names: tuple[str, ...]  # of the sides; of one file, the file's
     raters: int
     per_dimension: Mapping[str, Mapping[str, Measured]]
-    mean: Mapping[str, Measured]
+    mean: Mapping[str, Measured]  # over the dimensions that have a value
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""

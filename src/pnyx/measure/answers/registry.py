@@ -39,16 +39,12 @@ def _both(gold: GoldColumn, score: ScoreColumn) -> Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What an interval is drawn by besides the draws; see `pnyx.measure.core.intervals`.
-
-    `unseen` is the weight of one more pair on which the loss is 1. `bias` is how far, at most, a
-    sample of this size puts the value above the truth; below, if negative.
-    """
+    """What an interval is drawn by besides the draws; see `pnyx.measure.core.intervals`."""
 
     bounds: Range | None = UNIT
     units: int | None = None
-    unseen: float = 0.0
-    bias: float = 0.0
+    unseen: float = 0.0  # weight of one more pair on which the loss is 1
+    bias: float = 0.0  # how far, at most, a sample puts the value above the truth
 
     def interval(self, value: float, drawn: Floats, clusters: int, bootstrap: Bootstrap) -> Bounds:
         """Return the interval of a value with these draws."""
@@ -68,20 +64,16 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure; `inputs` is task -> (column of labels, column of answers).
-
-    `units` are the pairs that show whether it could be worse, where it is perfect: all, those that
-    people say yes to, or the rarer of yes and no. `unseen` and `bias` are those of `Spread`.
-    """
+    """One measure; `inputs` is task -> (column of labels, column of answers)."""
 
     inputs: Inputs
     weighted: Weighted
     low: float = 0
     high: float = 1
     best: float = 1
-    units: Literal["all", "yes", "rarer"] = "all"
-    unseen: float = 0.0
-    bias: Callable[[Floats], float] | None = None
+    units: Literal["all", "yes", "rarer"] = "all"  # the pairs that show whether it could be worse
+    unseen: float = 0.0  # see `Spread`
+    bias: Callable[[Floats], float] | None = None  # see `Spread`
 
     def spread(self, gold: Floats, score: Floats) -> Spread:
         """Return what an interval of these pairs is drawn by."""

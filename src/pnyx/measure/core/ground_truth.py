@@ -114,10 +114,7 @@ def _label(verdict: Verdict, task: str) -> _Label:
 
 
 def read_labels(source: Source, task: str) -> Labels:
-    """Read labels; several annotators of one question become one gold (see `grade_of`).
-
-    Of what the annotator `adjudicated` labels, that label alone counts.
-    """
+    """Read labels; several annotators become one gold (`grade_of`), `adjudicated` counts alone."""
 
     def label(verdict: Verdict) -> _Label:
         try:

@@ -206,10 +206,7 @@ Ranges: TypeAlias = Range | list[Range | None] | None
 def mean_intervals(
     table: Floats, bootstrap: Bootstrap = BOOTSTRAP, bounds: Ranges = None
 ) -> list[Bounds]:
-    """Return each column's interval of the mean over rows; `bounds` are of all columns, or of each.
-
-    See `interval_of` for where there is none.
-    """
+    """Return each column's interval of the mean over rows, as `interval_of` has it."""
     ranges: list[Range | None] = bounds if isinstance(bounds, list) else [bounds] * table.shape[1]
     has = np.isfinite(table)
     filled, counted = np.where(has, table, 0.0), has.astype(np.float64)

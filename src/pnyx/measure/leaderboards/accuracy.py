@@ -49,20 +49,12 @@ class SystemPair:
 
 @dataclass(frozen=True, slots=True)
 class Conclusions:
-    """All pairs of systems.
+    """All pairs of systems."""
 
-    Attributes:
-        pairs: each with what both leaderboards conclude of it; empty where nothing is tested.
-        accuracy: the share of pairs of which both conclude the same; its interval is over systems.
-        significant: of the pairs that are different in both leaderboards, the share in the same
-            direction.
-        why: why nothing is tested, empty where it is.
-    """
-
-    pairs: tuple[SystemPair, ...]
-    accuracy: Measured
-    significant: Measured
-    why: str = ""
+    pairs: tuple[SystemPair, ...]  # with both leaderboards' conclusions; empty: nothing is tested
+    accuracy: Measured  # of pairs with the same conclusion, over systems
+    significant: Measured  # of pairs different in both, those the same way
+    why: str = ""  # why nothing is tested
 
     def count(self, *, here: bool, reference: bool) -> int:
         """Return how many pairs are found to differ in either leaderboard, in both or in none."""

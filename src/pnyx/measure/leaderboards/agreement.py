@@ -24,24 +24,14 @@ Bounds = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """One coefficient with its intervals: of drawing topics, runs, and both; None where undefined.
+    """One coefficient with its intervals, of drawing topics, runs, and both."""
 
-    Attributes:
-        value: in [-1, 1], None where it is undefined.
-        runs: how many runs it rests on.
-        over_topics: interval for other topics and the same runs.
-        over_runs: interval for other runs and the same topics.
-        over_both: interval for other topics and other runs.
-        why: why there is no value, empty where there is.
-        no_interval: topics, runs or both -> why it has no interval.
-    """
-
-    value: float | None
-    runs: int
-    over_topics: Bounds | None = None
-    over_runs: Bounds | None = None
-    over_both: Bounds | None = None
-    why: str = ""
+    value: float | None  # in [-1, 1], None where it is undefined
+    runs: int  # how many runs it rests on
+    over_topics: Bounds | None = None  # for other topics and the same runs
+    over_runs: Bounds | None = None  # for other runs and the same topics
+    over_both: Bounds | None = None  # for other topics and other runs
+    why: str = ""  # why there is no value
     no_interval: Mapping[str, str] = field(default_factory=dict)
 
     def row(self) -> dict[str, Any]:

@@ -16,26 +16,15 @@ from pnyx.measure.runs.rankings import topic_order
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Two leaderboards by one measure of each.
+    """Two leaderboards by one measure of each."""
 
-    Attributes:
-        runs: that both have, in the order of their names, so that a file's order changes no draw.
-        topics: that both have, in order; empty where a side has values over all topics only.
-        first: values (runs, topics), NaN where either side has none; without topics, (runs, 1) of
-            the values over all topics.
-        second: the same of the other.
-        runs_apart: runs that only the first has, and only the second.
-        topics_apart: the same of topics.
-        unscored: cells of shared runs and topics without a value in the first, and in the second.
-    """
-
-    runs: Sequence[str]
-    topics: Sequence[str]
-    first: Floats
-    second: Floats
-    runs_apart: tuple[Sequence[str], Sequence[str]]
-    topics_apart: tuple[Sequence[str], Sequence[str]]
-    unscored: tuple[int, int]
+    runs: Sequence[str]  # that both have, by name
+    topics: Sequence[str]  # that both have; empty: values are over all topics
+    first: Floats  # values (runs, topics), NaN where either side has none
+    second: Floats  # the same of the other
+    runs_apart: tuple[Sequence[str], Sequence[str]]  # that only the first has, and only the second
+    topics_apart: tuple[Sequence[str], Sequence[str]]  # the same of topics
+    unscored: tuple[int, int]  # shared cells without a value, of each
 
     @property
     def cells(self) -> tuple[int, int]:
@@ -70,11 +59,7 @@ def _row(both: Sequence[str], apart: tuple[Sequence[str], Sequence[str]]) -> dic
 
 
 def share(first: Leaderboard, second: Leaderboard, measure: str, other: str) -> Shared:
-    """Return what two leaderboards share by a measure of the first and one of the second.
-
-    A cell counts where both have it, so that means are over the same topics. Where either has
-    values over all topics only, these are compared.
-    """
+    """Return what two leaderboards share by a measure of each; a cell counts where both have it."""
     sides = [_table(first, measure), _table(second, other)]
     if not all(topics for _, topics in sides):
         sides = [_stated(first, measure), _stated(second, other)]
@@ -129,17 +114,7 @@ def paired_measures(
     names: Sequence[str] = (),
     pairs: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[str, str]]:
-    """Return which measure of the first is compared with which of the second.
-
-    Args:
-        first: one leaderboard.
-        second: the other.
-        names: measures that both must have; where there are no `pairs` either, all that both have.
-        pairs: a measure of the first and one of the second.
-
-    Raises:
-        InputError: one lacks a measure, or nothing is the same in both.
-    """
+    """Return pairs of measures: `pairs`, `names` or all in both; InputError for none."""
     asked = [*((name, name) for name in names), *pairs]
     for pair in asked:
         for board, name in zip((first, second), pair, strict=True):

@@ -37,10 +37,7 @@ class Corrected(Measured):
 
 
 class Correction:
-    """What people would say, given what they say of some questions and the judge of all.
-
-    InputError: no scored answer has a label, or another judge gave the answers than the verdicts.
-    """
+    """What people would say, given labels of some questions and the judge of all."""
 
     def __init__(self, labelled: Joined, judge: str, bootstrap: Bootstrap = BOOTSTRAP) -> None:
         self._pairs = [pair for pair in labelled.pairs if pair.verdict.value is not None]

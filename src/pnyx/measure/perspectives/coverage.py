@@ -263,11 +263,7 @@ def _check_pairs(every: Sequence[TopicTable], verdicts: Verdicts) -> None:
 def _cells(
     chosen: _Chosen, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
 ) -> dict[str, Cells]:
-    """Return each run's values.
-
-    By diversity qrels a pair without a grade counts as no; so by measures of ir-measures, a topic
-    with an unscored pair within the depth has no value.
-    """
+    """Return each run's values; a pair without a grade is no, an unscored topic has no value."""
     scorer = _scorer(chosen, judged, verdicts) if chosen.diverse else None
     cells: dict[str, Cells] = {}
     for name, tables in judged.items():

@@ -29,17 +29,13 @@ SHIFTS = (("pro", "question"), ("con", "question"), ("pro", "con"))
 
 @dataclass(frozen=True, slots=True)
 class LeaningOf:
-    """To which side the first k documents lean, over all questions.
+    """To which side the first k documents lean: (p - n) / p, of shares that support pro and con."""
 
-    `delta` is (p - n) / p, at most 1: p and n are the shares of documents that support pro and con;
-    None where p is 0. `least` and `most` read every unscored pair for con, or for pro.
-    """
-
-    delta: Measured
+    delta: Measured  # at most 1; None where p is 0
     p: float | None
     n: float | None
-    least: float | None
-    most: float | None
+    least: float | None  # every unscored pair read for con
+    most: float | None  # every unscored pair read for pro
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""

@@ -23,12 +23,7 @@ _LIBRARY: Any = ir_measures  # says less of its types than it takes
 
 
 class _MRecall(_LIBRARY.Measure):  # type: ignore[misc]
-    """Whether the first k documents cover all perspectives, or k of them where there are more.
-
-    A perspective is a subtopic (iteration) of diversity qrels, also one without a relevant
-    document. `cutoff` is k, `rel` the least grade that is a yes. BERDS (2024), section 3; Min et
-    al., EMNLP 2021.
-    """
+    """Whether the first k documents cover all perspectives, or k (BERDS; Min et al. 2021)."""
 
     __name__ = "MRecall"
     NAME = "MRecall"

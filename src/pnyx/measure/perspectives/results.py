@@ -18,17 +18,13 @@ those that every run has."""
 
 @dataclass(frozen=True, slots=True)
 class CoverageMean(Measured):
-    """A mean over topics, and its bounds with unscored pairs read against and for the ranking.
+    """A mean over topics, and its bounds with unscored pairs read against and for the ranking."""
 
-    One yes can settle what takes many a no, so the mean is biased upward where many are `open`.
-    `bounds_low` is the lower end of the interval of `least`, `bounds_high` the upper of `most`.
-    """
-
-    open: int = 0
+    open: int = 0  # biased upward where many are
     least: float | None = None
     most: float | None = None
-    bounds_low: float | None = None
-    bounds_high: float | None = None
+    bounds_low: float | None = None  # lower end of the interval of `least`
+    bounds_high: float | None = None  # upper end of that of `most`
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""

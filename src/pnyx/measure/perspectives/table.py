@@ -68,19 +68,16 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicTable:
-    """One topic: its ranking (n documents) against its perspectives (m, at least 1).
-
-    `unscored` (n, m) says where `yes` is open, `reasons` why; `probability` is NaN without one.
-    """
+    """One topic: its ranking (n documents) against its perspectives (m, at least 1)."""
 
     topic: str
     documents: tuple[str, ...]
     perspectives: tuple[str, ...]
     sides: tuple[Stance | None, ...]
     yes: Flags
-    unscored: Flags
-    reasons: tuple[str, ...]
-    probability: Floats
+    unscored: Flags  # (n, m): where `yes` is open
+    reasons: tuple[str, ...]  # why
+    probability: Floats  # NaN without one
 
     def first(self, k: int) -> tuple[Flags, Flags]:
         """Return `yes`, and what could be yes, of the first k documents."""

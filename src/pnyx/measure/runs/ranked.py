@@ -81,11 +81,7 @@ class _Blocks:
 
 
 def _expected_precision(yes: Floats, blocks: _Blocks) -> float:
-    """Return the expected average precision over the orders within blocks.
-
-    At the j-th of the n ranks of a block with r relevant pairs, a relevant one stands with chance r
-    / n; (j - 1)(r - 1) / (n - 1) of the others are then expected before it in the block.
-    """
+    """Return the expected average precision over all orders within blocks of equal scores."""
     here = blocks.sums(yes)
     ranked = np.cumsum(yes[blocks.order])
     before = np.where(blocks.start > 0, ranked[blocks.start.astype(np.intp) - 1], 0.0)

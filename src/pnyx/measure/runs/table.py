@@ -59,13 +59,7 @@ C_co = TypeVar("C_co", bound=Cell, covariant=True)
 
 
 class RunTable(Generic[C_co]):
-    """Values of runs by topic and measure.
-
-    A topic that is not there counts for nothing; a cell that is not there does not apply to it.
-
-    Attributes:
-        cells: run -> topic, in order -> measure -> value, scored and asked.
-    """
+    """Values: run -> topic, in order -> measure; absent topics and cells do not count."""
 
     def __init__(self, cells: Mapping[str, Mapping[str, Mapping[str, C_co]]]) -> None:
         self.cells = {
@@ -100,10 +94,7 @@ class RunTable(Generic[C_co]):
         bootstrap: Bootstrap = BOOTSTRAP,
         ranges: Sequence[Range | None] | None = None,
     ) -> dict[str, Measured]:
-        """Return each measure's mean over the run's topics that have a value, with its interval.
-
-        `scored` topics have a value, of those asked; a range bounds the values ([0, 1] by default).
-        """
+        """Return each measure's mean and interval over the run's topics that have a value."""
         topics = self.cells[run]
         table = np.stack([self.column(run, name, topics) for name in measures], axis=1)
         means = column_means(table, bootstrap, UNIT if ranges is None else list(ranges))
@@ -120,10 +111,7 @@ class RunTable(Generic[C_co]):
         bootstrap: Bootstrap = BOOTSTRAP,
         margin: float | None = None,
     ) -> tuple[Comparison, ...]:
-        """Test each pair as one family (Holm-Bonferroni), over the topics where both have a value.
-
-        Other topics change nothing: the same values have the same interval and p everywhere.
-        """
+        """Test pairs as one family (Holm-Bonferroni), over topics where both have a value."""
         columns: dict[RunPair, Floats] = {}
         grouped: dict[tuple[str, ...], list[RunPair]] = {}
         for run, other, name in pairs:

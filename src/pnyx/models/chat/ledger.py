@@ -52,10 +52,7 @@ def _sent(request: ChatRequest) -> bytes:
 
 
 def bound_of(request: ChatRequest) -> Bound:
-    """Return the most tokens that a request can use.
-
-    A token is at least one byte of text; the chat template adds 16 a message and 128 a request.
-    """
+    """Return the most tokens a request can use: a byte each, and 16 a message and 128 in all."""
     extra = _PER_REQUEST + _PER_MESSAGE * len(request.messages)
     return Bound(prompt_bytes(request) + extra, request.max_tokens)
 
@@ -280,10 +277,7 @@ class Ledger(WaitQueue):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What requests will use, each range from low to high; `cost_usd` None without a price.
-
-    Of `expected_of`, `requests` is how many of them are expected.
-    """
+    """What requests will use, each range from low to high; `cost_usd` None without a price."""
 
     requests: int
     prompt_tokens: tuple[int, int]

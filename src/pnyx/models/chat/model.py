@@ -46,8 +46,4 @@ class ChatModel(Protocol):
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
     ) -> Reply | CallFailed:
-        """Ask once, however many attempts that takes; ModelError where nothing more can be asked.
-
-        `keep` is called with the reply as soon as it is read, so that it can be stored before
-        anything else happens.
-        """
+        """Ask until there is a reply, which `keep` gets at once; ModelError where none can be."""

@@ -119,15 +119,11 @@ def _tokens(value: object) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One way to ask for an answer's shape, tried.
-
-    `outcome`: `followed` (the judge's reader reads the reply), `not followed`, `cut off`,
-    `refused`, `failed` or `not tried`; `detail` says what is wrong.
-    """
+    """One way to ask for an answer's shape, tried."""
 
     form: str
-    outcome: str = "not tried"
-    detail: str = ""
+    outcome: str = "not tried"  # of `followed`, `not followed`, `cut off`, `refused`, `failed`
+    detail: str = ""  # what is wrong
 
 
 @dataclass(slots=True)

@@ -38,20 +38,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """Everything that decides a reply, apart from the model.
-
-    `schema` is the JSON schema of the reply, or None for free text. `sample` numbers repeats of one
-    request and is not sent. `logprobs` is how many alternatives of each token are asked for.
-    """
+    """Everything that decides a reply, apart from the model."""
 
     messages: tuple[Message, ...]
-    schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)  # JSON schema of the reply
     schema_name: str = "answer"
     max_tokens: int = 512
     temperature: float = 0.0
     seed: int | None = None
-    sample: int = 0
-    logprobs: int = 0
+    sample: int = 0  # numbers repeats; is not sent
+    logprobs: int = 0  # how many alternatives of each token
 
     def canonical(self) -> dict[str, Any]:
         """Return what the judgement store addresses this request by, ready for JSON."""

@@ -174,12 +174,7 @@ def _read(folder: Traversable, file: str, expected: dict[str, Any] | None) -> by
 
 
 def open_session(model: bytes, tensors: Mapping[str, npt.NDArray[Any]] | None = None) -> Any:
-    """Return a session that runs an ONNX model on one thread, so that texts run side by side.
-
-    Args:
-        model: the content of the file.
-        tensors: constants that the file names and does not hold.
-    """
+    """Return a one-thread session of an ONNX model; `tensors` are constants it does not hold."""
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     # Said, so that another default of another release changes no score.
@@ -199,11 +194,7 @@ _GRAPH, _OUTPUT, _NAME, _TYPE, _TENSOR, _ELEMENT = 7, 12, 1, 2, 1, 1
 
 
 def with_outputs(model: bytes, names: Sequence[str]) -> bytes:
-    """Return a model that gives some float tensors of its graph, by name, as further outputs.
-
-    Messages of protocol buffers may be joined: of two graphs in a row the lists become one. So the
-    outputs are appended, and nothing of the file is read.
-    """
+    """Return a model with tensors of its graph as outputs: joined protobufs join their lists."""
     tensor = _field(_TYPE, _field(_TENSOR, bytes([_ELEMENT << 3, _FLOAT])))
     added = (_field(_OUTPUT, _field(_NAME, name.encode()) + tensor) for name in names)
     return model + _field(_GRAPH, b"".join(added))

@@ -97,11 +97,7 @@ async def read_body(
     cut: bool = False,
     take: Callable[[int], Awaitable[None]] | None = None,
 ) -> tuple[bytes, bool]:
-    """Read the body of an answer, decompressed, and say whether it is longer than `limit`.
-
-    `limit` holds before and after decompression; `cut` asks for the beginning of a longer body;
-    `take` is awaited with the size of each part before it is kept.
-    """
+    """Read an answer's body, decompressed, or (`cut`) its beginning; is it longer than `limit`?"""
     size = response.headers.get("content-length", "")
     if not cut and size.isascii() and size.isdigit() and len(size) < 20 and int(size) > limit:
         return b"", True

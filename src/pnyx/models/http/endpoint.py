@@ -95,10 +95,7 @@ class Endpoint:
         ask: Callable[[], Awaitable[T]],
         check: Callable[[Retryable], None] = lambda _: None,
     ) -> tuple[T, int]:
-        """Ask until something else than `Retryable` comes, or for the last time; return how often.
-
-        `check` may raise to give up before the next attempt.
-        """
+        """Ask until something but `Retryable` comes, or for the last time; return how often."""
         import anyio
 
         attempt = 0

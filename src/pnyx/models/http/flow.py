@@ -34,10 +34,7 @@ class LeftError(PnyxError):
 
 @contextmanager
 def while_wanted(left: Callable[[], bool]) -> Iterator[None]:
-    """Have work end at its next step, wherever that is, once `left` says that nobody waits.
-
-    It holds in what is called within, also in event loops and worker threads of anyio.
-    """
+    """End work within, also in loops and threads of anyio, once `left` says that nobody waits."""
     held = _LEFT.set(left)
     try:
         yield
@@ -46,10 +43,7 @@ def while_wanted(left: Callable[[], bool]) -> Iterator[None]:
 
 
 def wanted() -> Callable[[], None]:
-    """Return what raises LeftError once nobody waits; it may be called in any thread.
-
-    Long work calls it before each step that costs.
-    """
+    """Return what raises LeftError once nobody waits; long work calls it before what costs."""
     left = _LEFT.get()
 
     def check() -> None:
@@ -92,11 +86,7 @@ BLOCKED: Final = Counter[int]()
 
 
 def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T:
-    """Run async work in an event loop in a thread of its own, and return its result.
-
-    A loop that already runs in the calling thread does no harm. On Ctrl-C the work is cancelled and
-    has ended before KeyboardInterrupt leaves this function.
-    """
+    """Return the result of async work in a loop and thread of its own; Ctrl-C cancels it first."""
     from anyio.from_thread import start_blocking_portal
 
     async def main() -> T:
@@ -205,10 +195,7 @@ class Ticket:
 
 
 class WaitQueue:
-    """Lets through, in order of arrival, whoever can have what it wants; safe in threads and loops.
-
-    The methods that kinds of gates override are called with the lock held.
-    """
+    """Lets through in order whoever can have what it wants; gates are called with the lock held."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -281,11 +268,7 @@ class WaitQueue:
 
 
 class MemoryBudget(WaitQueue):
-    """A number of bytes in memory that all answers under way share.
-
-    Where there is no room left, one answer at a time may go beyond the limit and the others wait:
-    at most the limit and one whole answer are `held`; `most` is the most that ever was.
-    """
+    """Bytes that all answers under way share; beyond the limit, one answer at a time may go."""
 
     def __init__(self, size: int) -> None:
         super().__init__()

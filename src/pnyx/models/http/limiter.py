@@ -24,11 +24,7 @@ class Elsewhere(Exception):  # noqa: N818 - reads as what happened
 
 
 class Limit:
-    """How many requests may be under way: the law alone, without clock or waiting.
-
-    `value` is how many may be now, 1 to `ceiling`. A *round* is as many served requests as that.
-    `epoch` counts the decreases: a request is news only if none came since it started.
-    """
+    """How many requests may be under way (`value`, 1 to `ceiling`): the law, without clock."""
 
     def __init__(self, ceiling: int, first: int = _FIRST) -> None:
         if ceiling < 1:
@@ -80,16 +76,12 @@ class Limit:
 
 @dataclass(slots=True)
 class Slot:
-    """A request's place among those under way.
-
-    `epoch` and `load` are those as it started; `verdict` is True served, False overloaded, None
-    neither.
-    """
+    """A request's place among those under way."""
 
     elsewhere: Callable[[], bool] | None = None
-    epoch: int = 0
-    load: int = 0
-    verdict: bool | None = None
+    epoch: int = 0  # as it started
+    load: int = 0  # as it started
+    verdict: bool | None = None  # True served, False overloaded
 
     def served(self) -> None:
         """The endpoint bore the request."""
@@ -146,11 +138,7 @@ class AdaptiveLimiter(WaitQueue):
 
     @asynccontextmanager
     async def slot(self, elsewhere: Callable[[], bool] | None = None) -> AsyncIterator[Slot]:
-        """Hold a request's place while it is under way; what it learnt counts when it is left.
-
-        `elsewhere` says whether a request that would have to wait can start at another place;
-        entering then raises `Elsewhere`.
-        """
+        """Hold a request's place under way; raises `Elsewhere` where `elsewhere` can start it."""
         slot = Slot(elsewhere)
         await self._enter(slot)
         try:

@@ -43,15 +43,11 @@ _TOO_MUCH = {429, 502, 503, 504, 529}
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One way to word a request.
+    """One way to word a request."""
 
-    `form` indexes `FORMATS`, `limit` the names of the output limit (the last is none at all);
-    `dropped` are parameters that the server refused.
-    """
-
-    form: int = 0
-    limit: int = 0
-    dropped: frozenset[str] = frozenset()
+    form: int = 0  # indexes `FORMATS`
+    limit: int = 0  # indexes the names of the output limit; the last is none
+    dropped: frozenset[str] = frozenset()  # parameters that the server refused
 
     @property
     def response_format(self) -> str:
@@ -124,20 +120,14 @@ def is_too_long(body: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long an endpoint is waited for.
+    """How long an endpoint is waited for, in seconds."""
 
-    `timeout`: seconds for one attempt, from connecting to the last byte. `connect_attempts` while
-    nothing even listens. `first_wait`: seconds before the second attempt; doubles from there, with
-    jitter, up to `longest_wait`, whatever Retry-After says. `silence`: seconds without any sign of
-    life after which the user is told.
-    """
-
-    timeout: float = 120.0
+    timeout: float = 120.0  # of one attempt, to the last byte
     attempts: int = 6
-    connect_attempts: int = 3
-    first_wait: float = 0.5
-    longest_wait: float = 60.0
-    silence: float = 15.0
+    connect_attempts: int = 3  # while nothing even listens
+    first_wait: float = 0.5  # doubles, with jitter
+    longest_wait: float = 60.0  # whatever Retry-After says
+    silence: float = 15.0  # without a sign of life until the user is told
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
         """Return the seconds to wait after the 1-based `attempt` failed."""
@@ -169,17 +159,12 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Retryable:
-    """An attempt that failed in a way that may pass.
-
-    `kind`: `http`, `body` (200 but no completion), `connection`, `timeout` or `unreachable`.
-    `retry_after`: seconds that the server asks to wait. `overloaded`: whether it is a sign of too
-    many requests.
-    """
+    """An attempt that failed in a way that may pass."""
 
     failed: CallFailed
-    kind: str
-    retry_after: float | None = None
-    overloaded: bool = True
+    kind: str  # `http`, `body`, `connection`, `timeout` or `unreachable`
+    retry_after: float | None = None  # seconds that the server asks to wait
+    overloaded: bool = True  # a sign of too many requests
 
     @property
     def maybe_billed(self) -> bool:

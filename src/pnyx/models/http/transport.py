@@ -57,12 +57,9 @@ class HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class NoResponse:
-    """Nothing whole came back.
+    """Nothing whole came back."""
 
-    `kind`: `unreachable` (nothing was asked), `connection` (it broke), `timeout`, or `too_big`.
-    """
-
-    kind: str
+    kind: str  # `unreachable` (nothing was asked), `connection`, `timeout` or `too_big`
     detail: str
 
 
@@ -122,11 +119,7 @@ class HttpTransport:
     async def post(
         self, body: bytes, *, on_whole: Callable[[HttpResponse], None] | None = None
     ) -> HttpResponse | NoResponse:
-        """Send a request and read the answer.
-
-        `on_whole` is called with a whole answer the moment its last byte is read, before anything
-        else can run: what was paid for can be kept before a kill loses it.
-        """
+        """Send a request, read the answer; `on_whole` gets it before anything can lose it."""
         return await self._send(self._url, body, on_whole)
 
     async def ask(self, path: str, body: bytes | None = None) -> HttpResponse | NoResponse:

@@ -67,10 +67,7 @@ def model_files(path: Path) -> list[Path]:
 
 
 def fingerprint(paths: Sequence[Path]) -> str:
-    """Return 12 hex digits of a SHA-256 over size, both end MiB and 64 samples of each file.
-
-    The whole file is not read: that can take longer than loading it.
-    """
+    """Return 12 hex digits of a SHA-256 over size, both end MiB and 64 samples of each file."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
@@ -85,11 +82,7 @@ def fingerprint(paths: Sequence[Path]) -> str:
 
 
 class Worker:
-    """A running process with a loaded model; it ends with this object, with us, and on `end`.
-
-    `base_url` is on this machine only, `key` made for this process alone; `slots` requests are
-    worked on at once, each with `window` tokens of context.
-    """
+    """A running process with a loaded model; it ends with this object, with us, and on `end`."""
 
     def __init__(
         self, path: Path, name: str, *, slots: int, context: int | None, load_seconds: float
@@ -136,10 +129,7 @@ class Worker:
         return True
 
     def grammar(self, schema: Mapping[str, Any]) -> str | None:
-        """Return llama.cpp's grammar of a JSON schema, or None where it cannot make one.
-
-        It is sent in place of the schema, whose replies may begin with a Markdown fence.
-        """
+        """Return llama.cpp's grammar of a JSON schema, or None; a schema may bring a fence."""
         key = json.dumps(schema, sort_keys=True)
         with self._lock:
             if key not in self._grammars:
@@ -217,10 +207,7 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> Non
 
 
 def _threads() -> int:
-    """Return how many threads to compute with; -1 for one on each physical core.
-
-    As many as OMP_NUM_THREADS says, as for other numerical libraries.
-    """
+    """Return the threads to compute with: OMP_NUM_THREADS, or -1 for one on each physical core."""
     # Its threads wait for each other: one that shares its core holds up all the others.
     every = os.cpu_count() or 1
     ours = cores()

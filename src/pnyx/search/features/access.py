@@ -54,11 +54,7 @@ def put_feature(
     documents: int,
     meta: Mapping[str, Any],
 ) -> None:
-    """Write a feature of an index, in place of an older one of that name, all or nothing.
-
-    `arrays` maps sections to arrays of a dtype of `storage`, one row a document where they are per
-    document; `meta` is JSON. Raises InputError where the index has another number of documents.
-    """
+    """Write an index's feature, all or nothing; InputError for another number of documents."""
     if not FEATURE_NAME.fullmatch(name):
         raise ValueError(f"feature {name!r}: expected small letters and _")
     folder = Path(path)

@@ -237,10 +237,7 @@ def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
 
 
 def rank_on_topics(index: WordIndex, asked: TopicQuery) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the best documents on a question's topics, and what went wrong, in a line.
-
-    They need not share a word with the question.
-    """
+    """Return the best documents on a question's topics, word or no word, and what went wrong."""
     known, none = known_clusters(index), np.zeros(0, dtype=np.int64)
     if known is None:
         return none, []

@@ -36,10 +36,7 @@ _TEXTS_AT_ONCE = 512
 
 
 def conclusion_of(record: Evidence) -> str:
-    """Return what a document concludes: its conclusion or title, else its first sentence.
-
-    White space is single, at most 1,000 characters; empty where there is no visible text.
-    """
+    """Return a document's conclusion or title, else its first sentence; 1,000 characters."""
     text = " ".join(record.title[: 4 * _MAX_CONCLUSION].split())
     if not text:
         text = next(iter(split_sentences(record.text[: 4 * _MAX_CONCLUSION])), "")
@@ -80,12 +77,7 @@ def points_of(
     space: Space,
     on_progress: Advance | None,
 ) -> tuple[Vectors, NDArray[np.int64]]:
-    """Embed documents `first` and later, as the space says.
-
-    Returns unit vectors, one for each distinct conclusion or, in the other spaces, for each
-            document;
-    and which is whose, -1 for documents without any visible text.
-    """
+    """Embed documents from `first` on; return unit vectors, and each document's, -1 for no text."""
     having = np.flatnonzero(texts.which >= 0)
     rows = np.full(len(texts.which), -1, dtype=np.int64)
     rows[having] = np.arange(len(having))

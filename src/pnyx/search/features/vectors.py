@@ -198,11 +198,7 @@ def embed_question(index: WordIndex, embedder: Embedder, question: str) -> Quest
 
 
 class _Partial:
-    """The rows embedded so far, in a file beside the index: a line of JSON, then chunks.
-
-    A chunk is its count of rows, its CRC-32 (two little-endian 32-bit numbers) and the rows. A
-    chunk that was cut off or damaged ends the file.
-    """
+    """Rows embedded so far, beside the index: a line of JSON, then chunks (count, CRC-32, rows)."""
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
         self._path = folder / _PARTIAL

@@ -252,10 +252,7 @@ def finish(scores: Any, numbers: Any, state: Any) -> Any:
 
 @jit
 def settle(keys: Any, low: Any, scores: Any, numbers: Any) -> Any:
-    """Return scores and numbers in the order of sorted keys, and whether they are in order.
-
-    Keys leave nearly equal scores in any order; where these are few, they are sorted here.
-    """
+    """Return scores and numbers by sorted keys, few near ties put in order; are all in order?"""
     places = keys & ((1 << low) - 1)
     ranked, ordered = scores[places], numbers[places]
     moves = 0

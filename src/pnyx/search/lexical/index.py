@@ -87,12 +87,7 @@ class WordIndex:
 
     @classmethod
     def open(cls, path: str | Path, *, kernel: KernelName | None = None) -> Self:
-        """Open an index folder; takes milliseconds, whatever its size.
-
-        `kernel` forces `numpy` or `numba` instead of whichever is quicker; scores are the same.
-        Raises IndexFolderError for anything but an index, a damaged one, or one of a newer version.
-        Damage inside of large files is refused when that part is first read.
-        """
+        """Open an index folder in milliseconds; IndexFolderError: none, damaged, or newer."""
         folder = Path(path)
         manifest = read_manifest(folder)
         while True:
@@ -122,13 +117,7 @@ class WordIndex:
     def search(
         self, text: str, model: str = DEFAULT_MODEL, k: int = 10, **parameters: float
     ) -> list[Hit]:
-        """Return the best `k` documents for a question, best first, ties in document order.
-
-        `text` is plain: there is no query language. `model` is `dirichlet` or `bm25` with its
-        `parameters`, e.g. `mu=1000` or `k1=0.9, b=0.4`. There may be fewer hits: only documents
-        that hold a query term. Raises InputError for a model, parameter or `k` out of range,
-        IndexFolderError for damage.
-        """
+        """Return the best `k` documents with a query term, best first, ties in document order."""
         return self._hits(*self.rank(text, model, k, boosts=None, **parameters))
 
     def rank(
@@ -140,10 +129,7 @@ class WordIndex:
         boosts: Boosts | None = None,
         **parameters: float,
     ) -> tuple[NDArray[np.int64], Floats]:
-        """Return document numbers and scores of the best `k`, as arrays; see `search`.
-
-        `boosts` multiplies every document's score before any is left out.
-        """
+        """Return numbers and scores of the best `k`, each score multiplied by its `boosts`."""
         check_least("k", k, 1)
         scoring = make_model(model, parameters)
         parts = self._queries.parts(text, scoring)
@@ -152,11 +138,7 @@ class WordIndex:
         return self._kernel.top(parts, self._queries.by_length(scoring), scoring.combine, k, boosts)
 
     def score_all(self, text: str, model: str = DEFAULT_MODEL, **parameters: float) -> Floats:
-        """Return the score of every document, by number; float64 (documents,).
-
-        A document without any query term scores -0.0, which `np.signbit` distinguishes from a
-        matched 0.0.
-        """
+        """Return each document's score, float64 (documents,); -0.0 without any query term."""
         scoring = make_model(model, parameters)
         parts = self._queries.parts(text, scoring)
         if parts is None:
@@ -166,10 +148,7 @@ class WordIndex:
     def term_scores(
         self, text: str, numbers: NDArray[np.int64], model: str = DEFAULT_MODEL, **parameters: float
     ) -> list[dict[str, float]]:
-        """Return what each term of a question adds to the score of each document, by number.
-
-        A term that a document lacks is left out; added in order, the rest are its score.
-        """
+        """Return what each term adds to each document's score; their sum in order is the score."""
         scoring = make_model(model, parameters)
         found: list[dict[str, float]] = [{} for _ in numbers]
         for term, parts in self._queries.by_term(text, scoring).items():
@@ -182,11 +161,7 @@ class WordIndex:
         return found
 
     def compile(self) -> None:
-        """Load the compiled kernel now; otherwise it is loaded once that pays.
-
-        It may take a minute where it was never compiled; searches go on meanwhile. A small index
-        does without, and so does one where numba is not installed.
-        """
+        """Load the compiled kernel now rather than once that pays; searches go on meanwhile."""
         if len(self) < WORTH_COMPILING or not can_compile():
             return
         kernel = Kernel("numba")
@@ -277,10 +252,7 @@ class WordIndex:
         return FeatureInfo(feature.documents, str(by))
 
     def feature(self, name: str, how: str) -> Feature:
-        """Return a feature that every document must have; `how` is the command that makes it.
-
-        Raises InputError where it is not there, or not for documents that were added later.
-        """
+        """Return a feature that all documents must have, else InputError with `how` to make it."""
         feature = self.known(name)
         if feature is None:
             raise InputError(f"the index has no {shorten(name, 40)}: {how}", path=self.path)

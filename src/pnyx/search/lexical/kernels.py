@@ -35,26 +35,19 @@ _NO_DOCUMENTS, _NO_VALUES = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 @dataclass(frozen=True, slots=True)
 class TermPart:
-    """One query term in one segment: postings `first` to `stop`, and tables for them.
-
-    `values` is by frequency, 0 to MAX_FREQUENCY (0 is never used); exceptions have values of their
-    own.
-    """
+    """One query term in one segment: postings `first` to `stop`, and tables for them."""
 
     first: int
     stop: int
     weight: float
-    values: Floats
+    values: Floats  # by frequency, 0 to MAX_FREQUENCY; exceptions have their own
     exception_documents: NDArray[np.int64]
     exception_values: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentPart:
-    """What a query needs of one segment: lengths, postings as `postings.split` keeps them, terms.
-
-    Only the ranges of `terms` may be read of `lows` and `highs`: no other was verified.
-    """
+    """What a query needs of one segment; `lows` and `highs` are verified in `terms`' ranges."""
 
     lengths: NDArray[np.uint8]
     lows: NDArray[np.uint16]

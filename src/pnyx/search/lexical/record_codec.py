@@ -58,10 +58,7 @@ def _checked(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def encode(record: Evidence, *, number: int) -> bytes:
-    """Return the record as one line of UTF-8 JSON; `number` (1-based) names it in errors.
-
-    Half a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD, as when reading JSON.
-    """
+    """Return the record as one line of UTF-8 JSON; half a surrogate pair becomes U+FFFD."""
     if not isinstance(record.id, str) or not record.id:
         raise InputError(f"record {number} has no id, expected a non-empty string")
     if _HALF_CHARACTERS.search(record.id):

@@ -104,11 +104,7 @@ class SegmentBuilder:
             self._working = None
 
     def finish(self, earlier: Sequence[IndexSegment], first_number: int) -> dict[str, Any]:
-        """Write everything and return the segment's manifest entry.
-
-        `earlier` are the segments before this one; `first_number` is the 1-based number of this
-        one's first record, for errors.
-        """
+        """Write everything; return the manifest entry. `first_number` (1-based) is for errors."""
         self._refuse_duplicates(earlier, first_number)
         self._hand_over()
         self._await()
@@ -198,10 +194,7 @@ class IndexSegment:
             raise damaged(self.folder, f"document {place} cannot be decoded") from error
 
     def posting_range(self, term: int) -> tuple[int, int]:
-        """Return where a term's postings begin and end, verified.
-
-        As scoring relies on, their documents ascend and are of this segment.
-        """
+        """Return where a term's postings begin and end; their documents ascend, verified."""
         first, stop = self.offsets.read(term, term + 2).tolist()
         documents, _ = join(self.lows.read(first, stop), self.highs.read(first, stop))
         beyond = first < stop and int(documents[-1]) >= len(self)

@@ -32,10 +32,7 @@ _DTYPES = ("u1", "i1", "<u2", "<u4", "<u8", "<f2", "<f4")
 
 
 class SegmentWriter:
-    """Writes one segment file: sections one after the other, then the checksums.
-
-    Use as a context manager; a file that was not finished is removed.
-    """
+    """Writes one segment file, sections then checksums; an unfinished one is removed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -31,10 +31,7 @@ Counts = NDArray[np.int64]
 
 
 class WordNumbers:
-    """Numbers the terms of documents; `terms` is term -> number, in the order of the numbers.
-
-    `compiled` scans by compiled code; None decides by the size of the texts.
-    """
+    """Numbers the terms of documents; `terms` is term -> number, in the order of the numbers."""
 
     def __init__(self, tokenizer: Tokenizer, *, compiled: bool | None = None) -> None:
         self.terms: dict[str, int] = {}

@@ -84,10 +84,7 @@ def scan(text: Any, stops: Any, rules: Any, basis: Any, tables: Any, state: Any,
 
 @jit
 def _word(text: Any, place: Any, size: Any, rules: Any, basis: Any) -> Any:
-    """Return where the longest word from a place on ends, and its hash before the last step.
-
-    Where none begins: the next place, negative.
-    """
+    """Return where the longest word from a place ends, and its hash; or -(the next place)."""
     classes, moves, ends_word, left = rules
     at, state = place, _START
     stop = -(place + _width(text[place]))

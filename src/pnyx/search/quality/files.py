@@ -75,11 +75,7 @@ class SupportVectors:
 
 @dataclass(frozen=True, slots=True)
 class PaperModel:
-    """0 for what the machine calls no argument, else the regression's value, clipped to [0, 1].
-
-    `words` maps words to columns of `idf` and `weights`; `machine` is None if all it saw are
-    arguments.
-    """
+    """0 for what the machine calls no argument, else the regression's value, clipped to [0, 1]."""
 
     name: str
     neutral: float

@@ -76,10 +76,7 @@ def dense_rank(
 
 
 def cosine_top(rows: Rows, question: NDArray[np.float32], k: int) -> RankedList:
-    """Return the `k` of rows [n, d] with the largest dot product with a vector [d]; ties by row.
-
-    A scan in float32 finds all candidates; they are then summed in float64, so that equal rows tie.
-    """
+    """Return the `k` rows with the largest dot product, summed in float64; ties by row."""
     scores = _scan(rows, question)
     candidates = np.arange(len(rows))
     if len(rows) > k:

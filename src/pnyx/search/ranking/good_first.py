@@ -39,19 +39,12 @@ Floats = NDArray[np.float64]
 
 
 class Goodness(NamedTuple):
-    """What a score is made of: ((1 - `NEAR`) own + `NEAR` near) (1 + `QUALITY` share) copy.
+    """What a score is made of: ((1 - `NEAR`) own + `NEAR` near) (1 + `QUALITY` share) copy."""
 
-    Attributes:
-        own: the score by the model that ranked.
-        near: the mean score of the nearest documents, themselves smoothed once.
-        share: of the collection's documents that are of lower quality; None where not known.
-        copy_of: id of the document above that it nearly repeats; empty where there is none.
-    """
-
-    own: float
-    near: float
-    share: float | None
-    copy_of: str = ""
+    own: float  # the score by the model that ranked
+    near: float  # mean score of the nearest documents
+    share: float | None  # of documents of lower quality
+    copy_of: str = ""  # the document above that it nearly repeats
 
     @property
     def relevance(self) -> float:

@@ -26,20 +26,14 @@ _CONCURRENCY = 32
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """A new order of a ranked list, as 0-based positions, best first.
-
-    `windows` were asked about; `unscored` of them, for `reasons`, kept the order they had. `counts`
-    are `missing`, `repeated` and `invented` identifiers and `trimmed` documents, above 0;
-    `problems` say the same for people. Pointwise, `probabilities` are P(relevant) in the order
-    given, None if unscored.
-    """
+    """A new order of a ranked list, as 0-based positions, best first."""
 
     order: tuple[int, ...]
-    windows: int = 0
-    unscored: int = 0
+    windows: int = 0  # that were asked about
+    unscored: int = 0  # windows that kept their order
     counts: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
-    probabilities: tuple[float | None, ...] = ()
+    probabilities: tuple[float | None, ...] = ()  # P(relevant), in the order given
     reasons: tuple[str, ...] = ()
 
 
@@ -210,10 +204,7 @@ def rerank_pointwise(
 
 
 def at_least(reranked: Reranked, threshold: float) -> Reranked:
-    """Keep documents with P(relevant) of at least `threshold`, in (0, 1] (DIRAS, section 5).
-
-    Those without a verdict are not kept; `unscored` still counts them, and the problem says so.
-    """
+    """Keep documents with P(relevant) of at least `threshold` (DIRAS, section 5), none unjudged."""
     found = reranked.probabilities
     kept = tuple(i for i in reranked.order if (found[i] or 0.0) >= threshold)
     problems = tuple(problem.replace(_BEHIND, _LEFT_OUT) for problem in reranked.problems)

@@ -45,11 +45,7 @@ class Chosen(NamedTuple):
 def choose_scoring(
     engine: Engine, scoring: Scoring | None = None, embedder: str = PACKAGED
 ) -> Chosen:
-    """Return the best model for an engine: a hybrid, or its lexical part where it has no vectors.
-
-    A model other than `auto` is returned as it is; `embedder` names what would embed the questions.
-    Both were chosen on development topics (docs/decisions/hybrid.md).
-    """
+    """Return an engine's best model if `auto`: a hybrid, or its lexical part without vectors."""
     asked = scoring or Scoring()
     if asked.model != AUTO:
         return Chosen(asked)

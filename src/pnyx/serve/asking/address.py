@@ -31,17 +31,13 @@ BANDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, how many documents are looked at, and the filters that are chosen.
-
-    `side` is of `STANDINGS`, `quality` of `BANDS`, `topic` the number of a topic cluster, as text;
-    each is empty where nothing is chosen.
-    """
+    """A question, how many documents are looked at, and the filters that are chosen."""
 
     question: str
     count: int = PAGE
-    side: str = ""
-    topic: str = ""
-    quality: str = ""
+    side: str = ""  # of `STANDINGS`
+    topic: str = ""  # the number of a topic cluster, as text
+    quality: str = ""  # of `BANDS`
 
     def with_(self, **changes: Any) -> Asked:
         """Return it with other choices."""
@@ -59,10 +55,7 @@ class Asked:
 
 
 def read_asked(given: Mapping[str, Any]) -> Asked:
-    """Read the query of an address, or a form; a filter that is none is left out.
-
-    Raises InputError where the question or the number is none.
-    """
+    """Read an address's query or a form; drop filters that are none. InputError for the rest."""
     question = one_line(question_text(given.get("q", "")))
     count = whole("n", given.get("n") or str(PAGE), 1, MOST_HITS)
     side, quality = str(given.get("side", "")), str(given.get("quality", ""))
@@ -77,10 +70,7 @@ def read_asked(given: Mapping[str, Any]) -> Asked:
 
 
 def document_link(links: Links, doc_id: str, question: str = "") -> str:
-    """Return the address of a document; one whose id is no plain part of an address is asked for.
-
-    Half characters, which no address holds, lead nowhere: such an id is in no index.
-    """
+    """Return a document's address; an id that is no plain part of one is asked for."""
     if slug(doc_id) == doc_id:
         return links.to("doc", doc_id, q=question)
     return links.to("doc", id=doc_id, q=question)

@@ -18,17 +18,7 @@ if TYPE_CHECKING:
 
 
 def build_asking(service: AskService, token: str = "", *, warm: bool = True) -> Guard:
-    """Return the ASGI application that asks a service: its pages and the HTTP API.
-
-    Args:
-        service: what answers.
-        token: what requests must bring; empty for none.
-        warm: load what the first question needs in the background once it runs; `/healthz` says
-            `warming` until then.
-
-    Raises:
-        MissingExtra: Starlette is not installed.
-    """
+    """Return the ASGI application of a service; `warm` loads what the first question needs."""
 
     @contextlib.asynccontextmanager
     async def running(_: Any) -> AsyncIterator[None]:

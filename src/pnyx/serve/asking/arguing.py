@@ -16,27 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of an argument.
+    """A step of an argument."""
 
-    Attributes:
-        name: `found`, `sides`, `writing`, `sentence`, `written` or `judged`, as
-            `pnyx.write.arguing.Tell` has them; `judging`, with how many verdicts are `done` of
-            those `asked` so far and how many `unscored`; last `case`.
-        known: what is known of it, as JSON values.
-        case: the result, of the last step alone.
-    """
-
-    name: str
-    known: Mapping[str, Any] = field(default_factory=dict)
-    case: Case | None = None
+    name: str  # as `pnyx.write.arguing.Tell` has them; `judging`; last `case`
+    known: Mapping[str, Any] = field(default_factory=dict)  # what is known of it, as JSON values
+    case: Case | None = None  # the result, of the last step alone
 
 
 class Job:
-    """One argument that is made once, however many ask for it.
-
-    Its steps may be followed from the first, also by who comes late. Where everybody has left, it
-    ends at its next step; what a language model said until then is stored.
-    """
+    """One argument, made once, its steps followed by many; it ends where everybody has left."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []

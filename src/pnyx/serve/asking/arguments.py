@@ -72,11 +72,7 @@ def _read(given: Mapping[str, Any]) -> _Wanted:
 
 
 class ArgumentPages:
-    """Pages that argue a question, and those of the latest finished arguments.
-
-    Work begins with a POST alone, so that no page of another site can begin any. A finished
-    argument has an address made of its content; the one that was asked for longest ago goes first.
-    """
+    """Pages that argue a question, begun by a POST alone, and the latest finished arguments."""
 
     def __init__(self, service: AskService) -> None:
         self._service = service

@@ -76,11 +76,7 @@ def limit_of(name: str) -> int | None:
 
 
 def chosen(base: S, row: Mapping[str, Any]) -> S:
-    """Return the server's choices with those of a request in their place.
-
-    Raises InputError for a field that is unknown, not for requests to choose, of another type or
-    out of range; OptionError as the spec does.
-    """
+    """Return the server's choices with a request's in their place; InputError, OptionError."""
     known = {field.name: field for field, _ in open_fields(type(base))}
     for name, value in row.items():
         if name not in known:
@@ -108,11 +104,7 @@ def _check_limit(name: str, value: Any) -> None:
 def chosen_for(
     argue: ArgueSpec, search: SearchSpec, row: Mapping[str, Any]
 ) -> tuple[ArgueSpec, SearchSpec]:
-    """Return the choices of an argument, of which `search` is an object of its own within `row`.
-
-    The argument decides on which side it argues and how sure a side must be, so `stance` and
-    `certainty` are its fields alone.
-    """
+    """Return an argument's choices, `stance` and `certainty` among them, and its `search`."""
     own = dict(row)
     inner = own.pop("search", None) or {}
     if not isinstance(inner, Mapping):

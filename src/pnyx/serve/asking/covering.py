@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 def cover(
     question: Question, source: PerspectiveSource, documents: Sequence[Evidence], judge: Judge
 ) -> CoverageRow:
-    """Take the perspectives on a question, and hold the documents found against each.
-
-    A document supports a perspective where one of its passages does (BERDS, Appendix A).
-    """
+    """Hold the documents found against each perspective: one passage suffices (BERDS, App. A)."""
     taken = perspectives_of(question, source)
     asked: list[Support] = []
     for document in documents:

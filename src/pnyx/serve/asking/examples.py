@@ -27,11 +27,7 @@ _FEWEST_WORDS: Final = 3
 
 
 def example_questions(index: Index) -> tuple[str, ...]:
-    """Return up to three questions that the index has arguments on, both pro and con.
-
-    They are the topics of labels with the most documents among those looked at; without labels the
-    largest topic clusters' conclusions; empty where there is neither.
-    """
+    """Return up to three questions with arguments on both sides: topics of labels, or clusters."""
     if not len(index):
         return ()
     documents = list(_some(index, _READ))
@@ -48,10 +44,7 @@ def example_questions(index: Index) -> tuple[str, ...]:
 
 
 def label_topics(index: Index) -> tuple[str, ...]:
-    """Return the topics of the index's labels, the most frequent first; at most 2,000.
-
-    Of a large index only 20,000 documents, spread over it, are looked at.
-    """
+    """Return at most 2,000 topics of labels, the most frequent first, of 20,000 documents."""
     labelled = (one for one in _some(index, _MOST_READ) if isinstance(one, Argument))
     counts = Counter(one.topic for one in labelled if one.topic and one.stance in SIDES)
     return tuple(topic for topic, _ in counts.most_common(_MOST_TOPICS))

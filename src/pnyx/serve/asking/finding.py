@@ -17,27 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """What was found for a question.
+    """What was found for a question."""
 
-    Attributes:
-        question: as asked.
-        described: how was searched, in words.
-        hits: best first, each with the parts of its score (`RetrievedDocument.why`).
-        facets: topics of the best 100 documents, the most frequent first; empty without clusters.
-        facet: the topic whose documents alone are in `hits`; None for all.
-        candidates: how many documents the scoring model found.
-        problems: what a reader must know, one line each.
-        unscored: how many questions to a judge or a language model have no answer.
-    """
-
-    question: Question
-    described: str
-    hits: tuple[RetrievedDocument, ...]
-    facets: tuple[Facet, ...]
-    facet: int | None
-    candidates: int
-    problems: tuple[str, ...]
-    unscored: int
+    question: Question  # as asked
+    described: str  # how was searched, in words
+    hits: tuple[RetrievedDocument, ...]  # best first
+    facets: tuple[Facet, ...]  # topics of the best 100, the most frequent first
+    facet: int | None  # the topic whose documents alone are in `hits`
+    candidates: int  # how many the scoring model found
+    problems: tuple[str, ...]  # what a reader must know
+    unscored: int  # questions to a judge or model without an answer
 
 
 def find(

@@ -31,12 +31,7 @@ def judge_items(
     model: StoredModel | None,
     say: Say,
 ) -> AnswersRow:
-    """Ask the server's judge about items, objects as in an items file of the task.
-
-    Raises:
-        InputError: no such task, a broken item, or an option that cannot be.
-        ModelError: the language model cannot be used at all; what it answered is stored.
-    """
+    """Ask the server's judge about items, objects as in an items file; InputError, ModelError."""
     if task not in TASKS:
         found = shorten(repr(task), 40)
         raise InputError(f"task: found {found}, expected one of: {', '.join(TASKS)}")

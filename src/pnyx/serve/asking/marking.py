@@ -19,14 +19,7 @@ _MARKED: Final = 400_000
 
 
 class Marker:
-    """Marks the words of a question, in whatever form: as the index's terms compare them.
-
-    Words that carry a question's form ("should", "be") count only where it has no others.
-
-    Args:
-        tokenizer: the index's.
-        question: plain text; empty marks nothing.
-    """
+    """Marks the words of a question in whatever form, by the index's `tokenizer`."""
 
     def __init__(self, tokenizer: Tokenizer, question: str) -> None:
         words = [word for word in _WORD.findall(question) if word.casefold() not in FORM_WORDS]
@@ -39,10 +32,7 @@ class Marker:
         return _cut(text, 0, len(text), spans)
 
     def excerpt(self, text: str, length: int = 320) -> tuple[Segment, ...]:
-        """Return the stretch of about `length` characters that holds most of the question.
-
-        The earliest of the best counts; without any such word it is the beginning.
-        """
+        """Return the first stretch of about `length` characters that holds most of the question."""
         read = text[:_READ]
         found = self._found(read)
         start = _sentence_start(read, _best(found, length), length)

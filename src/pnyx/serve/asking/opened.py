@@ -35,16 +35,7 @@ class _Generation:
 
 
 class OpenIndex:
-    """The index of a server; safe in several threads.
-
-    Args:
-        path: its folder.
-        model: the language model of searches that ask one.
-        judge: answers what searches ask; it is loaded when it is first asked.
-        say: told what the user should know.
-
-    Raises IndexFolderError where it is none.
-    """
+    """A server's index, with the model and judge of its searches; safe in several threads."""
 
     def __init__(self, path: str, model: StoredModel | None, judge: Judge | None, say: Say) -> None:
         self.path = Path(path)

@@ -28,13 +28,7 @@ class Busy(PnyxError):  # noqa: N818 - reads as what it tells the user
 
 
 class Pool:
-    """Threads for blocking work.
-
-    Args:
-        name: of the threads.
-        workers: how many there are.
-        waiting: how much work may wait for one beside what is under way.
-    """
+    """Threads (`workers`) for blocking work, of which so much may be `waiting` beside."""
 
     def __init__(self, name: str, workers: int, waiting: int) -> None:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix=f"pnyx-{name}")
@@ -42,12 +36,7 @@ class Pool:
         self._open = 0
 
     async def run(self, work: Callable[[], T], left: threading.Event | None = None) -> T:
-        """Do work in a thread; where nobody waits any more, it ends at its next step.
-
-        `left` says that nobody does, beside that the caller was cancelled.
-
-        Raises Busy where too much waits already, and what `work` raises.
-        """
+        """Do work in a thread until nobody waits (`left`, cancelled); Busy: too much waits."""
         if self._open >= self._most:
             raise Busy("the server is busy: too many requests wait already")
         self._open += 1
@@ -81,11 +70,7 @@ class Pool:
 
 
 class SharedResults:
-    """Results kept by a key, the latest; who asks for what is under way waits for that.
-
-    Args:
-        most: how many are kept.
-    """
+    """The `most` latest results by key; who asks for what is under way waits for that."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -107,10 +92,7 @@ class SharedResults:
             self._kept.popitem(last=False)
 
     async def ask(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Return the kept result, or wait for what `make`, an async function, gives.
-
-        What fails is not kept. Where nobody waits any more, the work is cancelled.
-        """
+        """Return the kept result, or wait for what `make` gives; no failure is kept."""
         if (kept := self.get(key)) is not None:
             return kept
         task = self._under_way.get(key)

@@ -32,10 +32,7 @@ _FIELD: Final = 2000
 def document_view(
     index: Index, document: Evidence, marker: Marker, question: str, links: Links
 ) -> dict[str, Any]:
-    """Return what is shown of a document; `question` is what it was found for, or empty.
-
-    `body` is its running text where that is not its premises joined.
-    """
+    """Return what is shown of a document; `question` is what it was found for, or empty."""
     title = one_line(document.title)[:_TITLE] or one_line(document.id)[:_TITLE] or "(no id)"
     body = _body(document)
     long = len(body) > _LONGEST

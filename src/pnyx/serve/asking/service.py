@@ -65,28 +65,17 @@ _KEPT: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """What the server chooses; requests may choose otherwise as `choices` says.
+    """What the server chooses; requests may choose otherwise as `choices` says."""
 
-    Attributes:
-        index: folder of the index.
-        search: how it is searched.
-        argue: how both sides are argued.
-        model: the language model, if one is named, with its store and its budget.
-    """
-
-    index: str
-    search: SearchSpec = field(default_factory=SearchSpec)
-    argue: ArgueSpec = field(default_factory=ArgueSpec)
-    model: PaidModelSpec = field(default_factory=PaidModelSpec)
+    index: str  # folder of the index
+    search: SearchSpec = field(default_factory=SearchSpec)  # how it is searched
+    argue: ArgueSpec = field(default_factory=ArgueSpec)  # how both sides are argued
+    model: PaidModelSpec = field(default_factory=PaidModelSpec)  # with its store and its budget
 
 
 @contextlib.contextmanager
 def open_service(asking: ServerSettings, say: Say) -> Iterator[AskService]:
-    """Open what answers; `say` is told what its user should know.
-
-    Raises:
-        InputError: a choice that cannot be; IndexFolderError: no index.
-    """
+    """Open what answers; InputError: a choice that cannot be; IndexFolderError: no index."""
     asking.model.check()
     with open_model(asking.model, say, asking.model) as model:
         service = AskService(asking, model, say)
@@ -97,21 +86,7 @@ def open_service(asking: ServerSettings, say: Say) -> Iterator[AskService]:
 
 
 class AskService:
-    """Answers questions from one index. Its async methods are called within one event loop.
-
-    Args:
-        asking: what the server chooses.
-        model: the language model; None for the packaged judge and the extractive writer.
-        say: told what the user should know.
-
-    Attributes:
-        asking: the same.
-        opened: the index, and what searches it.
-        ready: whether what the first question needs is loaded; see `warm_up`.
-
-    Raises:
-        InputError: a choice that cannot be; IndexFolderError: no index.
-    """
+    """Answers questions from one index, in one event loop; `ready` once `warm_up` is done."""
 
     def __init__(self, asking: ServerSettings, model: StoredModel | None, say: Say) -> None:
         self.asking, self._model, self._say = asking, model, say
@@ -176,12 +151,7 @@ class AskService:
         k: int | str = FOUND,
         facet: int | str | None = None,
     ) -> SearchAnswer:
-        """Return the best `k` documents, 1 to 100; of one topic (`facet`) alone where one is given.
-
-        `row` holds fields of `SearchSpec`, in place of the server's choices.
-
-        Raises InputError for what cannot be asked, Busy where too many wait, ModelError.
-        """
+        """Return the best `k`, of one topic if asked (`facet`); InputError, Busy, ModelError."""
         text = question_text(question)
         spec = chosen(self.asking.search, row or {})
         count = whole("k", k, 1, MOST_HITS)
@@ -209,11 +179,7 @@ class AskService:
     async def perspectives(
         self, question: str, row: Mapping[str, Any] | None = None, *, k: int | str = FOUND
     ) -> CoverageRow:
-        """Return perspectives on a question, and which of the best `k` documents cover each.
-
-        They come from the language model, or else from what the index's documents conclude; at most
-        `count` of `row`. Raises as `search` does.
-        """
+        """Return perspectives and which of `k` documents cover each; raises as `search` does."""
         text, spec, most, count = self._viewed(question, row, k)
 
         def work() -> CoverageRow:
@@ -269,11 +235,7 @@ class AskService:
     async def argue(
         self, question: str, row: Mapping[str, Any] | None = None
     ) -> AsyncGenerator[Step, None]:
-        """Yield the steps of an argument; the last holds the `Case`.
-
-        `row` holds fields of `ArgueSpec` and, as `search`, an object of fields of `SearchSpec`.
-        Raises as `search` does; what was asked of a language model by then is stored.
-        """
+        """Yield the steps of an argument, last the `Case`; raises as `search` does."""
         text = question_text(question)
         spec, search = chosen_for(self.asking.argue, self.asking.search, row or {})
         asked = spec.asked_for(text)
@@ -339,10 +301,7 @@ class AskService:
     async def judge_items(
         self, task: str, items: Sequence[Any], row: Mapping[str, Any] | None = None
     ) -> AnswersRow:
-        """Return a judge's answers to items of a task, objects as in an items file.
-
-        `row` holds fields of `AskingSpec` and `FormatSpec`. Raises as `search` does.
-        """
+        """Return a judge's answers to an items file's objects; raises as `search` does."""
         return await self._slow.run(
             lambda: judge_items(task, items, row or {}, self.asking.model, self._model, self._say)
         )

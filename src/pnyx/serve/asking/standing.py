@@ -23,15 +23,10 @@ _KEPT: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where the best documents stand.
+    """Where the best documents stand."""
 
-    Attributes:
-        placed: document id -> whether it is about the question, and its sides.
-        seconds: how long it took to tell.
-    """
-
-    placed: Mapping[str, Placed]
-    seconds: float
+    placed: Mapping[str, Placed]  # id -> whether about the question, and its sides
+    seconds: float  # how long it took to tell
 
 
 class Standings:

@@ -34,21 +34,17 @@ _PERHAPS: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """A document in a list.
-
-    `standing` is of `STANDINGS`, empty while it is not told; `side_said` says who told it, how
-    surely. `band` is of `BANDS`, empty where the quality is unknown.
-    """
+    """A document in a list."""
 
     found: RetrievedDocument
     href: str
     title: str
     excerpt: tuple[Segment, ...]
-    standing: str
-    side_said: str
+    standing: str  # of `STANDINGS`, empty while it is not told
+    side_said: str  # who told it, how surely
     verdicts: tuple[str, ...]
     label: str
-    band: str
+    band: str  # of `BANDS`, empty where the quality is unknown
     topic: str
     topic_number: str
     topic_href: str
@@ -154,10 +150,7 @@ def _joined(*parts: str) -> str:
 
 
 def _label(one: RetrievedDocument, placed: Placed | None) -> str:
-    """Say what the corpus's own label is, and whether its topic is about the question.
-
-    Nothing where the side already says it: by a label on this very question.
-    """
+    """Say what the corpus's label is, if it does not tell the side, and whether it is on topic."""
     if one.stance is None:
         return ""
     same = one.match is not None and one.match.used
@@ -194,11 +187,7 @@ def results_view(
     problems: Sequence[str] = (),
     failed: str = "",
 ) -> dict[str, Any]:
-    """Return a page of results: those that pass the filters, the filters with their counts.
-
-    `shown` are those of `count` that pass the filters, best first; `waiting` while their sides are
-    not told, `failed` why they could not be.
-    """
+    """Return a page of results: those that pass the filters, and the filters with counts."""
     shown = [result for result in results if _passes(result, asked, waiting=waiting)]
     more = ""
     if len(results) >= asked.count and asked.count < MOST_HITS:

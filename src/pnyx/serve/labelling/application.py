@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 
 def build_labelling(desk: Desk, people: People, *, token: str = "") -> Guard:
-    """Return the application in which people label.
-
-    `token` opens it where annotators have none of their own.
-    """
+    """Return the application in which people label; `token` opens it where they have none."""
     site = Site(
         f"label {desk.task.name}",
         nav=(("Label", ("next",)), ("Items", ("items",))),

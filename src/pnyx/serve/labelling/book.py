@@ -17,33 +17,19 @@ _DOES: Final = get_args(Does)
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing that one person did to one item; a line of the journal.
+    """One thing that one person did to one item; a line of the journal."""
 
-    Attributes:
-        who: the annotator.
-        item: id of the item.
-        does: `answer`; `skip` (nothing can be said); `draft` (begun, not confirmed); `undo` (the
-            last answer or skip of this person is taken back).
-        marks: the choices made, `values` what they say, by dimension (of an answer only).
-        unsure: whether the person doubts it.
-        comment: in the person's words; of a skip the reason.
-        seconds: spent on the item so far, with its page in sight; None where it is not known.
-        shown: which side came first (see `Form`).
-        at: when, in UTC (ISO 8601).
-        seen: the judge whose answer was seen before this one; empty for none.
-    """
-
-    who: str
-    item: str
-    does: Does
-    marks: Marks = ()
+    who: str  # the annotator
+    item: str  # id of the item
+    does: Does  # `answer`, `skip`, `draft` (not confirmed) or `undo`
+    marks: Marks = ()  # the choices made
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    unsure: bool = False
-    comment: str = ""
-    seconds: float | None = None
-    shown: str = ""
-    at: str = ""
-    seen: str = ""
+    unsure: bool = False  # whether the person doubts it
+    comment: str = ""  # in the person's words; of a skip the reason
+    seconds: float | None = None  # spent on the item with its page in sight
+    shown: str = ""  # which side came first (see `Form`)
+    at: str = ""  # when, in UTC (ISO 8601)
+    seen: str = ""  # the judge whose answer was seen before
 
     def row(self) -> dict[str, Any]:
         """Return the line of the journal: what differs from the defaults."""
@@ -73,22 +59,13 @@ class Act:
 
 @dataclass(slots=True)
 class State:
-    """What one person has said of one item.
+    """What one person has said of one item."""
 
-    Attributes:
-        said: the answer or skip that counts; None without one.
-        draft: what was begun after it.
-        version: how often the person did something to the item.
-        ever: whether the person ever answered it, be it taken back since: a judge's answer was
-            shown then.
-        seen: the judge that an act of the person names as seen; the latest.
-    """
-
-    said: Act | None = None
-    draft: Act | None = None
-    version: int = 0
-    ever: bool = False
-    seen: str = ""
+    said: Act | None = None  # the answer or skip that counts
+    draft: Act | None = None  # what was begun after it
+    version: int = 0  # how often the person did something to the item
+    ever: bool = False  # answered, be it taken back: a judge's answer was shown
+    seen: str = ""  # the judge last named as seen
 
     @property
     def latest(self) -> Act | None:
@@ -116,10 +93,7 @@ class Book:
             self.apply(act)
 
     def apply(self, act: Act) -> State:
-        """Take in one act and return the item's new state.
-
-        InputError: an undo of what is not the last thing that the person said.
-        """
+        """Take in an act, return the item's state; InputError: an undo of what is not the last."""
         done = self._done.setdefault(act.who, [])
         if act.does == "undo" and (not done or done[-1][0] != act.item):
             raise InputError(f"{shorten(act.item, 40)!r} is not what was answered last")
@@ -177,12 +151,7 @@ def label_rows(question: JudgeQuestion, answers: Iterable[Act]) -> list[dict[str
 
 
 def disputed(answers: Sequence[Act], steps: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Return the dimensions on which answers differ.
-
-    Args:
-        answers: to one item, of several people.
-        steps: of a rating, its values in order; there one step more or less is no dispute.
-    """
+    """Return the dimensions on which people differ, of `steps` by more than one."""
     found = []
     for dimension in answers[0].values if answers else ():
         values = [one.values.get(dimension) for one in answers]

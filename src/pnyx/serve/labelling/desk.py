@@ -43,19 +43,12 @@ class StaleError(PnyxError):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How items are shared out.
+    """How items are shared out."""
 
-    Attributes:
-        annotators: who labels, each with a token; empty: whoever gives a name.
-        overlap: how many label each item; None for all.
-        shuffle: whether each has an order of their own.
-        seed: of order, sides and shares.
-    """
-
-    annotators: tuple[str, ...] = ()
-    overlap: int | None = None
-    shuffle: bool = False
-    seed: int = 0
+    annotators: tuple[str, ...] = ()  # each with a token; empty: whoever gives a name
+    overlap: int | None = None  # how many label each item; None for all
+    shuffle: bool = False  # whether each has an order of their own
+    seed: int = 0  # of order, sides and shares
 
     def row(self) -> dict[str, Any]:
         """Return what a journal must not be gone on with otherwise."""
@@ -76,15 +69,7 @@ class Progress(NamedTuple):
 
 @dataclass
 class Desk:
-    """All that is known while people label.
-
-    Args:
-        task: what is asked.
-        questions: the items.
-        journal: open.
-        share: who labels what.
-        suggested: a judge's answers by id and dimension, shown after one's own.
-    """
+    """All that is known while people label; a judge's `suggested` answers come after one's own."""
 
     task: Task
     questions: Sequence[JudgeQuestion]
@@ -158,10 +143,7 @@ class Desk:
         return found.get(show, True)
 
     def following(self, who: str, place: int, show: str = "open") -> int | None:
-        """Return the next place, from 0, in a person's order that `show` holds.
-
-        After the last comes the first; None where there is no other.
-        """
+        """Return the next place, round the end, in a person's order that `show` holds, or None."""
         order = self.order(who)
         for n in chain(range(place + 1, len(order)), range(min(place, len(order)))):
             if self.shows(who, order[n], show):
@@ -206,13 +188,7 @@ class Desk:
     # What is done -------------------------------------------------------------------------------
 
     def record(self, act: Act, version: int) -> State:
-        """Write an act down and take it in; LABELS follows.
-
-        Raises:
-            StaleError: the person did something to the item since the page was made.
-            InputError: an undo of what was not answered last.
-            PnyxError: the journal cannot be written; the act does not count then.
-        """
+        """Write an act down, take it in; StaleError, InputError, PnyxError: it does not count."""
         with self._lock:
             state = self.book.state(act.who, act.item)
             if state.version != version:
@@ -293,10 +269,7 @@ def _count(tally: list[int], said: Act | None, by: int) -> None:
 
 
 class _File:
-    """Writes a file soon after it changed, in a thread of its own, and at the end.
-
-    A large file is not written for every answer: between two times it rests.
-    """
+    """Writes a file in a thread soon after it changed, a large one less often, and at the end."""
 
     def __init__(self, write: Callable[[], None]) -> None:
         self._write = write

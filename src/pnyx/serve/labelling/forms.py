@@ -56,29 +56,17 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is shown of one question.
+    """What is shown of one question."""
 
-    Attributes:
-        asks: the question in one line.
-        given: what the texts are held against; it stays in sight.
-        told: what people are told to go by, e.g. a definition of relevance.
-        texts: what is judged.
-        fields: what there is to answer, at least one.
-        levels: the values of all fields in words; empty where each choice says it.
-        beside: whether two texts are compared side by side.
-        places: whether the fields are the places of the texts, each given once.
-        shown: which of two sides comes first, `ab` or `ba`; empty without sides.
-    """
-
-    asks: str
-    given: tuple[Block, ...]
-    told: tuple[Block, ...]
-    texts: tuple[Block, ...]
-    fields: tuple[Field, ...]
-    levels: tuple[str, ...] = ()
-    beside: bool = False
-    places: bool = False
-    shown: str = ""
+    asks: str  # the question in one line
+    given: tuple[Block, ...]  # what the texts are held against; stays in sight
+    told: tuple[Block, ...]  # what people are told to go by
+    texts: tuple[Block, ...]  # what is judged
+    fields: tuple[Field, ...]  # what there is to answer, at least one
+    levels: tuple[str, ...] = ()  # the values of all fields in words
+    beside: bool = False  # whether two texts are compared side by side
+    places: bool = False  # whether the fields are places, each given once
+    shown: str = ""  # which side comes first, `ab` or `ba`
 
     @property
     def single(self) -> bool:
@@ -131,11 +119,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def form_of(question: JudgeQuestion, *, turned: bool = False) -> Form:
-    """Return what is shown of a question; `turned` shows the second of two sides first.
-
-    Raises:
-        InputError: it is a ranking of too many texts.
-    """
+    """Return what is shown of a question, second side first if `turned`; InputError: too many."""
     task = TASKS[question.task]
     made = _MAKERS[type(question)](task, question)
     return _turned(made) if turned and made.beside else made

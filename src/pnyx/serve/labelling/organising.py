@@ -39,21 +39,13 @@ _REST: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class AgreementPage:
-    """How far people agree.
+    """How far people agree."""
 
-    Attributes:
-        compared: the measures; None where there is nothing to compare.
-        reason: why there is nothing.
-        items: answered by two or more people, of those answered by anybody.
-        draws: of the bootstrap.
-        drawn_by: what is drawn: groups or items; and how many there are.
-    """
-
-    compared: Compared | None = None
-    reason: str = ""
-    items: tuple[int, int] = (0, 0)
-    draws: int = 0
-    drawn_by: tuple[str, int] = ("item", 0)
+    compared: Compared | None = None  # the measures; None where there is nothing
+    reason: str = ""  # why there is nothing
+    items: tuple[int, int] = (0, 0)  # answered by two or more, of those answered
+    draws: int = 0  # of the bootstrap
+    drawn_by: tuple[str, int] = ("item", 0)  # groups or items, and how many there are
 
 
 def agreement_of(desk: Desk) -> AgreementPage:
@@ -78,10 +70,7 @@ def agreement_of(desk: Desk) -> AgreementPage:
 
 @dataclass
 class Organising(ItemPages):
-    """The routes of the organiser, each a method that answers a request.
-
-    Whoever decides has all items in the order of the file, so an item's place is its number.
-    """
+    """The routes of the organiser; an item's place is its number in the file."""
 
     root: ClassVar[str] = "adjudicate"
     undoes: ClassVar[tuple[str, ...]] = ("adjudicate", "undo")

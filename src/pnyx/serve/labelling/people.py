@@ -24,14 +24,7 @@ _YEAR_SECONDS: Final = 365 * 24 * 3600
 
 
 class People:
-    """Who may label, and how one tells who it is.
-
-    With `annotators` each has a token, and so has the organiser: who brings one is its owner.
-    Without, whoever comes gives a name, and is trusted with it and with the organiser's pages.
-
-    Attributes:
-        tokens: name -> token, the organiser's first; empty without annotators.
-    """
+    """Who may label: by a token each, or, without `annotators`, whoever gives a name."""
 
     def __init__(self, annotators: Sequence[str], secret: str, token: str | None = None) -> None:
         names = [check_name(name) for name in annotators]
@@ -102,11 +95,7 @@ def is_turned(item: str, who: str, seed: int) -> bool:
 def shared_out(
     count: int, annotators: Sequence[str], overlap: int | None, seed: int
 ) -> Mapping[str, list[int]]:
-    """Return the items of each annotator, by their number in the file, from 0.
-
-    Each item goes to `overlap` annotators (None: to all): to those who have the fewest so far, by
-    lot among equals, so that loads differ by one at most and pairs of annotators mix.
-    """
+    """Return each annotator's items, from 0: `overlap` for each, loads alike, pairs mixed."""
     if overlap is None:
         return {who: list(range(count)) for who in annotators}
     rng = random.Random(f"{seed}:overlap")

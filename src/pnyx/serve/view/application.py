@@ -76,11 +76,7 @@ def _hit(catalogue: Catalogue, number: int) -> WordHit:
 
 
 def view_app(current: CurrentCatalogue, *, token: str = "") -> Guard:
-    """Return the application that shows results.
-
-    Raises:
-        MissingExtra: Starlette is not installed.
-    """
+    """Return the application that shows results; MissingExtra: Starlette is not installed."""
     from starlette.routing import Route
 
     def shown(request: Request) -> Response:

@@ -41,10 +41,7 @@ Scale = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """A run or a topic in a table: its reports (one for each side), measure -> value, difference.
-
-    The `name` of what is over all topics is empty.
-    """
+    """A run or topic in a table; over all topics, its `name` is empty."""
 
     name: str
     reports: list[ReportRow] = field(default_factory=list)
@@ -60,22 +57,14 @@ class BoardRow:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A table of one source: rows by measures.
-
-    Attributes:
-        by: `run` or `topic`: what rows are.
-        measures: its columns.
-        page: of its rows; `whole` is the row over all topics.
-        sorted_by: the measure that rows are in the order of; empty: what is unscored first.
-        scales: measure -> the ends that its bars share; without, there are none.
-    """
+    """A table of one source: rows by measures."""
 
     source: str
-    by: str
-    measures: Sequence[str]
-    page: RowPage[BoardRow]
-    whole: BoardRow | None = None
-    sorted_by: str = ""
+    by: str  # `run` or `topic`: what rows are
+    measures: Sequence[str]  # its columns
+    page: RowPage[BoardRow]  # of its rows
+    whole: BoardRow | None = None  # the row over all topics
+    sorted_by: str = ""  # a measure; empty: what is unscored first
     ascending: bool = False
     scales: Mapping[str, Scale] = field(default_factory=dict)
 
@@ -170,15 +159,7 @@ def _ranked_runs(
 def leaderboard(
     catalogue: Catalogue, source: str, by: str = "", number: int = 1, *, ascending: bool = False
 ) -> Board:
-    """Return runs with their values over all topics, those without a value first.
-
-    Args:
-        catalogue: of the results.
-        source: its name.
-        by: the measure that runs are sorted by, the best first; the first by default.
-        number: of the page.
-        ascending: the other way round, the least first.
-    """
+    """Return runs over all topics, the best by a measure first, those without a value before."""
     held = catalogue.source(source)
     measures = _measures(catalogue, held)
     by = by or next(iter(measures), "")

@@ -38,16 +38,7 @@ from pnyx.serve.view.records import (
 
 
 class Catalogue:
-    """What was read of results: a file of SQLite that is only read, by several threads at once.
-
-    Names in arguments may also be their `slug`, as in addresses. Tables have what is unscored
-    first. Every method raises NotFoundError for a name that is not there, and InputError where a
-    file has changed so that a row cannot be read from it.
-
-    Args:
-        path: the file that `open_catalogue` made.
-        store: the judgement store with prompts and replies; empty: those that manifests name.
-    """
+    """What was read of results, in SQLite; NotFoundError: no such name, InputError: changed."""
 
     def __init__(self, path: str | Path, store: str = "") -> None:
         self.path, self.store = Path(path), store
@@ -117,15 +108,7 @@ class Catalogue:
     def table(
         self, kind: Kind[Row], number: int = 1, sort: str = "", /, **chosen: str
     ) -> RowPage[Row]:
-        """Return a page of a table.
-
-        Args:
-            kind: of its rows.
-            number: of the page, from 1.
-            sort: a field of `kind.select` to sort by in place of the usual order, with `-` before
-                it the greatest first.
-            chosen: `source` and facets, each by name: what rows must have.
-        """
+        """Return a page of a table; `sort` is a field, `-` before it: greatest first."""
         total = self.count(kind, **chosen)
         limit = f"LIMIT {ROWS_A_PAGE} OFFSET {offset_of(number, total)}"
         where, values = self._where(kind, chosen)
@@ -210,11 +193,7 @@ class Catalogue:
     def values(
         self, *, source: str = "", run: str = "", topic: str = "", topics: bool = False
     ) -> list[MeasureValue]:
-        """Return measures; with neither run nor topic, those of the judge or campaign itself.
-
-        With a run alone those over all topics and, with `topics`, on each; with a topic alone those
-        of all runs on it.
-        """
+        """Return measures: of a run, of a topic, or of the judge itself; with `topics` on each."""
         chosen = {"source": source, "run": run, "topic": topic}
         where, values = self._where(kinds.MEASURES, chosen)
         where += " AND v.run NOT NULL" if run or topic else " AND v.run IS NULL"
@@ -282,10 +261,7 @@ class Catalogue:
     # Reports -------------------------------------------------------------------------------------
 
     def reports(self, **chosen: str) -> list[ReportRow]:
-        """Return reports of a `source`, `run`, `topic`, `kind`, those with unscored findings first.
-
-        Each of these may be left out, or empty.
-        """
+        """Return reports of a `source`, `run`, `topic`, `kind`, unscored findings first."""
         where, values = self._where(kinds.REPORTS, chosen)
         order = "p.scored = p.asked, s.id, r.name, t.name, p.side"
         return self.rows(kinds.REPORTS, f"WHERE {where} ORDER BY {order}", *values)

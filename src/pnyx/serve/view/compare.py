@@ -93,24 +93,16 @@ def prepare(catalogue: Catalogue) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunDifference:
-    """A measure of two runs.
-
-    Attributes:
-        first, second: values over all topics; None where there are none.
-        difference: the mean over the topics on which both have a value, first less second.
-        low, high: its 95 % interval; None where it cannot be drawn.
-        p: of a paired randomisation test, not corrected for the number of measures.
-        topics: how many topics that is, of `asked`.
-    """
+    """A measure of two runs."""
 
     measure: str
-    first: MeasureValue | None
-    second: MeasureValue | None
-    difference: float | None = None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    topics: int = 0
+    first: MeasureValue | None  # value over all topics
+    second: MeasureValue | None  # value over all topics
+    difference: float | None = None  # mean over shared topics, first less second
+    low: float | None = None  # of its 95 % interval
+    high: float | None = None  # of its 95 % interval
+    p: float | None = None  # not corrected for the number of measures
+    topics: int = 0  # how many that is, of `asked`
     asked: int = 0
 
 

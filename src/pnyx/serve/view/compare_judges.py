@@ -80,29 +80,18 @@ class JudgedTwice:
 
 @dataclass(frozen=True, slots=True)
 class ComparedJudges:
-    """Two judges compared.
+    """Two judges compared."""
 
-    Attributes:
-        unscored: items that one or both left unscored; one alone first.
-        differing: items with different values: the farthest apart and the surest first.
-        asked: items that both were asked about; `agreed` of them have the same value.
-        values: of the table; `table[a][b]` counts; None stands for unscored. Empty for many values.
-        agreement: (dimension, measure, value).
-        drawn: whether intervals were drawn.
-        problem: why there is no agreement.
-        repeated: further lines about items that were counted once.
-    """
-
-    unscored: Sequence[JudgedTwice]
-    differing: Sequence[JudgedTwice]
-    asked: int
-    agreed: int
-    values: Sequence[Any]
-    table: Sequence[Sequence[int]]
-    agreement: Sequence[tuple[str, str, Measured]]
-    drawn: bool
-    problem: str
-    repeated: int
+    unscored: Sequence[JudgedTwice]  # by one or both; one alone first
+    differing: Sequence[JudgedTwice]  # the farthest apart and the surest first
+    asked: int  # items that both were asked about
+    agreed: int  # of these, have the same value
+    values: Sequence[Any]  # of the table; None stands for unscored
+    table: Sequence[Sequence[int]]  # `[a][b]` counts
+    agreement: Sequence[tuple[str, str, Measured]]  # (dimension, measure, value)
+    drawn: bool  # whether intervals were drawn
+    problem: str  # why there is no agreement
+    repeated: int  # lines about items counted once
 
 
 _KEPT: weakref.WeakKeyDictionary[Catalogue, dict[tuple[int, int], ComparedJudges]] = (

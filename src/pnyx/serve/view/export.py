@@ -63,10 +63,7 @@ class Exported:
 
 
 class PublishedCatalogue(Catalogue):
-    """A catalogue whose sources say nothing of this machine, as far as pages show it.
-
-    Where a source and its judgement store are stays known, to read them.
-    """
+    """A catalogue whose pages say nothing of where on this machine its sources are."""
 
     def __init__(self, path: str | Path, store: str = "") -> None:
         super().__init__(path, store)

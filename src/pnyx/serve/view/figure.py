@@ -14,21 +14,13 @@ from pnyx.view.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A picture with its numbers.
+    """A picture with its numbers."""
 
-    Attributes:
-        name: lower-case letters, digits and dashes; another for each figure of a page.
-        title: a heading.
-        picture: an SVG document of `pnyx.view`; empty where there is nothing to draw.
-        table: the numbers.
-        caption: a sentence for those who do not see it, and below it for all.
-    """
-
-    name: str
-    title: str
-    picture: str
-    table: Table
-    caption: str = ""
+    name: str  # lower-case, unique in a page
+    title: str  # a heading
+    picture: str  # SVG; empty where there is nothing to draw
+    table: Table  # the numbers
+    caption: str = ""  # a sentence for those who do not see it
 
     def inline(self) -> str:
         """Return the picture as a part of a page."""

@@ -25,21 +25,13 @@ from pnyx.serve.view.records import (
 
 @dataclass(frozen=True, slots=True)
 class ShownColumn:
-    """A column of a table page.
+    """A column of a table page."""
 
-    Attributes:
-        name: its heading.
-        field: the attribute of a row that it shows and is sorted by.
-        show: the macro of `table.html.j2` that shows a cell.
-        to: what a cell leads to: the first part of an address, then attributes of the row.
-        number: whether it is aligned to the right.
-    """
-
-    name: str
-    field: str
-    show: str = "text"
-    to: tuple[str, ...] = ()
-    number: bool = False
+    name: str  # its heading
+    field: str  # the attribute that it shows and is sorted by
+    show: str = "text"  # the macro of `table.html.j2` that shows a cell
+    to: tuple[str, ...] = ()  # first part of an address, then attributes of the row
+    number: bool = False  # whether it is aligned to the right
 
     def address(self, row: object) -> tuple[str, ...]:
         """Return the parts of the address that a row's cell leads to."""

@@ -102,10 +102,7 @@ def read_leaderboard_file(builder: Builder, source: int, part: str, path: str) -
 
 
 class ReportMeasures:
-    """The measures of judged reports: of each report, and each run's means over all topics.
-
-    Reports are measured one by one and not kept: there may be more than memory holds.
-    """
+    """Measures of reports, one by one as memory may not hold all, and of runs over all topics."""
 
     def __init__(self, builder: Builder, source: int) -> None:
         self.builder, self.source = builder, source

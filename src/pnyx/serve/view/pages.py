@@ -18,16 +18,13 @@ Parts: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Which page: the page's name, the parts that follow, the number of a page of a list.
-
-    `sort` is what a table is sorted by; `is_file` says that the page is one of an export.
-    """
+    """Which page: its name, the parts that follow, the number of a page of a list."""
 
     page: str
     parts: Parts = ()
     number: int = 1
-    sort: str = ""
-    is_file: bool = False
+    sort: str = ""  # what a table is sorted by
+    is_file: bool = False  # whether the page is one of an export
 
     @property
     def here(self) -> Parts:
@@ -54,10 +51,7 @@ class PageFile:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A template under `serve/templates/view/`, its values, and the files that stand beside it.
-
-    A file's address is that of its page and its own name, e.g. `profile.svg` (`Links.file`).
-    """
+    """A template under `serve/templates/view/`, its values, and the files that stand beside it."""
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -73,27 +67,16 @@ Addresses: TypeAlias = Callable[[Catalogue], Iterable[tuple[Parts, int]]]
 
 @dataclass(frozen=True, slots=True)
 class PageRoute:
-    """A line of the route table.
+    """A line of the route table."""
 
-    Attributes:
-        name: the first part of its address; empty for the first page.
-        show: makes it.
-        addresses: yields those of an export; by default the page without any part.
-        least: how many parts must follow the name.
-        most: how many may.
-        paged: whether the number of a page may stand behind them.
-        of_source: yields (words, parts) of the pages that show something of a source.
-        nav: what the head of every page calls it; empty where it is not there.
-    """
-
-    name: str
-    show: Show
-    addresses: Addresses = lambda _: (((), 1),)
-    least: int = 0
-    most: int = 0
-    paged: bool = False
+    name: str  # first part of its address; may be empty
+    show: Show  # makes it
+    addresses: Addresses = lambda _: (((), 1),)  # of an export
+    least: int = 0  # how many parts must follow
+    most: int = 0  # how many may
+    paged: bool = False  # whether the number of a page may follow
     of_source: Callable[[Catalogue, SourceRow], Iterable[tuple[str, Parts]]] = lambda *_: ()
-    nav: str = ""
+    nav: str = ""  # what the head of every page calls it
 
     def address(self, parts: Parts, sort: str = "") -> Address:
         """Return the address that the parts behind the page's name are."""

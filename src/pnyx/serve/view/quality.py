@@ -36,10 +36,7 @@ class TextRating(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Texts and their means by dimension, with intervals over topics, else over texts.
-
-    A mean has no interval where there is but one topic or text.
-    """
+    """Texts and their means by dimension, with intervals over topics, else over texts."""
 
     name: str
     means: Mapping[str, Measured]

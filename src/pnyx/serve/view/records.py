@@ -55,46 +55,31 @@ def cut_page(rows: Sequence[Row], number: int) -> RowPage[Row]:
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """One thing that was given: a results folder, or a file.
-
-    Attributes:
-        name: unique; one part of addresses.
-        kind: a name in `reader.KINDS`, e.g. `results`, `measures`.
-        scored: how many of `asked` judgements have a value.
-        dollars: what it cost; None where that is not known.
-        problem: what is wrong, one line; it then has nothing else.
-        about: the manifest, or what else it says of itself, as JSON values.
-        files: format -> the path of its file.
-    """
+    """One thing that was given: a results folder, or a file."""
 
     id: int
-    name: str
+    name: str  # unique; one part of addresses
     path: str
-    kind: str
+    kind: str  # a name in `reader.KINDS`, e.g. `results`, `measures`
     task: str = ""
     judge: str = ""
     finished: str = ""
-    scored: int = 0
+    scored: int = 0  # of `asked` judgements have a value
     asked: int = 0
-    dollars: float | None = None
-    problem: str = ""
+    dollars: float | None = None  # what it cost; None where that is not known
+    problem: str = ""  # what is wrong, one line
     about: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
     files: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """A run; the same in all sources that name it.
-
-    Attributes:
-        reports: how many there are of it, judged or not.
-        scored: how many of the `asked` judgements that name it have a value.
-    """
+    """A run; the same in all sources that name it."""
 
     id: int
     name: str
-    reports: int = 0
-    scored: int = 0
+    reports: int = 0  # how many there are of it, judged or not
+    scored: int = 0  # how many of `asked` judgements have a value
     asked: int = 0
 
 
@@ -117,30 +102,19 @@ class TopicCounts:
 
 @dataclass(frozen=True, slots=True)
 class JudgementRow:
-    """What a judge said of one item, without its texts (`Catalogue.line` has the whole line).
-
-    Attributes:
-        source: name of the source; with `n`, the line's number among its lines, an address.
-        coded: the value as JSON; None where it is unscored.
-        verdict: its class: `unscored`, `yes`, `no`, `a`, `b`, `tie`, `score`, `order`.
-        probability: of yes, in [0, 1]; None where there is none.
-        doubt: what tables are in the order of: see `schema.sql`.
-        unscored: why there is no value.
-        run, topic, doc, perspective: ids; empty where the line does not say.
-        line: 1-based, of its file.
-    """
+    """What a judge said of one item, without its texts (`Catalogue.line` has the whole line)."""
 
     id: int
-    source: str
+    source: str  # with `n`, its line among the source's, an address
     n: int
     item: str
     task: str
     dimension: str
-    coded: str | None
-    verdict: str
-    probability: float | None
-    doubt: float
-    unscored: str
+    coded: str | None  # the value as JSON; None where it is unscored
+    verdict: str  # `unscored`, `yes`, `no`, `a`, `b`, `tie`, `score`, `order`
+    probability: float | None  # of yes, in [0, 1]
+    doubt: float  # orders tables: see `schema.sql`
+    unscored: str  # why there is no value
     judge: str
     run: str
     topic: str
@@ -148,7 +122,7 @@ class JudgementRow:
     perspective: str
     file: int
     place: int
-    line: int
+    line: int  # 1-based, of its file
 
     @property
     def value(self) -> Any:
@@ -171,25 +145,18 @@ class JudgementRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """Where a report is.
-
-    Attributes:
-        kind: `judged` (a line of reports.jsonl) or `response` (as a run's file has it).
-        side: `pro` or `con` of an argued one; empty otherwise.
-        scored: how many of its `asked` findings have a value.
-        missing: 1 where the run has no report on the topic.
-    """
+    """Where a report is."""
 
     id: int
     source: str
     run: str
     topic: str
-    kind: str
-    side: str
+    kind: str  # `judged` (of reports.jsonl) or `response`
+    side: str  # `pro` or `con` of an argued one
     sentences: int
-    scored: int
+    scored: int  # how many of `asked` findings have a value
     asked: int
-    missing: int
+    missing: int  # 1 where the run has no report on the topic
     file: int
     place: int
     line: int
@@ -252,14 +219,11 @@ class DifferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """A way to narrow a table, and how many rows of its source there then are.
+    """A way to narrow a table, and how many rows of its source there then are."""
 
-    `facet` is a name in the table's `Kind.facets`; `key` is its part of an address.
-    """
-
-    facet: str
+    facet: str  # a name in the table's `Kind.facets`
     value: str
-    key: str
+    key: str  # its part of an address
     count: int
 
 

@@ -50,23 +50,14 @@ State = dict[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class GivenSource:
-    """A source as it was given.
+    """A source as it was given."""
 
-    Attributes:
-        name: what it is called, not yet unique.
-        path: as it was given.
-        kind: how it is read (`reader.READERS`); `unknown` where it cannot be.
-        files: part -> path.
-        problem: why it cannot be read; it then has no files.
-        is_fault: it may be meant as results; without, it is something else.
-    """
-
-    name: str
-    path: str
-    kind: str
-    files: Mapping[str, str] = field(default_factory=dict)
-    problem: str = ""
-    is_fault: bool = False
+    name: str  # what it is called, not yet unique
+    path: str  # as it was given
+    kind: str  # of `reader.READERS`, or `unknown`
+    files: Mapping[str, str] = field(default_factory=dict)  # part -> path
+    problem: str = ""  # why it cannot be read
+    is_fault: bool = False  # it may be meant as results
 
 
 def given_sources(paths: Sequence[str]) -> list[GivenSource]:

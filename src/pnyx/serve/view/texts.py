@@ -70,10 +70,7 @@ def text_of(row: Mapping[str, Any], name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CallsBehind:
-    """The calls behind a judgement, in their order.
-
-    `problem` says why they cannot be shown, in one sentence; `store` where they were read.
-    """
+    """The calls behind a judgement, in order, from `store`; `problem`: why they are not shown."""
 
     calls: Sequence[Exchange] = ()
     problem: str = ""
@@ -81,10 +78,7 @@ class CallsBehind:
 
 
 def calls_behind(source: SourceRow, line: Mapping[str, Any], store: str = "") -> CallsBehind:
-    """Return the calls behind a line of a source's answers.
-
-    `store` is the judgement store that was named; else the one of the source's manifest.
-    """
+    """Return the calls behind a line, from the store that was named, else the manifest's."""
     if not asked_of(line):
         old = "The line does not say which calls are behind it: an older Pnyx wrote it."
         none = "No language model was asked, so there is no prompt."
@@ -211,11 +205,7 @@ def _fields(row: Mapping[str, Any], evidence: str) -> list[AskedText]:
 
 
 def _of_items(source: SourceRow, item: str, evidence: str) -> list[AskedText]:
-    """Return the texts of an item, what is judged first, from the file that the manifest names.
-
-    A results folder may come from a stranger and name any file, so its texts are shown only where
-    they are the very items that were judged: their SHA-256 is in the manifest.
-    """
+    """Return an item's texts, only of the very file that was judged (SHA-256 in the manifest)."""
     stated, digest = source.about.get("items"), source.about.get("items_sha256")
     name = stated.get("path") if isinstance(stated, Mapping) else None
     known = isinstance(name, str) and isinstance(digest, str) and source.task in TASKS

@@ -30,11 +30,7 @@ def trials_table(summaries: Iterable[Row]) -> Table:
 
 
 def trial_section(row: Row) -> FigureSection:
-    """Return what a trial's `summary.json` says: curves, tables.
-
-    Raises:
-        KeyError, TypeError, ValueError: it is none.
-    """
+    """Return a trial's curves and tables; KeyError, TypeError, ValueError: no summary."""
     picture, tables = curve_plot(row), trial_tables(row)
     figures = []
     if picture:
@@ -56,22 +52,14 @@ def trial_section(row: Row) -> FigureSection:
 
 @dataclass(frozen=True, slots=True)
 class ChangedItem:
-    """One question of a trial: how its item was changed, and what was answered.
+    """One question of a trial: how its item was changed, and what was answered."""
 
-    Attributes:
-        variant: the amount or the way; that of the first of an example is the unchanged item's.
-        texts: name of each field that differs from the unchanged item -> its text.
-        answer: in words; empty where it is unscored, for `unscored` then says why.
-        probability: of yes; None without one.
-        changed: whether the answer differs from that to the unchanged item.
-    """
-
-    variant: str
-    texts: Mapping[str, str]
-    answer: str
-    probability: float | None
+    variant: str  # the amount or the way
+    texts: Mapping[str, str]  # field that differs from the unchanged item -> text
+    answer: str  # in words; empty where unscored
+    probability: float | None  # of yes; None without one
     unscored: str
-    changed: bool
+    changed: bool  # whether the answer is another
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +80,7 @@ class TrialExample:
 
 
 def examples_of(items: Iterable[Row], answers: Iterable[Row]) -> list[TrialExample]:
-    """Return the items whose answers moved most, those first.
-
-    Args:
-        items: the lines of the trial's `items.jsonl`.
-        answers: those of its `answers.jsonl`.
-    """
+    """Return the trial's items whose answers moved most, those first."""
     by_item: dict[str, list[Row]] = {}
     for item in items:
         by_item.setdefault(str(item.get("of", item["id"])), []).append(item)

@@ -62,17 +62,11 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class OverallScore:
-    """What is said of a text, on the scale of `QualityModel`.
+    """What is said of a text, on the scale of `QualityModel`."""
 
-    Attributes:
-        value: in [0, 1].
-        surface: of the surface and the words alone.
-        short: how far the heads for short texts count, from 0 to 1.
-    """
-
-    value: float
-    surface: float
-    short: float
+    value: float  # in [0, 1]
+    surface: float  # of the surface and the words alone
+    short: float  # how far the heads for short texts count, 0 to 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,19 +28,12 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Quotable sentences of all documents.
+    """Quotable sentences of all documents."""
 
-    Attributes:
-        texts: each once, in order of documents and of their sentences.
-        cited: the documents that each stands in.
-        place: number of its first document, in the order in which they were chosen.
-        vectors: of the texts [n, d].
-    """
-
-    texts: list[str]
-    cited: list[list[str]]
-    place: list[int]
-    vectors: Floats
+    texts: list[str]  # each once, in order of documents and of their sentences
+    cited: list[list[str]]  # the documents that each stands in
+    place: list[int]  # number of its first document
+    vectors: Floats  # of the texts [n, d]
 
 
 class ExtractiveReporter:
@@ -153,11 +146,7 @@ def _candidates(encoder: Encoder, documents: Sequence[Evidence]) -> _Candidates 
 
 
 def _in_order(chosen: Sequence[int], found: _Candidates, fit: Floats) -> list[int]:
-    """Return the chosen in reading order: part by part of the request, a document at a time.
-
-    A part comes where its best sentence was chosen; the first column, the whole request, is no part
-    where there are others.
-    """
+    """Return the chosen in reading order: by the part each fits best, then a document at a time."""
     parts = fit[:, 1:] if fit.shape[1] > 1 else fit
     own = {i: int(np.argmax(parts[i])) for i in chosen}
     first_of_part: dict[int, int] = {}

@@ -33,44 +33,26 @@ _TELLS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search.
-
-    Attributes:
-        weight: how much it counts.
-        brings: whether it can bring documents.
-        part: whether it is a part of what the request asks for.
-    """
+    """One search."""
 
     text: str
-    weight: float = 1.0
-    brings: bool = True
-    part: bool = False
+    weight: float = 1.0  # how much it counts
+    brings: bool = True  # whether it can bring documents
+    part: bool = False  # whether it is a part of what the request asks for
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The evidence of a report.
+    """The evidence of a report."""
 
-    Attributes:
-        documents: of different texts, in the order in which they were chosen.
-        relevance: document id -> probability that it is about one of the queries.
-        worth: document id -> what it counts, in [0, 1]: relevance, less for a low quality.
-        queries: what was searched for; those that bring documents are the facets of the request.
-        found: documents that any query found.
-        lacking: parts of the request on which there is no evidence: those with a name that is in
-            none of the documents found, and all where there are no documents.
-        doubtful: other parts that no document is about, by their own ranking.
-        problems: what a reader must know, one line each.
-    """
-
-    documents: tuple[Evidence, ...]
-    relevance: dict[str, float]
-    worth: dict[str, float]
-    queries: tuple[Query, ...]
-    found: int
-    lacking: tuple[str, ...] = ()
-    doubtful: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+    documents: tuple[Evidence, ...]  # of different texts, in the order of their choice
+    relevance: dict[str, float]  # id -> probability that it is about a query
+    worth: dict[str, float]  # id -> relevance, less for a low quality
+    queries: tuple[Query, ...]  # those that bring documents are the request's facets
+    found: int  # documents that any query found
+    lacking: tuple[str, ...] = ()  # parts of the request without evidence
+    doubtful: tuple[str, ...] = ()  # parts that no document is about, by their ranking
+    problems: tuple[str, ...] = ()  # what a reader must know
 
     @property
     def facets(self) -> tuple[str, ...]:
@@ -81,10 +63,7 @@ class Gathered:
 def queries_of(
     request: ReportRequest, plan: WritingPlan, questions: Sequence[str] = ()
 ) -> tuple[Query, ...]:
-    """Return what is searched for: the request as a whole, its parts, sub-questions, background.
-
-    A sentence without a word of its own matter ("Please help.") is left out.
-    """
+    """Return what is searched for: request, parts with own words, sub-questions, background."""
     general = [Query(request.asked, 2.0)] if request.problem else []
     asked = split_sentences(request.problem)
     wanted = [Query(request.title), *(Query(text, part=not _TELLS.match(text)) for text in asked)]

@@ -29,10 +29,7 @@ _SHORT: Final = (
 
 
 async def lacking_parts(request: ReportRequest, gathered: Gathered) -> tuple[str, ...]:
-    """Return the parts of a request without evidence, in its order.
-
-    Those that `gather` tells, and of its doubtful ones those that no document helps to answer.
-    """
+    """Return the parts of a request without evidence, in its order."""
     helped = set()
     if gathered.doubtful:
         from pnyx.students.judge import PackagedJudge
@@ -56,10 +53,7 @@ def _helps(answer: Answer) -> bool:
 def of_request(
     request: ReportRequest, parts: Sequence[str], limits: Limits
 ) -> tuple[Sentence, ...]:
-    """Return what is said where there is no evidence: of the request, and of each of its parts.
-
-    It is shorter, and at last nothing, where the limit is short.
-    """
+    """Say that there is no evidence, of the request and of each part, within the limit."""
     wanted = [_stated(request.title), *_SHORT]
     whole = next((text for text in wanted if limits.fits([text])), None)
     if whole is None:

@@ -31,19 +31,12 @@ _OWN: Final = ("team_id", "run_id", "topic_id", "narrative_id", "request_id", "n
 
 @dataclass(frozen=True, slots=True)
 class ResponseForm:
-    """How responses are written.
+    """How responses are written."""
 
-    Attributes:
-        layout: of the line.
-        style: of the citations.
-        metadata: further fields of the metadata.
-        rules: the track's; None for none in particular.
-    """
-
-    layout: Layout = "ragtime"
-    style: CitationStyle = "scores"
-    metadata: Mapping[str, Any] | None = None
-    rules: TrackRules | None = None
+    layout: Layout = "ragtime"  # of the line
+    style: CitationStyle = "scores"  # of the citations
+    metadata: Mapping[str, Any] | None = None  # further fields of the metadata
+    rules: TrackRules | None = None  # the track's; None for none in particular
 
     def row(self, response: Response) -> dict[str, Any]:
         """Return the line of a response whose citations have scores; InputError: it cannot hold."""
