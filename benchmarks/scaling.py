@@ -85,9 +85,7 @@ def measured(folder: Path, count: int) -> dict[str, str]:
     rows["its files"] = f"{size_of(folder / 'my.index'):,.0f} MB"
     (folder / "documents.jsonl").unlink()
     rows["one search from the shell"] = str(run(folder, *PNYX, "search", "my.index", searches[0]))
-    ranked = run(
-        folder, *PNYX, "search", "my.index", "--topics", "topics.jsonl", "--out", "a.run"
-    )
+    ranked = run(folder, *PNYX, "search", "my.index", "--topics", "topics.jsonl", "--out", "a.run")
     rows[f"{len(topics):,} topics, 1,000 documents each, as a run"] = each(ranked, len(topics))
     rows[f"`pnyx serve`, {len(searches)} searches"] = serve(folder, searches)
     rows["`pnyx measure support`, as many verdicts"] = measure_support(folder, count)
