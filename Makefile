@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-EXTRAS := ingest,datasets,local,retrieval,dense,fast,tables,autojudge,serve,test
+EXTRAS := ingest,datasets,local,retrieval,dense,fast,opensearch,tables,autojudge,serve,test
 
 # Lines and budgets of the rooms, circles of imports, names with several meanings.
 house:

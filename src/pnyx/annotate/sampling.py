@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pnyx.errors import InputError, shorten
 from pnyx.records import Evidence, Question, judged_text
-from pnyx.search.index import Index
+from pnyx.search.engine import DocumentIndex
 from pnyx.search.pipeline import Searcher
 
 
@@ -82,7 +82,7 @@ def sample_pairs(
             folder, or the index lacks what the search needs.
     """
     plan, index = plan or PairSample(), searcher.engine
-    if not isinstance(index, Index):
+    if not isinstance(index, DocumentIndex):
         raise InputError(f"{index.name} is no index folder, from which pairs can be drawn")
     seen: set[str] = set()
     for found in searcher.search(questions, plan.k):
@@ -95,13 +95,11 @@ def sample_pairs(
         ranks = {number: hit.rank for number, hit in zip(numbers, found.hits, strict=True)}
         drawn = sorted(rng.sample(sorted(ranks), min(plan.top, len(ranks))))
         weight = len(ranks) / len(drawn) if drawn else 0.0
-        for number in drawn:
-            document = index.document_at(number)
+        for number, document in zip(drawn, index.documents_at(drawn), strict=True):
             yield SampledPair(question, document, "top", ranks[number], weight)
         others = len(index) - len(ranks)
         wanted = min(plan.rest, others)
-        for number in _beyond(rng, len(index), set(ranks), wanted):
-            document = index.document_at(number)
+        for document in index.documents_at(_beyond(rng, len(index), set(ranks), wanted)):
             yield SampledPair(question, document, "rest", None, others / wanted)
 
 

@@ -121,11 +121,10 @@ def _topics(responses: Sequence[Response], banks: Sequence[NuggetBank]) -> int:
 def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[Any, Any]:
     """Return what finds documents by their ids, if anything, and what it is known again by."""
     if spec.index is not None:
-        from pnyx.search.index import Index
+        from pnyx.search.opening import open_index
 
-        index = Index.open(spec.index)
-        segments = [one["checksums"] for one in index.manifest["segments"]]
-        return lambda doc_id: index.document(doc_id) if doc_id in index else None, segments
+        index = open_index(spec.index)
+        return lambda doc_id: index.document(doc_id) if doc_id in index else None, index.known_by
     if spec.documents is None:
         return None, None
     from pnyx.corpora import read_evidence

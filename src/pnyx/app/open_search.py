@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pnyx.app.search_specs import ArgueSpec, ScoringSpec, SearchSpec
     from pnyx.judge.base import Judge
     from pnyx.judge.store.completions import StoredModel
-    from pnyx.search.index import Index
+    from pnyx.search.engine import Engine
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.search.pipeline import Searcher
     from pnyx.search.plan import Scoring
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def open_searcher(
-    index: Index, spec: SearchSpec, model: StoredModel | None, judge: Judge | None, say: Say
+    index: Engine, spec: SearchSpec, model: StoredModel | None, judge: Judge | None, say: Say
 ) -> Searcher:
     """Make what searches an index as a spec says; without a `judge`, the packaged one reranks."""
     from pnyx.models.embed.embedder import embedder_from
@@ -71,7 +71,7 @@ def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
     )
 
 
-def _resolved(index: Index, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
+def _resolved(index: Engine, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
     """Return what auto stands for; whoever names an embedder wants the vectors to be used."""
     from pnyx.models.embed.embedder import PACKAGED, embedder_from
     from pnyx.search.ranking.scoring import choose_scoring
@@ -100,7 +100,7 @@ def _check_used(spec: SearchSpec, plan: SearchPlan) -> None:
 
 
 def _perspectives(
-    index: Index, spec: SearchSpec, model: StoredModel | None, judge: Judge | None
+    index: Engine, spec: SearchSpec, model: StoredModel | None, judge: Judge | None
 ) -> PerspectiveSource | None:
     if spec.diversify != "perspectives":
         return None

@@ -211,6 +211,15 @@ class ArgueSpec(
         return Question(name, text, definition=self.definition, claims=pair)
 
 
+class ClusterSpec(Spec, heading="Features", rare="shards replicas"):
+    """How an index in a cluster of OpenSearch is spread."""
+
+    shards: int | None = opt(None, "Parts of a new index in OpenSearch.", low=1, shown="1")
+    replicas: int | None = opt(
+        None, "Further copies of each part, each on another node.", low=0, shown="0"
+    )
+
+
 class FeatureSpec(Spec, heading="Features", rare="quality_model cluster_count space seed embedder"):
     """What an index is to know of each document beside its words: quality, topics, vectors."""
 

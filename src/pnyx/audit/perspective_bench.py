@@ -30,7 +30,7 @@ from pnyx.placing import make_folder
 from pnyx.records import SIDES, Question, RunEntry
 from pnyx.runs.pairs import PairSource, pairs_of_views
 from pnyx.runs.results import apply_judge
-from pnyx.search.index import Index
+from pnyx.search.engine import DocumentIndex
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
 
@@ -58,7 +58,7 @@ class BenchSearch:
             has no source.
     """
 
-    index: Index
+    index: DocumentIndex
     perspectives: Questions
     bench: PerspectiveBench
     embedder: Embedder | None = None

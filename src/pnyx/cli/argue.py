@@ -65,7 +65,7 @@ def command(
       pnyx argue my.index "Should voting be compulsory?" --html report.html
       pnyx argue my.index "Should voting be compulsory?" --llm local --plan
     """
-    from pnyx.search.index import Index
+    from pnyx.search.opening import open_index
     from pnyx.write.arguing import argue
     from pnyx.write.rows import case_row, with_settings
 
@@ -73,7 +73,7 @@ def command(
     model.check()
     if spec.given("asked") and not model.asks_models:
         raise OptionError("--asked goes with --llm")
-    opened = Index.open(index)
+    opened = open_index(index)
     topic = spec.asked_for(question, output.topic_id or "")
     with open_model(model, say, model) as llm, _judge(llm, plan=model.plan) as judge:
         writer = _writer(spec, llm, plan=model.plan)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pnyx.audit.perspective_bench import Benched, BenchSearch
     from pnyx.audit.perspective_plan import Variant
     from pnyx.measure.perspectives.coverage import Questions
-    from pnyx.search.index import Index
+    from pnyx.search.engine import Engine
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.view.tables import Part
 
@@ -148,14 +148,14 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     from pnyx.audit.perspective_bench import BenchSearch, pairs_at_most
     from pnyx.corpora.benchmarks.trec import a_token
     from pnyx.judge.tasks import TASKS
-    from pnyx.search.index import Index
+    from pnyx.search.opening import open_index
 
     needs_out(spec.out, judge)
     bench = spec.plan()
     views = _views(spec)
     for topic in views:  # what a run cannot hold, before anything is asked
         a_token(topic, "topic")
-    opened_index = Index.open(spec.index)
+    opened_index = open_index(spec.index)
     with contextlib.ExitStack() as stack:
         expansions = stack.enter_context(_expansions(opened_index, spec, judge))
         search = BenchSearch(opened_index, views, bench, expansions=expansions)
@@ -181,7 +181,7 @@ def _views(spec: BenchSpec) -> Questions:
 
 @contextlib.contextmanager
 def _expansions(
-    index: Index, spec: BenchSpec, judge: JudgeSpec
+    index: Engine, spec: BenchSpec, judge: JudgeSpec
 ) -> Iterator[PerspectiveSource | None]:
     """Open what writes the perspectives that are searched."""
     if spec.expand is None:

@@ -8,66 +8,34 @@ import itertools
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.search_specs import FeatureSpec
-from pnyx.app.spec import file_opt, opt, opts_of, out_opt
+from pnyx.app.search_specs import ClusterSpec, FeatureSpec
+from pnyx.app.spec import opts_of
 from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.common.options import EvidenceSpec, Outcome, say, warn
+from pnyx.cli.common.indexing import CorpusSpec, quality_model
+from pnyx.cli.common.options import Outcome, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import counted
 from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
 from pnyx.native import advise_compiling
+from pnyx.search.opensearch.client import is_remote
 from pnyx.search.plan import FEATURES
 
 if TYPE_CHECKING:
-    from pnyx.students.quality.surface import TextQuality
-
-
-class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
-    """Which index is made, and how the corpus is read."""
-
-    out: str | None = out_opt(None, "Folder to create.", metavar="FOLDER", writes="folder")
-    add: str | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
-    update: str | None = file_opt(
-        None,
-        "Existing index to add features to, without a CORPUS: those that are named, else those "
-        "that it lacks of a new index or has for a part of its documents.",
-        metavar="FOLDER",
-    )
-    force: bool = opt(False, "Replace the index at --out once the new one's words are indexed.")
-    fields: tuple[Literal["topic"], ...] = opt((), "Also search this field.")
-    language: str | None = opt(
-        None, "Stemmer: a Snowball language, or none.", metavar="NAME", shown="english"
-    )
-
-    def folder(self, features: FeatureSpec, corpus: tuple[str, ...]) -> str:
-        """Return the index folder that is meant; OptionError: choices do not go together."""
-        named = [path for path in (self.out, self.add, self.update) if path is not None]
-        if len(named) != 1:
-            raise OptionError(
-                "give one of --out (a new index), --add (an existing one to add to) and --update "
-                "(an existing one as it is)"
-            )
-        if self.update is not None and corpus:
-            raise OptionError("--update goes without a CORPUS: --add adds documents")
-        if self.update is not None and features.lexical:
-            raise OptionError("--lexical goes with --out and --add")
-        if self.update is None and not corpus:
-            raise OptionError("Missing argument 'CORPUS...'.")
-        if self.out is None and (self.fields or self.language or self.force):
-            raise OptionError(
-                "--fields, --language and --force belong to --out: an index keeps its own"
-            )
-        return named[0]
+    pass
 
 
 @verb("index")
 @click.argument("corpus", nargs=-1)
 def command(
-    corpus: tuple[str, ...], spec: CorpusSpec, features: FeatureSpec, as_json: bool
+    corpus: tuple[str, ...],
+    spec: CorpusSpec,
+    features: FeatureSpec,
+    cluster: ClusterSpec,
+    as_json: bool,
 ) -> int | Outcome:
     """Index documents or arguments, so that they can be searched.
 
@@ -77,6 +45,9 @@ def command(
     goes on with --update. Documents added later rank as if all had been indexed at once, and get
     the features that the index has.
 
+    opensearch://HOST:PORT/NAME in place of the folder is an index in a cluster, into which an index
+    folder can be copied, too (docs/opensearch.md).
+
     \b
     Example:
       pnyx index arguments.jsonl --out my.index
@@ -85,6 +56,12 @@ def command(
       pnyx search my.index "Should voting be compulsory?"
     """
     folder = spec.folder(features, corpus)
+    if is_remote(folder):
+        from pnyx.cli.index_remote import index_remote
+
+        return index_remote(corpus, folder, spec, features, cluster, as_json=as_json)
+    if cluster.shards is not None or cluster.replicas is not None:
+        raise OptionError("--shards and --replicas go with opensearch://HOST:PORT/NAME")
     features = _features(folder, spec, features)
 
     def tell(line: str) -> None:
@@ -215,7 +192,7 @@ def _check_makers(
             raise InputError(f"{its} by {shorten(str(made_by), 60)}: {advice}", path=folder)
 
     if spec.quality and not asked.quality:
-        refuse("quality", "model", _quality_model(spec).name, "--quality-model FOLDER")
+        refuse("quality", "model", quality_model(spec).name, "--quality-model FOLDER")
     for feature, named in (("vectors", asked.vectors), ("clusters", asked.clusters)):
         if feature in there and not named and spec.embeds:
             refuse(feature, "embedder", embedder_from(spec.embedder).name, "--embedder")
@@ -227,7 +204,7 @@ def _check_features(spec: FeatureSpec, there: Mapping[str, Any]) -> None:
 
     spec.check()
     if spec.quality_model is not None:
-        _quality_model(spec)
+        quality_model(spec)
     if spec.assign and "clusters" not in there:
         raise InputError("--assign: the index has no topics yet: --clusters finds them")
     if spec.ann and not (spec.vectors or "vectors" in there):
@@ -244,21 +221,11 @@ def _check_features(spec: FeatureSpec, there: Mapping[str, Any]) -> None:
         embedder_from(spec.embedder)
 
 
-def _quality_model(spec: FeatureSpec) -> TextQuality:
-    if spec.quality_model is None:
-        from pnyx.students.quality.surface import QualityModel
-
-        return QualityModel.load()
-    from pnyx.search.quality.files import read_quality_model
-
-    return read_quality_model(spec.quality_model)
-
-
 def _quality(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
     from pnyx.search.quality.documents import score_documents
 
     with counted("predicting quality", _documents(folder)) as advance:
-        stats = score_documents(folder, _quality_model(spec), advance)
+        stats = score_documents(folder, quality_model(spec), advance)
     unscored = f"; {stats.unscored:,} hold no word and get a neutral one" if stats.unscored else ""
     return dataclasses.asdict(stats), (
         f"quality of {stats.documents:,} documents ({stats.added:,} new), {stats.model}, "

@@ -99,10 +99,10 @@ def _source(spec: SourceSpec, model: WriterSpec) -> Iterator[PerspectiveSource]:
 
         yield FilePerspectives(spec.file, count=spec.count)
     elif spec.index is not None:
-        from pnyx.search.index import Index
+        from pnyx.search.opening import open_index
         from pnyx.search.perspectives_index import IndexPerspectives
 
-        yield IndexPerspectives(Index.open(spec.index), count=spec.count or _COUNT)
+        yield IndexPerspectives(open_index(spec.index), count=spec.count or _COUNT)
     else:
         from pnyx.search.perspectives import LlmPerspectives
 

@@ -97,7 +97,7 @@ def command(
     rules = rules_of(submission)
     plan = report_plan(spec, submission, rules)
     from pnyx.corpora import read_requests
-    from pnyx.search.index import Index
+    from pnyx.search.opening import open_index
     from pnyx.write.reports.limits import limits_of
 
     requests = list(read_requests(files.request))
@@ -106,7 +106,7 @@ def command(
     with open_model(model, say, model) as llm:
         writer = open_reporter(spec, llm, plan)
         form = open_form(submission, rules, writer)
-        searcher = open_searcher(Index.open(index), search, llm, None, say)
+        searcher = open_searcher(open_index(index), search, llm, None, say)
         reports = _written(searcher, asked, writer, plan, llm)
         if model.plan:
             line = f"{len(reports)} reports"

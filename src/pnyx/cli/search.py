@@ -91,7 +91,7 @@ def command(
       pnyx search my.index "Should voting be compulsory?" --threshold 0.7
       pnyx search my.index --topics topics.jsonl --rerank --llm local --plan
     """
-    from pnyx.search.index import Index
+    from pnyx.search.opening import open_index
 
     run.check(question, as_json=as_json, plan=model.plan)
     if run.topics and search.topic:
@@ -101,7 +101,7 @@ def command(
             "--llm goes with --rerank, --threshold, --stance or --diversify perspectives"
         )
     model.check()
-    opened = Index.open(index)
+    opened = open_index(index)
     asked = model if search.asks_model else None
     with open_model(asked, say, model) as llm, _judge(llm, search) as judge:
         searcher = open_searcher(opened, search, llm, judge, say)
@@ -188,11 +188,10 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
 
 
 def _has_words(searcher: Searcher, question: Question) -> bool:
-    """Tell whether a word of the question is in the index; where it cannot be told, it is."""
-    from pnyx.search.index import Index
+    """Tell whether a word of the question is in the index."""
+    from pnyx.search.plan import Scoring
 
-    engine = searcher.engine
-    return not isinstance(engine, Index) or bool(engine.score_all(question.text, "bm25").any())
+    return bool(searcher.engine.retrieve(question.text, Scoring("bm25"), 1))
 
 
 def _nothing(result: Found, searcher: Searcher) -> str:

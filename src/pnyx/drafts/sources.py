@@ -10,7 +10,7 @@ from pnyx.drafts.creating import NuggetSource
 from pnyx.errors import InputError, shorten
 from pnyx.measure.runs.rankings import judgements_of, rankings_of
 from pnyx.runs.pairs import questions_by_id
-from pnyx.search.index import Index
+from pnyx.search.opening import open_index
 
 
 def sources_of(
@@ -37,7 +37,7 @@ def sources_of(
         InputError: a file is broken, names a document that the index does not hold, or no topic
             has any document.
     """
-    questions, opened = questions_by_id(topics), Index.open(index)
+    questions, opened = questions_by_id(topics), open_index(index)
     grades = None if qrels is None else judgements_of(qrels).best_grades
     ranked = None if run is None else rankings_of(read_run(run)).by_topic
     found = []

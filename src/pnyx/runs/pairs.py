@@ -19,7 +19,8 @@ from pnyx.judge.tasks import TASKS, question_of
 from pnyx.measure.perspectives.coverage import Questions, by_question
 from pnyx.measure.runs.rankings import rankings_of
 from pnyx.records import Question, judged_text
-from pnyx.search.index import Index
+from pnyx.search.engine import DocumentIndex
+from pnyx.search.opening import open_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def pairs_of_run(
         InputError: a file is broken, or names a topic or document that is not there.
     """
     questions = questions_by_id(topics)
-    opened = Index.open(index)
+    opened = open_index(index)
     digest = file_hash(run)
     wanted = [
         (doc_id, rank, topic)
@@ -115,7 +116,7 @@ def pairs_of_run(
 
 
 def pairs_of_corpus(
-    index: Index | str | Path, topics: str | Path | Iterable[Question]
+    index: DocumentIndex | str | Path, topics: str | Path | Iterable[Question]
 ) -> PairSource:
     """Return a pair of every document of an index and every question, document by document.
 
@@ -127,7 +128,7 @@ def pairs_of_corpus(
         InputError: a question's id comes twice, or a file is broken.
     """
     questions = questions_by_id(topics)
-    opened = index if isinstance(index, Index) else Index.open(index)
+    opened = open_index(index) if isinstance(index, str | Path) else index
 
     def make() -> Iterator[Support]:
         for document in opened.documents():
@@ -148,14 +149,14 @@ def pairs_of_perspectives(
 ) -> PairSource:
     """Pair each question's first `depth` documents in TREC runs with its perspectives."""
     views = by_question(read_perspectives(perspectives, gold=True))
-    opened = Index.open(index)
+    opened = open_index(index)
     lacks = f"has no perspectives in {perspectives}"
     parts = (part for run in runs for part in _first(run, opened, depth, views, lacks))
     return pairs_of_views(opened, views, parts, words)
 
 
 def pairs_of_views(
-    index: Index,
+    index: DocumentIndex,
     views: Questions,
     parts: Iterable[tuple[str, Iterable[str]]],
     words: int = PASSAGE_WORDS,
@@ -186,7 +187,7 @@ def pairs_of_views(
 
 
 def _first(
-    run: str, index: Index, depth: int, topics: Mapping[str, Any], lacks: str
+    run: str, index: DocumentIndex, depth: int, topics: Mapping[str, Any], lacks: str
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the topics of a run with their first documents, best first; all must be known."""
     for topic, documents in rankings_of(read_run(run)).by_topic.items():
@@ -224,11 +225,10 @@ def _pair(question: Question, doc_id: str, text: str, **more: Any) -> Support:
     )
 
 
-def _known(index: Index, questions: Iterable[Question]) -> dict[str, Any]:
+def _known(index: DocumentIndex, questions: Iterable[Question]) -> dict[str, Any]:
     """Return what an index and questions can be known again by; later features change neither."""
     asked = [(q.id, q.text, q.definition) for q in questions]
-    segments = [s["checksums"] for s in index.manifest["segments"]]
-    return {"index": _digest(segments), "topics": _digest(asked)}
+    return {"index": _digest(index.known_by), "topics": _digest(asked)}
 
 
 def _digest(value: Any) -> str:

@@ -11,7 +11,8 @@ from pnyx.judge.questions import Rating
 from pnyx.judge.rag import dimensions_for
 from pnyx.records import SIDES, Response, judged_text
 from pnyx.runs.pairs import questions_by_id
-from pnyx.search.index import Index
+from pnyx.search.engine import DocumentIndex
+from pnyx.search.opening import open_index
 
 
 def holds_responses(path: str) -> bool:
@@ -28,7 +29,7 @@ def items_of_responses(
     path: str, index: str | Path | None = None, topics: str | None = None
 ) -> list[Rating]:
     """Return an item for each response with references: its text, and theirs, in order."""
-    opened = None if index is None else Index.open(index)
+    opened = None if index is None else open_index(index)
     questions = {} if topics is None else questions_by_id(topics)
     known = {name: question.text for name, question in questions.items()}
     items = [
@@ -39,7 +40,7 @@ def items_of_responses(
     return items
 
 
-def _item(response: Response, index: Index | None, known: Mapping[str, str]) -> Rating:
+def _item(response: Response, index: DocumentIndex | None, known: Mapping[str, str]) -> Rating:
     name = f"{response.run_id}/{response.topic_id}"
     question = known.get(response.topic_id) or response.topic
     if not question.strip():
@@ -68,7 +69,7 @@ def _lines(response: Response) -> Iterator[str]:
         yield " ".join(sentence.text.split()) + marks
 
 
-def _texts(response: Response, index: Index | None, name: str) -> Iterator[str]:
+def _texts(response: Response, index: DocumentIndex | None, name: str) -> Iterator[str]:
     for doc_id in response.references:
         if index is not None:  # its text, whatever the response says that the document is
             if doc_id not in index:

@@ -1,13 +1,15 @@
 """What a search engine does for the stages of a search, all by document id.
 
-`pnyx.search.index.Index` is one; nothing but `Engine` is used of it above this room.
+`pnyx.search.index.Index` is one, `pnyx.search.opensearch.index.RemoteIndex` another;
+`open_index` opens either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pnyx.records import Evidence
 from pnyx.search.plan import Scoring
@@ -16,7 +18,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pnyx.corpora.text.tokens import Tokenizer
     from pnyx.models.embed.embedder import Embedder
+
+T = TypeVar("T")
 
 
 class Hit(NamedTuple):
@@ -100,3 +105,44 @@ class Engine(Protocol):
 
     def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
         """Return ids of documents on a question's topics, best first, and what went wrong."""
+
+
+@runtime_checkable
+class DocumentIndex(Engine, Protocol):
+    """An engine whose documents have numbers, in the order of indexing, and can be walked."""
+
+    @property
+    def path(self) -> str | Path:
+        """Where it is: a folder, or an address without secrets."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What makes terms of texts."""
+
+    @property
+    def known_by(self) -> Any:
+        """What its documents are known again by, as JSON; features do not count."""
+
+    def __contains__(self, doc_id: object) -> bool:
+        """Whether there is a document with this id."""
+
+    def document(self, doc_id: str) -> Evidence:
+        """Return the record with this id, as it was indexed; KeyError where there is none."""
+
+    def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
+        """Return the records with these 0-based numbers, in the order asked."""
+
+    def documents(self) -> Iterator[Evidence]:
+        """Return every record in the order of indexing."""
+
+    def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        """Return the numbers of documents by id; InputError for an unknown one."""
+
+    def nearest(self, vector: NDArray[np.float32], k: int) -> list[Hit]:
+        """Return the documents with the largest cosines to a unit vector, best first."""
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """Return what `make` gave when it was first called for this key."""
+
+    def compile(self) -> None:
+        """Load now what makes later searches quicker, if anything does."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from pnyx.search.features.vectors import document_vectors
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.plan import Scoring
 from pnyx.search.quality.documents import document_quality
+from pnyx.search.ranking.dense import dense_rank
 from pnyx.search.ranking.scoring import rank_documents
 
 if TYPE_CHECKING:
@@ -38,6 +39,19 @@ class Index(WordIndex):
     ) -> list[Hit]:
         """See `Engine`."""
         return self._hits(*rank_documents(self, text, scoring, k, embedder))
+
+    @property
+    def known_by(self) -> Any:
+        """See `DocumentIndex`."""
+        return [segment["checksums"] for segment in self.manifest["segments"]]
+
+    def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
+        """See `DocumentIndex`."""
+        return map(self.document_at, numbers)
+
+    def nearest(self, vector: NDArray[np.float32], k: int) -> list[Hit]:
+        """See `DocumentIndex`."""
+        return self._hits(*dense_rank(self, vector, k))
 
     def fetch(self, ids: Sequence[str]) -> list[Evidence]:
         """See `Engine`."""

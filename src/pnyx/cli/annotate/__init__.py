@@ -158,12 +158,12 @@ def sample(
     from pnyx.annotate.sampling import PairSample, sample_pairs
     from pnyx.corpora import read_questions
     from pnyx.files import atomic_text, json_line
-    from pnyx.search.index import Index
+    from pnyx.search.opening import open_index
 
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     plan = PairSample(spec.cutoff, spec.top, spec.rest, spec.seed)
     asked = list(read_questions(questions))
-    opened = Index.open(index)
+    opened = open_index(index)
     counts: Counter[str] = Counter()
     with open_model(model if search.asks_model else None, say) as llm, atomic_text(spec.out) as out:
         judge = default_judge(llm) if llm is not None else None

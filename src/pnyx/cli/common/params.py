@@ -88,12 +88,14 @@ class Command(click.Command):
     def _check_outputs(self, ctx: click.Context) -> None:
         """Refuse outputs that cannot be written, or that are one, before anything is done."""
         from pnyx.files import check_output
+        from pnyx.search.opensearch.client import is_remote
 
         flags: dict[str, str] = {}
         for option in self.params:
             if not isinstance(option, SpecOption) or not option.writes:
                 continue
-            if (path := ctx.params.get(str(option.name))) is None:
+            path = ctx.params.get(str(option.name))
+            if path is None or is_remote(path):
                 continue
             check_output(path, option.writes)
             flag = max(option.opts, key=len)

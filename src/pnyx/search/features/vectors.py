@@ -81,12 +81,7 @@ def embed_documents(
     folder = Path(index_folder)
     index = WordIndex.open(folder)
     embedder = embedder or embedder_from()
-    max_tokens = getattr(embedder, "max_tokens", None)
-    meta = {
-        "embedder": embedder.name,
-        "dimensions": embedder.dimensions,
-        "text": _TEXT if max_tokens is None else f"{_TEXT}, first {max_tokens} tokens",
-    }
+    meta = vector_meta(embedder)
     feature = index.known(VECTORS)
     old = np.zeros((0, embedder.dimensions), dtype=np.float16)
     if feature is not None and dict(feature.meta) == meta:
@@ -105,6 +100,16 @@ def embed_documents(
         put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(index), meta=meta)
         partial.remove()
     return EmbedStats(len(index), done, embedded, time.perf_counter() - started)
+
+
+def vector_meta(embedder: Embedder) -> dict[str, Any]:
+    """Return what vectors are known again by."""
+    max_tokens = getattr(embedder, "max_tokens", None)
+    return {
+        "embedder": embedder.name,
+        "dimensions": embedder.dimensions,
+        "text": _TEXT if max_tokens is None else f"{_TEXT}, first {max_tokens} tokens",
+    }
 
 
 def _rows(feature: Feature) -> Rows:

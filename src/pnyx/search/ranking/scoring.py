@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
@@ -82,7 +82,7 @@ def rank_documents(
     if scoring.model == AUTO:
         raise ValueError("auto names no model before choose_scoring has chosen one")
     if scoring.parts:
-        return _fuse(scoring, rank_parts(index, text, scoring, k, embedder), k)
+        return fuse(scoring, rank_parts(index, text, scoring, k, embedder), k)
     if scoring.model == "dense":
         return _by_vector(index, question_vector(index, text, embedder), k)
     if scoring.model == "touche":
@@ -119,7 +119,7 @@ def fuse_parts(
     k: int,
 ) -> RankedList:
     """Fuse the rankings of a hybrid's parts, each as deep as `depth_of_parts` says."""
-    return _fuse(scoring, with_feedback(index, scoring, rankings, question, k), k)
+    return fuse(scoring, with_feedback(index, scoring, rankings, question, k), k)
 
 
 def with_feedback(
@@ -137,11 +137,26 @@ def with_feedback(
     """
     if question is None or not scoring.feedback:
         return list(rankings)
-    numbers, scores = _fuse(scoring, rankings, scoring.feedback)
-    centre = scores**2 @ document_vectors(index).rows[numbers].astype(np.float64)
-    moved = question + centre / max(float(np.linalg.norm(centre)), 1e-12)
-    unit = (moved / np.linalg.norm(moved)).astype(np.float32)
+
+    def rows(numbers: NDArray[np.int64]) -> Floats:
+        return document_vectors(index).rows[numbers].astype(np.float64)
+
+    unit = moved_question(scoring, rankings, question, rows)
     return [*rankings[:-1], dense_rank(index, unit, depth_of_parts(k))]
+
+
+def moved_question(
+    scoring: Scoring,
+    rankings: Sequence[RankedList],
+    question: NDArray[np.float32],
+    rows: Callable[[NDArray[np.int64]], Floats],
+) -> NDArray[np.float32]:
+    """Return the question's vector moved as `with_feedback` says; `rows` are of numbers."""
+    numbers, scores = fuse(scoring, rankings, scoring.feedback)
+    centre = scores**2 @ rows(numbers)
+    moved = question + centre / max(float(np.linalg.norm(centre)), 1e-12)
+    unit: NDArray[np.float32] = (moved / np.linalg.norm(moved)).astype(np.float32)
+    return unit
 
 
 def question_vector(
@@ -159,7 +174,8 @@ def _by_vector(index: WordIndex, question: NDArray[np.float32] | None, k: int) -
     return dense_rank(index, question, k)
 
 
-def _fuse(scoring: Scoring, rankings: Sequence[RankedList], k: int) -> RankedList:
+def fuse(scoring: Scoring, rankings: Sequence[RankedList], k: int) -> RankedList:
+    """Fuse the rankings of a hybrid's parts as they are."""
     if scoring.fusion == "rrf":
         return fuse_rrf(rankings, k=k)
     return fuse_weighted(

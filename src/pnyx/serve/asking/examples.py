@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pnyx.records import Evidence
-    from pnyx.search.index import Index
+    from pnyx.search.engine import DocumentIndex
 
 _READ: Final = 2000
 """Documents that are looked at, spread over the index."""
@@ -26,7 +26,7 @@ _LONGEST: Final = 120
 _FEWEST_WORDS: Final = 3
 
 
-def example_questions(index: Index) -> tuple[str, ...]:
+def example_questions(index: DocumentIndex) -> tuple[str, ...]:
     """Return up to three questions with arguments on both sides: topics of labels, or clusters."""
     if not len(index):
         return ()
@@ -43,19 +43,18 @@ def example_questions(index: Index) -> tuple[str, ...]:
     return tuple(ranked[:_SHOWN])
 
 
-def label_topics(index: Index) -> tuple[str, ...]:
+def label_topics(index: DocumentIndex) -> tuple[str, ...]:
     """Return at most 2,000 topics of labels, the most frequent first, of 20,000 documents."""
     labelled = (one for one in _some(index, _MOST_READ) if isinstance(one, Argument))
     counts = Counter(one.topic for one in labelled if one.topic and one.stance in SIDES)
     return tuple(topic for topic, _ in counts.most_common(_MOST_TOPICS))
 
 
-def _some(index: Index, most: int) -> Iterator[Evidence]:
+def _some(index: DocumentIndex, most: int) -> Iterator[Evidence]:
     """Yield documents spread over the index."""
     if len(index):
         places = np.linspace(0, len(index) - 1, min(most, len(index)))
-        for number in np.unique(places.astype(np.int64)):
-            yield index.document_at(int(number))
+        yield from index.documents_at(np.unique(places.astype(np.int64)).tolist())
 
 
 def _asks(text: str) -> bool:

@@ -12,7 +12,7 @@ from pnyx.search.pipeline import Searcher
 from pnyx.search.sides import label_topic
 
 if TYPE_CHECKING:
-    from pnyx.search.index import Index
+    from pnyx.search.engine import DocumentIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class SearchAnswer:
 
 
 def find(
-    searcher: Searcher, index: Index, question: Question, k: int, facet: int | None = None
+    searcher: Searcher, index: DocumentIndex, question: Question, k: int, facet: int | None = None
 ) -> SearchAnswer:
     """Search, and say why each document stands where it does; `index` is what is searched."""
     found = searcher.show(question, max(k, FACETED))

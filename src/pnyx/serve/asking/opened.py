@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from pnyx.app.open_search import open_searcher
 from pnyx.errors import PnyxError
-from pnyx.search.index import Index
-from pnyx.search.lexical.manifest import MANIFEST
+from pnyx.search.opening import index_state, open_index
 
 if TYPE_CHECKING:
     from pnyx.app.open_models import Say
     from pnyx.app.search_specs import SearchSpec
     from pnyx.judge.base import Judge
     from pnyx.judge.store.completions import StoredModel
+    from pnyx.search.engine import DocumentIndex
     from pnyx.search.pipeline import Searcher
 
-State = tuple[int, ...]
+State = tuple[int | str, ...]
 """What tells one state of the index from another."""
 
 _SEARCHERS: Final = 64
@@ -30,7 +30,7 @@ _SEARCHERS: Final = 64
 @dataclass(slots=True)
 class _Generation:
     state: State
-    index: Index
+    index: DocumentIndex
     searchers: OrderedDict[Hashable, Searcher] = field(default_factory=OrderedDict)
 
 
@@ -38,26 +38,22 @@ class OpenIndex:
     """A server's index, with the model and judge of its searches; safe in several threads."""
 
     def __init__(self, path: str, model: StoredModel | None, judge: Judge | None, say: Say) -> None:
-        self.path = Path(path)
+        self._where, self.name = path, Path(path).name
         self._model, self._judge, self._say = model, judge, say
         self._lock = threading.Lock()
         self._now = self._opened()
 
-    def _state(self) -> State:
-        found = (self.path / MANIFEST).stat()
-        return found.st_mtime_ns, found.st_size, found.st_ino
-
     def _opened(self) -> _Generation:
         try:
-            state = self._state()
+            state = index_state(self._where)
         except OSError:
             state = ()
-        return _Generation(state, Index.open(self.path))
+        return _Generation(state, open_index(self._where))
 
     def _latest(self) -> _Generation:
         with self._lock:
             try:
-                changed = self._state() != self._now.state
+                changed = index_state(self._where) != self._now.state
             except OSError:  # being replaced: what is open stays whole
                 changed = False
             if changed:
@@ -74,7 +70,7 @@ class OpenIndex:
         return self._latest().state
 
     @property
-    def index(self) -> Index:
+    def index(self) -> DocumentIndex:
         """The index as it is now."""
         return self._latest().index
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,13 +11,12 @@ import numpy as np
 from pnyx.records import Argument
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.listing import has_all
-from pnyx.search.ranking.dense import dense_rank
 from pnyx.serve.asking.address import Asked, document_link
 from pnyx.view.text import Segment, clean, one_line, web_address
 
 if TYPE_CHECKING:
     from pnyx.records import Evidence
-    from pnyx.search.index import Index
+    from pnyx.search.engine import DocumentIndex
     from pnyx.serve.asking.marking import Marker
     from pnyx.serve.rendering import Links
 
@@ -30,7 +29,7 @@ _FIELD: Final = 2000
 
 
 def document_view(
-    index: Index, document: Evidence, marker: Marker, question: str, links: Links
+    index: DocumentIndex, document: Evidence, marker: Marker, question: str, links: Links
 ) -> dict[str, Any]:
     """Return what is shown of a document; `question` is what it was found for, or empty."""
     title = one_line(document.title)[:_TITLE] or one_line(document.id)[:_TITLE] or "(no id)"
@@ -73,7 +72,7 @@ def _body(document: Evidence) -> str:
     return "" if document.premises and left == told else document.body
 
 
-def _facts(index: Index, document: Evidence) -> Iterator[tuple[str, str]]:
+def _facts(index: DocumentIndex, document: Evidence) -> Iterator[tuple[str, str]]:
     if isinstance(document, Argument):
         yield "Stance", document.stance or ""
         yield "On", one_line(document.topic)[:_TITLE]
@@ -94,15 +93,15 @@ def _facts(index: Index, document: Evidence) -> Iterator[tuple[str, str]]:
 
 
 def _near(
-    index: Index, document: Evidence, question: str, links: Links
+    index: DocumentIndex, document: Evidence, question: str, links: Links
 ) -> list[tuple[str, str, str]]:
     """Return address, title and cosine of the nearest documents; none without vectors."""
     if not has_all(index, VECTORS):
         return []
-    numbers, cosines = dense_rank(index, index.vectors([document.id])[0], _NEAR + 1)
-    others: Sequence[tuple[Any, Any]] = list(zip(numbers.tolist(), cosines.tolist(), strict=True))
-    found = [(index.document_at(number), cosine) for number, cosine in others]
-    shown = [(one, cosine) for one, cosine in found if one.id != document.id][:_NEAR]
+    hits = index.nearest(index.vectors([document.id])[0], _NEAR + 1)
+    others = [hit for hit in hits if hit.doc_id != document.id][:_NEAR]
+    records = index.fetch([hit.doc_id for hit in others])
+    shown = [(one, hit.score) for one, hit in zip(records, others, strict=True)]
     return [
         (
             document_link(links, one.id, question),

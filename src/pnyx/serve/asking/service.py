@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import Evidence
-    from pnyx.search.index import Index
+    from pnyx.search.engine import DocumentIndex
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.serve.api.rows import AnswersRow, CoverageRow
     from pnyx.write.case import Case
@@ -103,10 +103,10 @@ class AskService:
     @property
     def name(self) -> str:
         """The index's name, for people."""
-        return self.opened.path.name
+        return self.opened.name
 
     @property
-    def index(self) -> Index:
+    def index(self) -> DocumentIndex:
         """The index as it is on the disk now; opened anew where it changed."""
         return self.opened.index
 
@@ -333,7 +333,7 @@ class AskService:
         index = self.opened.index
         if not len(index):
             return
-        words = index.document_at(0).text[:200]
+        words = next(iter(index.documents_at([0]))).text[:200]
         searcher = self.opened.searcher(self.asking.search)
         if searcher.plan.rerank or searcher.plan.asks_sides:  # those ask, which may cost money
             index.retrieve(words, searcher.plan.scoring, FOUND, searcher.embedder)

@@ -1,0 +1,62 @@
+"""What `pnyx index` is told of a corpus and of the index made of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pnyx.app.search_specs import FeatureSpec
+from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.cli.common.options import EvidenceSpec
+from pnyx.errors import OptionError
+
+if TYPE_CHECKING:
+    from pnyx.students.quality.surface import TextQuality
+
+
+class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
+    """Which index is made, and how the corpus is read."""
+
+    out: str | None = out_opt(None, "Folder to create.", metavar="FOLDER", writes="folder")
+    add: str | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
+    update: str | None = file_opt(
+        None,
+        "Existing index to add features to, without a CORPUS: those that are named, else those "
+        "that it lacks of a new index or has for a part of its documents.",
+        metavar="FOLDER",
+    )
+    force: bool = opt(False, "Replace the index at --out once the new one's words are indexed.")
+    fields: tuple[Literal["topic"], ...] = opt((), "Also search this field.")
+    language: str | None = opt(
+        None, "Stemmer: a Snowball language, or none.", metavar="NAME", shown="english"
+    )
+
+    def folder(self, features: FeatureSpec, corpus: tuple[str, ...]) -> str:
+        """Return the index folder that is meant; OptionError: choices do not go together."""
+        named = [path for path in (self.out, self.add, self.update) if path is not None]
+        if len(named) != 1:
+            raise OptionError(
+                "give one of --out (a new index), --add (an existing one to add to) and --update "
+                "(an existing one as it is)"
+            )
+        if self.update is not None and corpus:
+            raise OptionError("--update goes without a CORPUS: --add adds documents")
+        if self.update is not None and features.lexical:
+            raise OptionError("--lexical goes with --out and --add")
+        if self.update is None and not corpus:
+            raise OptionError("Missing argument 'CORPUS...'.")
+        if self.out is None and (self.fields or self.language or self.force):
+            raise OptionError(
+                "--fields, --language and --force belong to --out: an index keeps its own"
+            )
+        return named[0]
+
+
+def quality_model(spec: FeatureSpec) -> TextQuality:
+    """Return the model that predicts quality: the packaged one, or one's own."""
+    if spec.quality_model is None:
+        from pnyx.students.quality.surface import QualityModel
+
+        return QualityModel.load()
+    from pnyx.search.quality.files import read_quality_model
+
+    return read_quality_model(spec.quality_model)

@@ -1,0 +1,126 @@
+"""`pnyx index` into a cluster of OpenSearch: streamed, seen by searches once it is complete."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.app.search_specs import ClusterSpec, FeatureSpec
+from pnyx.cli import EXIT_INTERRUPTED
+from pnyx.cli.common.indexing import CorpusSpec, quality_model
+from pnyx.cli.common.options import Outcome, say
+from pnyx.cli.common.progress import counted
+from pnyx.errors import InputError, OptionError, escaped, shorten
+
+if TYPE_CHECKING:
+    from pnyx.search.opensearch.loading import LoadPlan
+
+_IN_A_FOLDER = (
+    "topics and graphs are made in an index folder, which `pnyx index FOLDER --out ADDRESS` copies "
+    "with its topics"
+)
+
+
+def index_remote(
+    corpus: tuple[str, ...],
+    where: str,
+    spec: CorpusSpec,
+    features: FeatureSpec,
+    cluster: ClusterSpec,
+    *,
+    as_json: bool,
+) -> int | Outcome:
+    """Load, add to or update the index at an address; see `command` of `pnyx index`."""
+    from pnyx.search.opensearch import loading
+
+    features.check()
+    if features.clusters or features.assign or features.ann:
+        raise OptionError(f"--clusters, --assign and --ann: {_IN_A_FOLDER}")
+    if spec.out is None and (cluster.shards is not None or cluster.replicas is not None):
+        raise OptionError("--shards and --replicas belong to --out: an index keeps its own")
+    made = features.of_new_index() if spec.out is not None else _grown(where, spec, features)
+    plan = _plan(spec, made, cluster)
+    folder = _folder(corpus)
+    if folder is not None and (spec.fields or spec.language or spec.add is not None):
+        raise OptionError("an index folder is copied as it is, into a new index (--out)")
+    try:
+        with counted("indexing") as advance:
+            if spec.update is not None:
+                stats = loading.update(where, plan, advance)
+            elif folder is not None:
+                stats = loading.copy(folder, where, plan, advance, words_only=features.lexical)
+            else:
+                records = itertools.chain.from_iterable(map(spec.read, corpus))
+                load = loading.load if spec.out is not None else loading.add
+                stats = load(records, where, plan, advance)
+    except KeyboardInterrupt:
+        say("interrupted; the same command goes on")
+        return EXIT_INTERRUPTED
+    row = {"index": where, **dataclasses.asdict(stats)}
+    if not as_json:
+        click.echo(f"{escaped(where)}: {_line(stats, made)}", err=True)
+    return Outcome(row, ascii=True)
+
+
+def _line(stats: Any, made: FeatureSpec) -> str:
+    added = "" if stats.added == stats.documents else f" ({stats.added:,} added)"
+    waited = f", {stats.waited:.1f} s of them waiting for room" if stats.waited else ""
+    names = "".join(f", {name}" for name in made.named)
+    return (
+        f"{stats.documents:,} documents{added}, {stats.tokens:,} tokens{names}, "
+        f"{stats.bytes / 1e6:.1f} MB, shards: {stats.shards}, {stats.seconds:.1f} s{waited}"
+    )
+
+
+def _folder(corpus: tuple[str, ...]) -> str | None:
+    """Return the index folder that is to be copied, if that is what the corpus is."""
+    from pnyx.search.lexical.manifest import is_index
+
+    folders = [name for name in corpus if name != "-" and is_index(Path(name))]
+    if folders and len(corpus) > 1:
+        raise InputError("an index folder is copied alone", path=folders[0])
+    return folders[0] if folders else None
+
+
+def _plan(spec: CorpusSpec, made: FeatureSpec, cluster: ClusterSpec) -> LoadPlan:
+    from pnyx.models.embed.embedder import embedder_from
+    from pnyx.search.opensearch.loading import LoadPlan
+
+    return LoadPlan(
+        language=spec.language or "english",
+        fields=spec.fields,
+        shards=cluster.shards or 1,
+        replicas=cluster.replicas or 0,
+        quality=quality_model(made) if made.quality else None,
+        embedder=embedder_from(made.embedder) if made.vectors else None,
+        replace=spec.force,
+    )
+
+
+def _grown(where: str, spec: CorpusSpec, asked: FeatureSpec) -> FeatureSpec:
+    """Return what added documents get by the index's own models, or what is made anew."""
+    from pnyx.models.embed.embedder import embedder_from
+    from pnyx.search.opensearch.index import RemoteIndex
+
+    index = RemoteIndex.open(where)
+    if spec.update is not None:
+        return asked if asked.named else asked.of_new_index()
+    made = asked.of_grown_index([n for n in ("quality", "vectors") if index.feature_info(n)])
+    own = {}
+    if made.quality:
+        own["quality"] = quality_model(made).name
+    if made.vectors:
+        own["vectors"] = embedder_from(made.embedder).name
+    for name, by in own.items():
+        known = index.feature_info(name)
+        if known is None:
+            raise InputError(f"the index has no {name}: --update makes it", path=where)
+        if known.made_by != by:
+            how = {"quality": "--quality-model FOLDER", "vectors": "--embedder"}[name]
+            advice = f"name it by {how}, or add words only (--lexical)"
+            raise InputError(f"its {name}: by {shorten(known.made_by, 60)}: {advice}", path=where)
+    return made

@@ -1,0 +1,140 @@
+"""Sending documents to a cluster as fast as it takes them, each exactly once."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pnyx.errors import InputError, PnyxError, escaped, shorten
+from pnyx.search.opensearch.client import (
+    Cluster,
+    OverloadedError,
+    PartialAnswerError,
+    UnreachableError,
+)
+
+_PATIENCE: Final = 600.0
+"""Seconds for which a cluster may refuse everything before loading gives up."""
+_LONGEST_WAIT: Final = 30.0
+_SECONDS: Final = 120.0
+
+Row = dict[str, Any]
+"""A document as the mapping has it; `_id` is its key."""
+
+
+class Bulk:
+    """Creates documents in an index; what is there already is told from what comes twice."""
+
+    def __init__(self, cluster: Cluster, index: str, *, patience: float = _PATIENCE) -> None:
+        self._cluster, self._index, self._patience = cluster, index, patience
+        self._at_once = 1 << 20
+        self.waited = 0.0
+
+    def known(self, keys: Sequence[str]) -> dict[str, Row]:
+        """Return number and digest of those documents that are there."""
+        body = {"ids": list(keys)}
+        path = f"/{self._index}/_mget"
+        answer = self._patiently(
+            lambda: self._cluster.ask("POST", path, body, _source="number,digest")
+        )
+        return {row["_id"]: row["_source"] for row in answer["docs"] if row.get("found")}
+
+    def loaded(self, first: int, stop: int) -> dict[int, tuple[str, Row]]:
+        """Return the documents with these numbers that an earlier load has left: key, and so on."""
+        numbers = {"range": {"number": {"gte": first, "lt": stop}}}
+        body = {"query": numbers, "size": stop - first, "_source": ["number", "digest"]}
+        path = f"/{self._index}/_search"
+        whole: dict[str, Any] = {"allow_partial_search_results": "false"}
+        answer = self._patiently(lambda: self._cluster.ask("POST", path, body, **whole))
+        hits = answer["hits"]["hits"]
+        return {hit["_source"]["number"]: (hit["_id"], hit["_source"]) for hit in hits}
+
+    def create(self, rows: Sequence[Row]) -> None:
+        """Create documents, in smaller parts and more slowly where the cluster is overloaded.
+
+        Raises InputError where another document has an id already, PnyxError where the cluster
+        refuses a document, or everything for too long.
+        """
+        left, begun = list(rows), time.monotonic()
+        while left:
+            part, left = left[: self._at_once], left[self._at_once :]
+            refused = self._sent(part)
+            if len(refused) < len(part):
+                begun = time.monotonic()
+            if not refused:
+                self._at_once = min(1 << 20, 2 * self._at_once)
+                continue
+            left = refused + left
+            self._at_once = max(1, len(part) // 2)
+            self._wait(begun)
+
+    def _sent(self, rows: Sequence[Row]) -> list[Row]:
+        """Send some; return those that the cluster had no room for."""
+        lines: list[Row] = []
+        for row in rows:
+            lines += [
+                {"create": {"_id": row["_id"]}},
+                {k: v for k, v in row.items() if k != "_id"},
+            ]
+        path, shown = f"/{self._index}/_bulk", escaped(str(self._cluster.address))
+        try:
+            answer = self._cluster.lines(path, lines, seconds=_SECONDS)
+        except (OverloadedError, PartialAnswerError, UnreachableError):
+            return list(rows)
+        refused, there = [], []
+        for row, item in zip(rows, answer["items"], strict=True):
+            error = item["create"].get("error")
+            if error is None:
+                continue
+            status = item["create"]["status"]
+            kind = str(error.get("type", ""))
+            if status == 409:
+                there.append(row)
+            elif kind == "cluster_block_exception":
+                raise PnyxError(f"{shown}: is blocked: {shorten(error.get('reason', ''), 160)}")
+            elif status in (429, 503) or kind == "circuit_breaking_exception":
+                refused.append(row)
+            else:
+                told = f"{escaped(kind, 60)}: {shorten(error.get('reason', ''), 160)}"
+                raise PnyxError(f"{shown}: refuses document {row['number'] + 1}: {told}")
+        if there:
+            known = self.known([row["_id"] for row in there])
+            for row in there:
+                check_same(row, row["_id"], known[row["_id"]])
+        return refused
+
+    def _wait(self, begun: float) -> None:
+        gone = time.monotonic() - begun
+        if gone > self._patience:
+            shown = escaped(str(self._cluster.address))
+            told = f"takes nothing for {gone:.0f} s; the same command goes on"
+            raise PnyxError(f"{shown}: {told}")
+        pause = min(_LONGEST_WAIT, 0.2 + gone / 2) * random.uniform(0.7, 1.3)
+        self.waited += pause
+        time.sleep(pause)
+
+    def _patiently(self, ask: Any) -> Any:
+        begun = time.monotonic()
+        while True:
+            try:
+                return ask()
+            except (OverloadedError, PartialAnswerError, UnreachableError):
+                self._wait(begun)
+
+
+def check_same(row: Row, key: str, known: Row) -> None:
+    """Refuse a document whose id another has, or another document in its place."""
+    place, same = row["number"] + 1, known["number"] == row["number"]
+    if same and (row["_id"], row["digest"]) == (key, known["digest"]):
+        return
+    name = shorten(row["_id"], 60)
+    if same:
+        raise OtherCorpusError(f"record {place} ({name}) is not the one that was loaded before")
+    first, second = sorted((known["number"] + 1, place))
+    raise InputError(f"records {first} and {second} have the same id {name!r}")
+
+
+class OtherCorpusError(InputError):
+    """What an unfinished load holds is of another corpus."""

@@ -1,0 +1,188 @@
+"""Where an index of a cluster is, and how the cluster is asked.
+
+Every failure is one line that names the address, never a user or a password.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pnyx.errors import IndexFolderError, InputError, MissingExtra, PnyxError, escaped, shorten
+
+SCHEMES: Final = ("opensearch://", "opensearch+https://")
+OLDEST: Final = (2, 19)
+"""The oldest OpenSearch that is known to work."""
+
+USER, PASSWORD = "PNYX_OPENSEARCH_USER", "PNYX_OPENSEARCH_PASSWORD"
+CA, INSECURE = "PNYX_OPENSEARCH_CA", "PNYX_OPENSEARCH_INSECURE"
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
+_EXPECTED: Final = "expected opensearch://HOST:PORT/NAME or opensearch+https://HOST:PORT/NAME"
+_SECONDS: Final = 60.0
+_BLOCKED: Final = "cluster_block_exception"
+
+
+def is_remote(where: object) -> bool:
+    """Whether this names an index of a cluster, not a folder."""
+    return str(where).startswith(SCHEMES)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAddress:
+    """Some nodes of a cluster, and the name of an index."""
+
+    hosts: tuple[tuple[str, int], ...]
+    name: str
+    secure: bool
+
+    @classmethod
+    def parse(cls, text: str) -> ClusterAddress:
+        """Read `opensearch://HOST:PORT[,HOST:PORT...]/NAME`; InputError for anything else."""
+        scheme, _, rest = str(text).partition("://")
+        nodes, _, name = rest.partition("/")
+        if "@" in nodes:  # not echoed: it may be a password
+            told = f"{USER} and {PASSWORD} name them in the environment"
+            raise InputError(f"an address with user or password is not taken: {told}")
+        hosts = []
+        for node in nodes.split(","):
+            try:
+                parts = urlsplit(f"//{node}")
+                host, port = parts.hostname, parts.port or 9200
+            except ValueError:
+                host, port = None, 0
+            if not host or not re.fullmatch(r"[\w.:-]+", host):
+                raise InputError(f"{shorten(node, 60)!r} is no host: {_EXPECTED}")
+            hosts.append((host, port))
+        if not _NAME.fullmatch(name):
+            told = "a name has small letters, digits, '.', '_' and '-'"
+            raise InputError(f"{shorten(name, 60)!r} names no index: {_EXPECTED}; {told}")
+        return cls(tuple(hosts), name, scheme.endswith("https"))
+
+    def __str__(self) -> str:
+        nodes = ",".join(f"[{h}]:{p}" if ":" in h else f"{h}:{p}" for h, p in self.hosts)
+        return f"{SCHEMES[self.secure]}{nodes}/{self.name}"
+
+
+class PartialAnswerError(PnyxError):
+    """Some shards did not answer, so there is no whole answer."""
+
+
+class UnreachableError(PnyxError):
+    """No node answers."""
+
+
+class OverloadedError(PnyxError):
+    """The cluster has too much to do; the same may be asked again later."""
+
+
+class Cluster:
+    """Asks the nodes of an address by the official client; safe in several threads."""
+
+    def __init__(self, address: ClusterAddress) -> None:
+        self.address = address
+
+    @cached_property
+    def _transport(self) -> Any:
+        try:
+            from opensearchpy import OpenSearch
+        except ImportError as error:
+            raise MissingExtra("an index in OpenSearch", "opensearch") from error
+        logging.getLogger("opensearch").addHandler(logging.NullHandler())  # what fails is told once
+        own: dict[str, Any] = {}
+        if user := os.environ.get(USER):
+            own["http_auth"] = (user, os.environ.get(PASSWORD, ""))
+        if self.address.secure:
+            insecure = os.environ.get(INSECURE) == "1"
+            own |= {"use_ssl": True, "verify_certs": not insecure, "ssl_show_warn": False}
+            if (ca := os.environ.get(CA)) and not insecure:
+                if not Path(ca).is_file():
+                    raise InputError(f"{CA} names no file", path=ca)
+                own["ca_certs"] = ca
+        hosts = [{"host": host, "port": port} for host, port in self.address.hosts]
+        retried = {"max_retries": 3, "retry_on_status": (502, 504), "retry_on_timeout": False}
+        return OpenSearch(hosts, timeout=_SECONDS, **retried, **own).transport
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        seconds: float = _SECONDS,
+        **params: str | float,
+    ) -> Any:
+        """Return what the cluster answers, decoded; PnyxError for whatever goes wrong."""
+        transport = self._transport
+        from opensearchpy.exceptions import OpenSearchException
+
+        own = {**params, "request_timeout": seconds}
+        try:
+            return transport.perform_request(method, path, params=own, body=body)
+        except OpenSearchException as error:
+            raise self._failure(error) from error
+
+    def lines(self, path: str, rows: Iterable[Mapping[str, Any]], **params: Any) -> Any:
+        """Ask with a body of one JSON object a line."""
+        body = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+        return self.ask("POST", path, body.encode("utf-8", "replace"), **params)
+
+    def exists(self, method: str, path: str, **params: Any) -> Any:
+        """Return what the cluster answers, None for "not found"."""
+        try:
+            return self.ask(method, path, **params)
+        except IndexFolderError:
+            return None
+
+    def _failure(self, error: Exception) -> PnyxError:
+        """Return what went wrong, in a line; never what was sent."""
+        from opensearchpy import exceptions as known
+
+        where = escaped(str(self.address))
+        if isinstance(error, known.SSLError):
+            told = f"its certificate is not trusted; {CA} names the file of one that vouches for it"
+            return PnyxError(f"{where}: {told}")
+        if isinstance(error, known.ConnectionTimeout):
+            return OverloadedError(f"{where}: no answer in time")
+        if isinstance(error, known.ConnectionError):
+            return UnreachableError(f"{where}: cannot be reached")
+        status = getattr(error, "status_code", None)
+        info = getattr(error, "info", None)
+        kind, reason = cause_of(info.get("error") if isinstance(info, dict) else None)
+        if status == 401:
+            return PnyxError(f"{where}: refuses user and password ({USER}, {PASSWORD})")
+        if status == 404:
+            return IndexFolderError("is not there", path=where)
+        if kind == _BLOCKED:
+            return PnyxError(f"{where}: is blocked: {shorten(reason, 160)}")
+        if status == 429 or kind == "circuit_breaking_exception":
+            return OverloadedError(f"{where}: has too much to do ({escaped(kind, 60)})")
+        if status == 503 or kind in (
+            "no_shard_available_action_exception",
+            "node_closed_exception",
+        ):
+            return PartialAnswerError(f"{where}: some shards cannot be asked ({escaped(kind, 60)})")
+        if status == 403:
+            return PnyxError(f"{where}: the user may not do this")
+        told = f"{escaped(kind, 60)}: {shorten(reason, 200)}" if kind else f"status {status}"
+        return PnyxError(f"{where}: {told}")
+
+
+def cause_of(error: Any) -> tuple[str, str]:
+    """Return type and reason of the deepest cause of an error as the cluster words it."""
+    kind, reason = "", ""
+    while isinstance(error, dict):
+        kind, reason = str(error.get("type", "")), str(error.get("reason", ""))
+        shards = error.get("failed_shards") or error.get("root_cause") or []
+        first = shards[0] if shards and isinstance(shards[0], dict) else None
+        deeper = error.get("caused_by") or (first.get("reason", first) if first else None)
+        error = deeper if isinstance(deeper, dict) and deeper is not error else None
+    return kind, reason

@@ -1,0 +1,442 @@
+"""An index in OpenSearch, open for searching: an `Engine` as an index folder is one."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
+from pnyx.records import Evidence
+from pnyx.search.engine import FeatureInfo, Hit, Topic, TopicQuery
+from pnyx.search.features.clusters import Clusters, check_embedder
+from pnyx.search.features.topic_points import ClusterLabel
+from pnyx.search.lexical import record_codec
+from pnyx.search.opensearch import schema
+from pnyx.search.opensearch.client import OLDEST, Cluster, ClusterAddress
+from pnyx.search.opensearch.ranking import EVERY, Query, RemoteRanking, scored
+from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_parameter
+from pnyx.search.ranking.fusion import RankedList
+from pnyx.search.ranking.scoring import depth_of_parts, fuse, moved_question
+
+if TYPE_CHECKING:
+    from pnyx.models.embed.embedder import Embedder
+
+T = TypeVar("T")
+
+_AT_ONCE: Final = 500
+_HOW: Final = {
+    "vectors": "pnyx index --update INDEX --vectors",
+    "quality": "pnyx index --update INDEX --quality",
+    "clusters": "they are found in an index folder, which pnyx index FOLDER --out INDEX copies",
+}
+_FIELDS: Final = {"vectors": "vector", "quality": "quality", "clusters": "cluster"}
+
+
+class RemoteIndex:
+    """An index in a cluster as it was when it was opened; safe in several threads.
+
+    Once another has taken its place, its methods raise IndexFolderError: it is to be opened anew.
+    """
+
+    def __init__(self, cluster: Cluster, concrete: str, meta: Mapping[str, Any]) -> None:
+        self.cluster, self.concrete, self.meta = cluster, concrete, meta
+        self.path = str(cluster.address)
+        self._ranking = RemoteRanking(cluster, concrete, meta)
+        self.tokenizer = self._ranking.tokenizer
+        self._made: dict[object, Any] = {}
+        self._making = threading.RLock()
+
+    @classmethod
+    def open(cls, where: str | ClusterAddress) -> Self:
+        """Open the index at an address.
+
+        Raises IndexFolderError where there is none, or another one than Pnyx's; PnyxError where
+        the cluster cannot be reached, is too old, or has lost shards of it.
+        """
+        address = where if isinstance(where, ClusterAddress) else ClusterAddress.parse(where)
+        cluster = Cluster(address)
+        check_version(cluster)
+        concrete, found = behind(cluster)
+        meta = schema.meta_of(found, str(address))
+        if not meta.get("complete"):
+            raise IndexFolderError("is not loaded to the end", path=str(address))
+        health = cluster.ask("GET", f"/_cluster/health/{concrete}")
+        if health["status"] == "red":
+            told = f"is red: only {health['active_shards']} shards of it can be asked"
+            raise PnyxError(f"{escaped(str(address))}: {told}")
+        return cls(cluster, concrete, meta)
+
+    @property
+    def name(self) -> str:
+        """See `Engine`."""
+        return f"index {self.cluster.address.name}"
+
+    @property
+    def known_by(self) -> Any:
+        """What its documents are known again by, as JSON."""
+        return self.meta["content"]
+
+    def __len__(self) -> int:
+        documents: int = self.meta["statistics"]["documents"]
+        return documents
+
+    # Ranking -------------------------------------------------------------------------------------
+
+    def retrieve(
+        self, text: str, scoring: Scoring, k: int, embedder: Embedder | None = None
+    ) -> list[Hit]:
+        """See `Engine`."""
+        if scoring.model == AUTO:
+            raise ValueError("auto names no model before choose_scoring has chosen one")
+        ids: dict[int, str] = {}
+        return self._hits(*self._rank(text, scoring, k, embedder, ids), ids)
+
+    def nearest(self, vector: NDArray[np.float32], k: int) -> list[Hit]:
+        """Return the documents with the largest cosine to a vector, best first."""
+        self._needs("vectors")
+        ids: dict[int, str] = {}
+        return self._hits(*self._ranking.nearest(vector, k, ids), ids)
+
+    def _rank(
+        self, text: str, scoring: Scoring, k: int, embedder: Embedder | None, ids: dict[int, str]
+    ) -> RankedList:
+        if scoring.parts:
+            return self._fused(text, scoring, k, embedder, ids)
+        if scoring.model == "dense":
+            question = self._question(text, embedder)
+            return _NOTHING if question is None else self._ranking.nearest(question, k, ids)
+        if scoring.model == "touche":
+            query = self._touche(text, scoring, embedder)
+        else:
+            query = self._ranking.words(text, scoring.model, scoring.parameters)
+        return _NOTHING if query is None else self._ranking.top(query, k, ids)
+
+    def _fused(
+        self, text: str, scoring: Scoring, k: int, embedder: Embedder | None, ids: dict[int, str]
+    ) -> RankedList:
+        question, deep = self._question(text, embedder), depth_of_parts(k)
+        rankings = [
+            self._rank(text, scoring.parts[0], deep, embedder, ids),
+            _NOTHING if question is None else self._ranking.nearest(question, deep, ids),
+        ]
+        if question is not None and scoring.feedback:
+
+            def rows(numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+                keys = [ids[number] for number in numbers.tolist()]
+                return self._vectors_of(keys).astype(np.float64)
+
+            moved = moved_question(scoring, rankings, question, rows)
+            rankings[1] = self._ranking.nearest(moved, deep, ids)
+        return fuse(scoring, rankings, k)
+
+    def _question(self, text: str, embedder: Embedder | None) -> NDArray[np.float32] | None:
+        """Return the question's vector; None for no words, which are near by chance."""
+        if embedder is None:
+            raise InputError("a dense ranking needs an embedder, to compare question and documents")
+        made_by = self._needs("vectors").made_by
+        if made_by != embedder.name:
+            found = (
+                f"the index was embedded by {shorten(made_by, 60)}, and the question would be by"
+            )
+            advice = "name the same embedder, or embed the index again"
+            raise InputError(f"{found} {shorten(embedder.name, 60)}: {advice}", path=self.path)
+        if not text.split():
+            return None
+        vector: NDArray[np.float32] = embedder.encode([text])[0]
+        return vector
+
+    def _touche(self, text: str, scoring: Scoring, embedder: Embedder | None) -> Query | None:
+        wc, wq = (scoring.parameter(name) for name in ("wc", "wq"))
+        check_parameter("wc", wc)
+        check_parameter("wq", wq)
+        factors: list[float] = []
+        if wq > 0:
+            self._needs("quality")
+        if wc > 0:
+            self._needs("clusters")
+            if embedder is None:
+                needs = "which needs an embedder, to compare question and topics"
+                raise InputError(f"wc is positive, {needs}")
+            check_embedder(self._topics, embedder.name, self.path)
+            cosines = self._topics.cosines(embedder.encode([text])[0])
+            factors = (1.0 + wc * cosines).tolist()
+        mu = {"mu": scoring.parameters.get("mu", PARAMETERS["mu"].default)}
+        query = EVERY if scoring.flat else self._ranking.words(text, "dirichlet", mu)
+        if query is None:
+            return None
+        own = {"flat": scoring.flat, "topics": wc > 0, "factors": factors, "wq": wq}
+        return scored(query, schema.BOOSTED, own)
+
+    def _hits(
+        self, numbers: NDArray[np.int64], scores: NDArray[np.float64], ids: Mapping[int, str]
+    ) -> list[Hit]:
+        keys = [ids[number] for number in numbers.tolist()]
+        names = self._names(keys)
+        return [Hit(*row) for row in zip(names, count(1), scores.tolist(), strict=False)]
+
+    def _names(self, keys: Sequence[str]) -> list[str]:
+        """Return the ids of documents by their keys."""
+        hashed = [key for key in keys if schema.is_hashed(key)]
+        known = {key: record.id for key, record in self._records(hashed)}
+        return [known.get(key, key) for key in keys]
+
+    # Documents -----------------------------------------------------------------------------------
+
+    def __contains__(self, doc_id: object) -> bool:
+        if not isinstance(doc_id, str) or not doc_id:
+            return False
+        return bool(self._got([schema.key_of(doc_id)], "number")[0]["found"])
+
+    def fetch(self, ids: Sequence[str]) -> list[Evidence]:
+        """See `Engine`."""
+        return [record for _, record in self._records([schema.key_of(i) for i in ids])]
+
+    def document(self, doc_id: str) -> Evidence:
+        """Return the record with this id, as it was loaded; KeyError where there is none."""
+        if doc_id not in self:
+            raise KeyError(doc_id)
+        return self.fetch([doc_id])[0]
+
+    def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
+        """Return the records with these 0-based numbers, in the order asked."""
+        for start in range(0, len(numbers), _AT_ONCE):
+            some = list(numbers[start : start + _AT_ONCE])
+            body: Query = {"query": {"terms": {"number": some}}, "size": len(some)}
+            hits = self._ranking.search(body | {"_source": ["record", "number"]})["hits"]["hits"]
+            found = {hit["_source"]["number"]: hit["_source"]["record"] for hit in hits}
+            yield from (self._decoded(found[number]) for number in some)
+
+    def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        """Return the numbers of documents by id; InputError for an unknown one."""
+        rows = self._found([schema.key_of(doc_id) for doc_id in ids], "number")
+        return np.array([row["_source"]["number"] for row in rows], dtype=np.int64)
+
+    def documents(self) -> Iterator[Evidence]:
+        """Return every record in the order of loading."""
+        for row in self._pages(0, len(self)):
+            yield self._decoded(row["_source"]["record"])
+
+    def rows(self, first: int = 0) -> Iterator[tuple[Evidence, dict[str, Any]]]:
+        """Return every record from a number on, with the fields of its features."""
+        for row in self._pages(first, len(self), "vector", "quality", "cluster"):
+            fields = {name: values[0] for name, values in row.get("fields", {}).items()}
+            if "vector" in fields:
+                fields["vector"] = schema.padded(fields["vector"])
+            yield self._decoded(row["_source"]["record"]), fields
+
+    def _pages(self, first: int, stop: int, *fields: str) -> Iterator[Any]:
+        for at in range(first, stop, _AT_ONCE):
+            within = {"gte": at, "lt": min(at + _AT_ONCE, stop)}
+            body: Query = {"query": {"range": {"number": within}}, "size": _AT_ONCE}
+            body |= {"sort": ["number"], "_source": ["record"], "docvalue_fields": list(fields)}
+            yield from self._ranking.search(body)["hits"]["hits"]
+
+    def _records(self, keys: Sequence[str]) -> Iterator[tuple[str, Evidence]]:
+        for key, row in zip(keys, self._found(keys, "record"), strict=True):
+            yield key, self._decoded(row["_source"]["record"])
+
+    def _found(self, keys: Sequence[str], field: str) -> list[Any]:
+        rows = self._got(keys, field)
+        for row in rows:
+            if not row["found"]:
+                raise InputError(f"has no document {shorten(row['_id'], 60)!r}", path=self.path)
+        return rows
+
+    def _got(self, keys: Sequence[str], field: str) -> list[Any]:
+        rows: list[Any] = []
+        for start in range(0, len(keys), _AT_ONCE):
+            body = {"ids": list(keys[start : start + _AT_ONCE])}
+            found = self.cluster.ask("POST", f"/{self.concrete}/_mget", body, _source=field)
+            rows += found["docs"]
+        if any("error" in row for row in rows):
+            raise PnyxError(f"{escaped(self.path)}: some documents cannot be read")
+        return rows
+
+    def _decoded(self, line: str) -> Evidence:
+        try:
+            return record_codec.decode(line.encode())
+        except (InputError, KeyError, TypeError, ValueError) as error:
+            raise IndexFolderError(
+                "holds a record that is not understood", path=self.path
+            ) from error
+
+    # Features ------------------------------------------------------------------------------------
+
+    def feature_info(self, name: str) -> FeatureInfo | None:
+        """See `Engine`."""
+        known = self.meta.get("features", {}).get(name)
+        if known is None:
+            return None
+        return FeatureInfo(known["documents"], str(known.get("embedder", known.get("model"))))
+
+    def _needs(self, name: str) -> FeatureInfo:
+        known = self.feature_info(name)
+        if known is None:
+            raise InputError(f"the index has no {name}: {_HOW[name]}", path=self.path)
+        if known.documents != len(self):
+            found = f"the index has {name} of {known.documents} of its {len(self)} documents"
+            raise InputError(f"{found}: {_HOW[name]}", path=self.path)
+        return known
+
+    def _values(self, keys: Sequence[str], name: str) -> list[Any]:
+        """Return a feature's field of documents, in their order; None for unknown."""
+        field = _FIELDS[name]
+        found: dict[str, Any] = {}
+        distinct = list(dict.fromkeys(keys))
+        for start in range(0, len(distinct), _AT_ONCE):
+            some = distinct[start : start + _AT_ONCE]
+            body: Query = {"query": {"ids": {"values": some}}, "size": len(some), "_source": False}
+            for row in self._ranking.search(body | {"docvalue_fields": [field]})["hits"]["hits"]:
+                found[row["_id"]] = row.get("fields", {}).get(field, [None])[0]
+        for key in distinct:
+            if key not in found:
+                raise InputError(f"has no document {shorten(key, 60)!r}", path=self.path)
+        return [found[key] for key in keys]
+
+    def _of(self, ids: Sequence[str], name: str) -> list[Any]:
+        self._needs(name)
+        return self._values([schema.key_of(doc_id) for doc_id in ids], name)
+
+    def _vectors_of(self, keys: Sequence[str]) -> NDArray[np.float32]:
+        rows = list(map(schema.decoded, self._values(keys, "vectors")))
+        return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
+
+    def vectors(self, ids: Sequence[str]) -> NDArray[np.float32]:
+        """See `Engine`."""
+        self._needs("vectors")
+        return self._vectors_of([schema.key_of(doc_id) for doc_id in ids])
+
+    def quality(self, ids: Sequence[str]) -> NDArray[np.float32]:
+        """See `Engine`."""
+        known = self._of(ids, "quality")
+        return np.array([np.nan if value is None else value for value in known], dtype=np.float32)
+
+    def quality_shares(self, ids: Sequence[str]) -> NDArray[np.float64]:
+        """See `Engine`."""
+        own = self.quality(ids).astype(np.float64)
+        values = np.unique(own[~np.isnan(own)]).tolist()
+        shares = {}
+        if values:
+            ranges = [{"key": str(at), "to": value} for at, value in enumerate(values)]
+            below = {"range": {"field": "quality", "keyed": True, "ranges": ranges}}
+            aggregated = {"below": below, "all": {"value_count": {"field": "quality"}}}
+            found = self._ranking.search({"size": 0, "aggs": aggregated})["aggregations"]
+            documents = max(1, found["all"]["value"])
+            buckets = found["below"]["buckets"]
+            shares = {v: buckets[str(at)]["doc_count"] / documents for at, v in enumerate(values)}
+        return np.array([shares.get(value, np.nan) for value in own.tolist()])
+
+    @cached_property
+    def _topics(self) -> Clusters:
+        """The topics; which document is on which is known to the cluster alone."""
+        path = f"/{schema.topics_of(self.concrete)}/_search"
+        body: Query = {"sort": ["number"], "size": 10_000, "query": EVERY}
+        answer = self.cluster.ask("POST", path, body, allow_partial_search_results="false")
+        self._ranking.check_whole(answer)
+        rows = [hit["_source"] for hit in answer["hits"]["hits"]]
+        meta = self.meta["features"]["clusters"]
+        if len(rows) != meta["k"]:
+            raise IndexFolderError("has lost some of its topics", path=self.path)
+        read = [json.loads(row["label"]) for row in rows]
+        labels = [ClusterLabel(label, tuple(terms), size) for label, terms, size in read]
+        centroids = np.stack([schema.decoded_centroid(row["centroid"]) for row in rows])
+        nobody = np.zeros(0, dtype=np.uint32)
+        return Clusters(nobody, centroids, labels, meta["space"], meta["embedder"], dict(meta))
+
+    def topics_found(self) -> Clusters:
+        """Return the topics, without telling which document is on which."""
+        return self._topics
+
+    def topics(self, ids: Sequence[str]) -> list[Topic | None]:
+        """See `Engine`."""
+        found: list[Topic | None] = []
+        for number in self._of(ids, "clusters"):
+            if number is None:
+                found.append(None)
+                continue
+            label = self._topics.labels[int(number)]
+            found.append(Topic(int(number), label.label, tuple(label.terms)))
+        return found
+
+    def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
+        """See `Engine`."""
+        info = self.feature_info("clusters")
+        if info is None:
+            return [], []
+        if info.made_by != asked.embedder:
+            made = f"{shorten(info.made_by, 60)} and not with {asked.embedder}"
+            return [], [f"the topic clusters, made with {made}, are not used"]
+        if info.documents != len(self):
+            return [], ["the topic clusters, which lack documents that were added, are not used"]
+        near = np.flatnonzero(self._topics.cosines(asked.vector) >= asked.least).tolist()
+        words = self._ranking.words(asked.text, "dirichlet", {})
+        own: Query = {"filter": [{"terms": {"cluster": near}}]}
+        own |= {"should": [] if words is None else [words]}
+        ids: dict[int, str] = {}
+        numbers, scores = self._ranking.top({"bool": own}, asked.count, ids)
+        return [hit.doc_id for hit in self._hits(numbers, scores, ids)], []
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """See `DocumentIndex`."""
+        with self._making:
+            if key not in self._made:
+                self._made[key] = make()
+            made: T = self._made[key]
+            return made
+
+    def compile(self) -> None:
+        """Do nothing: the cluster keeps its scripts compiled."""
+
+
+_NOTHING: Final[RankedList] = (np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+_STATES: Final[dict[str, tuple[float, str]]] = {}
+_LOOKED: Final = 5.0
+"""Seconds after which it is looked again which index has the name."""
+
+
+def remote_state(where: str) -> tuple[str]:
+    """Return which index an address stands for, or did some seconds ago; see `index_state`."""
+    looked, concrete = _STATES.get(where, (-_LOOKED, ""))
+    now = time.monotonic()
+    if now - looked >= _LOOKED:
+        _STATES[where] = now, concrete  # whoever asks meanwhile need not wait
+        try:
+            address = ClusterAddress.parse(where)
+            found = Cluster(address).ask("GET", f"/_alias/{address.name}", seconds=2.0)
+            _STATES[where] = now, ",".join(found)
+        except PnyxError as error:
+            raise OSError(str(error)) from error
+    return (_STATES[where][1],)
+
+
+def check_version(cluster: Cluster) -> None:
+    """Refuse what is no OpenSearch, or one that is too old."""
+    found = cluster.ask("GET", "/")
+    version = found.get("version", {}) if isinstance(found, dict) else {}
+    number = str(version.get("number", "?"))
+    where, oldest = escaped(str(cluster.address)), ".".join(map(str, OLDEST))
+    if version.get("distribution") != "opensearch":
+        raise PnyxError(f"{where}: is no OpenSearch, expected {oldest} or newer")
+    parts = [int(part) if part.isdigit() else 0 for part in number.split(".")[:2]]
+    if tuple(parts) < OLDEST:
+        raise PnyxError(f"{where}: is OpenSearch {escaped(number, 20)}, expected {oldest} or newer")
+
+
+def behind(cluster: Cluster) -> tuple[str, Any]:
+    """Return the index that an address stands for, and what it says of itself."""
+    address = cluster.address
+    found = cluster.ask("GET", f"/{address.name}")
+    if len(found) != 1:
+        raise IndexFolderError(f"stands for {len(found)} indexes, expected one", path=str(address))
+    ((concrete, known),) = found.items()
+    return concrete, known

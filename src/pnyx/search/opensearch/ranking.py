@@ -1,0 +1,154 @@
+"""How questions are put to an index in OpenSearch: ranked lists of document numbers.
+
+Numbers are places in the order of loading, as in an index folder, so that rankings are fused and
+ties are broken by the same code.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.corpora.text.tokens import Tokenizer
+from pnyx.errors import InputError, escaped
+from pnyx.search.opensearch import schema
+from pnyx.search.opensearch.client import Cluster, PartialAnswerError
+from pnyx.search.plan import check_least
+from pnyx.search.ranking.fusion import RankedList
+from pnyx.search.ranking.models import BM25, Collection, Model, Term, make_model
+
+_AT_ONCE: Final = 10_000
+"""Documents in one answer, the usual bound of a cluster."""
+_MOST_WORDS: Final = 1_000
+"""Different words of one question, below the usual bound of a cluster (1,024 clauses)."""
+_KEPT_TERMS: Final = 100_000
+
+Query = dict[str, Any]
+
+EVERY: Final[Query] = {"match_all": {}}
+
+
+class RemoteRanking:
+    """Ranks the documents of one index; safe in several threads.
+
+    `ids` of a ranking are collected in a dict, number -> `_id`, that the caller hands over.
+    """
+
+    def __init__(self, cluster: Cluster, index: str, meta: Mapping[str, Any]) -> None:
+        self._cluster, self._index = cluster, index
+        counts = meta["statistics"]
+        self.tokenizer = Tokenizer.from_manifest(meta["tokenizer"])
+        self._collection = Collection(counts["documents_with_terms"], counts["tokens"])
+        self._terms: dict[str, Term] = {}
+        self._lock = threading.Lock()
+
+    def words(self, text: str, model: str, parameters: Mapping[str, float]) -> Query | None:
+        """Return the query of a question's words; None where it has none."""
+        scoring = make_model(model, parameters)
+        counts = Counter(map(schema.term_of, self.tokenizer.terms(text)))
+        if len(counts) > _MOST_WORDS:
+            found = f"the question has {len(counts):,} different words"
+            raise InputError(f"{found}, expected at most {_MOST_WORDS:,}")
+        if not counts:
+            return None
+        usual = scoring == make_model(model, {})
+        field = schema.WORDS[model if usual else "dirichlet"]
+        clauses = [{"term": {field: {"value": t, "boost": n}}} for t, n in counts.items()]
+        query: Query = {"bool": {"should": clauses, "minimum_should_match": 1}}
+        return query if usual else self._scripted(query, scoring, counts)
+
+    def _scripted(self, query: Query, scoring: Model, counts: Mapping[str, int]) -> Query:
+        """Score by parameters that the index was not made with: terms are counted by a script."""
+        known = self._known([*counts])
+        some = [term for term in counts if known[term].document_frequency]
+        shared = {"field": schema.WORDS["dirichlet"], "terms": some}
+        if isinstance(scoring, BM25):
+            own = [counts[t] * scoring.weight(known[t], self._collection) for t in some]
+            average = self._collection.tokens / max(1, self._collection.documents)
+            more = {"weights": own, "k1": scoring.k1, "b": scoring.b, "average": average}
+            return scored(query, schema.BM25, shared | more)
+        tokens = self._collection.tokens + 1.0
+        scales = [tokens / (known[t].collection_frequency + 1.0) / scoring.mu for t in some]
+        more = {"scales": scales, "counts": [counts[t] for t in some], "mu": scoring.mu}
+        return scored(query, schema.DIRICHLET, shared | more)
+
+    def _known(self, terms: Sequence[str]) -> dict[str, Term]:
+        """Return in how many documents terms are, and how often; looked up once."""
+        with self._lock:
+            new = [term for term in terms if term not in self._terms]
+        rows: list[Query] = []
+        for term in new:
+            field = schema.WORDS["dirichlet"]
+            query: Query = {"term": {field: term}}
+            query = scored(query, schema.FREQUENCY, {"field": field, "term": term})
+            total = {"sum": {"script": {"source": "_score"}}}
+            rows += [
+                {},
+                {"size": 0, "track_total_hits": True, "query": query, "aggs": {"n": total}},
+            ]
+        path = f"/{self._index}/_msearch"
+        answers = self._cluster.lines(path, rows)["responses"] if rows else []
+        found = {}
+        for term, answer in zip(new, answers, strict=True):
+            self.check_whole(answer)
+            often = round(answer["aggregations"]["n"]["value"])
+            found[term] = Term(answer["hits"]["total"]["value"], often)
+        with self._lock:
+            if len(self._terms) > _KEPT_TERMS:
+                self._terms = {}
+            self._terms |= found
+            return {term: found.get(term) or self._terms[term] for term in terms}
+
+    def top(
+        self, query: Query, k: int, ids: dict[int, str], *, by: Query | None = None
+    ) -> RankedList:
+        """Return the best `k` numbers and their scores; `by` is a script in place of the score."""
+        check_least("k", k, 1)
+        first: Any = {"_score": "desc"} if by is None else {"_script": by}
+        body: Query = {"query": query, "sort": [first, {"number": "asc"}], "_source": False}
+        body |= {"track_total_hits": False}
+        rows: list[Any] = []
+        while len(rows) < k:
+            body["size"] = min(_AT_ONCE, k - len(rows))
+            hits = self.search(body)["hits"]["hits"]
+            rows += [hit["sort"] for hit in hits]
+            ids.update((int(hit["sort"][1]), hit["_id"]) for hit in hits)
+            if len(hits) < body["size"]:
+                break
+            body["search_after"] = hits[-1]["sort"]
+        numbers = np.array([number for _, number in rows], dtype=np.int64)
+        return numbers, np.array([float(score) for score, _ in rows])
+
+    def nearest(self, unit: NDArray[np.float32], k: int, ids: dict[int, str]) -> RankedList:
+        """Return the documents with the largest dot product with a vector, by number."""
+        script = {"source": schema.COSINE, "params": {"q": unit.astype(np.float64).tolist()}}
+        by = {"type": "number", "order": "desc", "script": script}
+        return self.top({"exists": {"field": "vector"}}, k, ids, by=by)
+
+    def search(self, body: Query) -> Any:
+        """Return the answer of all shards, by the statistics of all; never a part of it."""
+        path = f"/{self._index}/_search"
+        how: dict[str, Any] = {"search_type": "dfs_query_then_fetch"}
+        how["allow_partial_search_results"] = "false"
+        answer = self._cluster.ask("POST", path, body, **how)
+        self.check_whole(answer)
+        return answer
+
+    def check_whole(self, answer: Any) -> None:
+        """Refuse what some shards did not answer."""
+        shards = answer.get("_shards", {})
+        if "error" in answer or shards.get("failed", 1) or answer.get("timed_out"):
+            where = escaped(str(self._cluster.address))
+            asked = f"{shards.get('successful', 0)} of {shards.get('total', '?')} shards answered"
+            raise PartialAnswerError(f"{where}: {asked}, and a part is not shown as the whole")
+
+
+def scored(query: Query, script: str, params: Mapping[str, Any]) -> Query:
+    """Return a query whose scores are those of a script."""
+    own = {"source": script, "params": dict(params)}
+    return {"script_score": {"query": query, "script": own}}

@@ -1,0 +1,217 @@
+"""What an index in OpenSearch is made of: its mapping, its scripts, what it says of itself.
+
+Texts are cut into terms by Pnyx (`Tokenizer`), so that rankings are those of an index folder
+whatever the language (docs/decisions/opensearch.md). Scripts are constants: whatever comes from a
+question or a document is a parameter.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.errors import IndexFolderError
+from pnyx.search.lexical.postings import LENGTHS, encode_lengths
+from pnyx.search.plan import PARAMETERS
+
+FORMAT: Final = 1
+WORDS: Final = {"dirichlet": "terms", "bm25": "terms.bm25"}
+"""The field of each model, with its default parameters."""
+
+_LONGEST_TERM: Final = 8_000
+"""Characters of a term; Lucene takes 32,766 bytes."""
+_LONGEST_ID: Final = 500
+_HASHED: Final = "sha256:"
+
+_MU, _K1, _B = (PARAMETERS[name].default for name in ("mu", "k1", "b"))
+_IDF: Final = (
+    "double n = field.docCount; double df = term.docFreq; "
+    "return query.boost * Math.log(1.0 + (n - df + 0.5) / (df + 0.5));"
+)
+_BM25: Final = (
+    "double average = (double) field.sumTotalTermFreq / field.docCount; return weight * doc.freq / "
+    f"(doc.freq + {_K1} * ({1 - _B} + {_B} * doc.length / average));"
+)
+
+
+def settings_of(shards: int, replicas: int) -> dict[str, Any]:
+    """Return the settings of a new index. BM25 is a script: versions differ in a factor."""
+    cut = {"type": "char_group", "tokenize_on_chars": [" "], "max_token_length": 1 << 20}
+    bm25 = {"type": "scripted", "weight_script": {"source": _IDF}, "script": {"source": _BM25}}
+    return {
+        "index": {
+            "number_of_shards": shards,
+            "number_of_replicas": replicas,
+            "refresh_interval": "-1",
+            "similarity": {"dirichlet": {"type": "LMDirichlet", "mu": _MU}, "bm25": bm25},
+            "analysis": {
+                "tokenizer": {"terms": cut},
+                "analyzer": {"terms": {"type": "custom", "tokenizer": "terms"}},
+            },
+        }
+    }
+
+
+def mapping_of(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mapping; terms and vector are not kept a second time in the source."""
+    words = {"type": "text", "analyzer": "terms", "index_options": "freqs"}
+    bm25 = words | {"similarity": "bm25"}
+    number = {"type": "integer", "index": False}
+    return {
+        "_meta": {"pnyx": dict(meta)},
+        "dynamic": "strict",
+        "_source": {"excludes": ["terms", "vector"]},
+        "properties": {
+            "terms": words | {"similarity": "dirichlet", "fields": {"bm25": bm25}},
+            "length": number,
+            "number": {"type": "integer"},
+            "quality": {"type": "float"},
+            "cluster": {"type": "integer"},
+            "vector": {"type": "binary", "doc_values": True},
+            "digest": {"type": "keyword", "index": False, "doc_values": False},
+            "record": {"type": "keyword", "index": False, "doc_values": False},
+        },
+    }
+
+
+def meta_of(found: Any, path: str) -> dict[str, Any]:
+    """Return what an index says of itself; IndexFolderError where it is not one of Pnyx."""
+    own = found.get("mappings", {}).get("_meta", {}).get("pnyx")
+    if not isinstance(own, dict) or not isinstance(own.get("format"), int):
+        raise IndexFolderError("is not an index of Pnyx (its mapping is another)", path=path)
+    if own["format"] != FORMAT:
+        raise IndexFolderError(f"is of format {own['format']}, expected {FORMAT}", path=path)
+    return own
+
+
+# Values ------------------------------------------------------------------------------------------
+
+
+def key_of(doc_id: str) -> str:
+    """Return the `_id` of a document: its id, or the hash of a long one."""
+    coded = doc_id.encode("utf-8", "replace")
+    if len(coded) <= _LONGEST_ID and not doc_id.startswith(_HASHED):
+        return doc_id
+    return _HASHED + hashlib.sha256(coded).hexdigest()
+
+
+def is_hashed(key: str) -> bool:
+    """Whether this `_id` does not tell the document's id."""
+    return key.startswith(_HASHED)
+
+
+def as_terms(terms: Sequence[str]) -> str:
+    """Return terms as the field takes them."""
+    return " ".join(map(term_of, terms))
+
+
+def term_of(term: str) -> str:
+    """Return a term as it is kept: a very long one by its hash."""
+    if len(term) <= _LONGEST_TERM:
+        return term
+    return _HASHED + hashlib.sha256(term.encode("utf-8", "replace")).hexdigest()
+
+
+def kept_length(terms: int) -> int:
+    """Return the length of a document as Lucene keeps it, in one byte."""
+    code = encode_lengths(np.array([min(terms, int(LENGTHS[-1]))]))
+    return int(LENGTHS[code[0]])
+
+
+def digest_of(line: bytes) -> str:
+    """Return what tells one record from another."""
+    return hashlib.blake2b(line, digest_size=12).hexdigest()
+
+
+def coded(vector: NDArray[Any]) -> str:
+    """Return a vector as the field takes it: float16 in little-endian order, in base64."""
+    return base64.b64encode(np.ascontiguousarray(vector, dtype="<f2").tobytes()).decode()
+
+
+def padded(text: str) -> str:
+    """Return base64 with the padding that a cluster leaves out of what it answers."""
+    return text + "=" * (-len(text) % 4)
+
+
+def decoded(text: str) -> NDArray[np.float32]:
+    """Return the vector of a field."""
+    content = base64.b64decode(padded(text))
+    return np.frombuffer(content, dtype="<f2").astype(np.float32)
+
+
+# Scripts -----------------------------------------------------------------------------------------
+
+COSINE: Final = """
+def v = doc['vector'].value; byte[] b = v.bytes; int at = v.offset; int n = v.length / 2;
+List q = params.q; double sum = 0;
+for (int i = 0; i < n; ++i) {
+    int h = (b[at] & 255) | (b[at + 1] << 8); at += 2;
+    sum += Float.intBitsToFloat(((h & 32768) << 16) | ((h & 32767) << 13)) * (double) q.get(i);
+}
+return sum * 5.192296858534828E33;
+"""
+"""Dot product with a vector of float16, whose bits are those of a float32 divided by 2^112."""
+
+BOOSTED: Final = """
+double s = params.flat ? 1.0 : _score;
+if (params.topics && doc['cluster'].size() > 0) {
+    s *= (double) params.factors[(int) doc['cluster'].value];
+}
+if (params.wq > 0 && doc['quality'].size() > 0) { s *= 1.0 + params.wq * doc['quality'].value; }
+return s;
+"""
+"""Equation 1 of the Touché paper."""
+
+DIRICHLET: Final = """
+double low = Math.log(params.mu / (doc['length'].value + params.mu)); double sum = 0;
+for (int i = 0; i < params.terms.length; ++i) {
+    int tf = termFreq(params.field, params.terms[i]);
+    if (tf > 0) {
+        double one = Math.log(1.0 + tf * (double) params.scales[i]) + low;
+        sum += params.counts[i] * Math.max(0.0, one);
+    }
+}
+return sum;
+"""
+BM25: Final = """
+double dl = doc['length'].value / (double) params.average;
+double at = params.k1 * ((1.0 - params.b) + params.b * dl); double sum = 0;
+for (int i = 0; i < params.terms.length; ++i) {
+    int tf = termFreq(params.field, params.terms[i]);
+    if (tf > 0) { sum += (double) params.weights[i] * tf / (tf + at); }
+}
+return sum;
+"""
+"""The models with parameters of the question's own."""
+
+FREQUENCY: Final = "return termFreq(params.field, params.term);"
+
+
+# Topics ------------------------------------------------------------------------------------------
+
+
+def topics_of(concrete: str) -> str:
+    """Return the name of the index that holds the topics of another."""
+    return f"{concrete}-topics"
+
+
+def topic_mapping() -> dict[str, Any]:
+    """Return the mapping of topics: their numbers, labels and centroids."""
+    kept = {"type": "keyword", "index": False, "doc_values": False}
+    fields = {"number": {"type": "integer"}, "label": kept, "centroid": kept}
+    return {"dynamic": "strict", "properties": fields}
+
+
+def coded_centroid(centroid: NDArray[np.float32]) -> str:
+    """Return a centroid in float32, in base64."""
+    return base64.b64encode(np.ascontiguousarray(centroid, dtype="<f4").tobytes()).decode()
+
+
+def decoded_centroid(text: str) -> NDArray[np.float32]:
+    """Return what `coded_centroid` was given."""
+    return np.frombuffer(base64.b64decode(text), dtype="<f4").astype(np.float32)

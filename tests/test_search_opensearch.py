@@ -1,0 +1,211 @@
+"""An index in OpenSearch is what an index folder is: the same contract, by a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from command import run
+from index_fixture import Fake, full_index, records
+from opensearch_fixture import cluster, lacking
+from pnyx.errors import IndexFolderError, InputError, PnyxError
+from pnyx.records import Document
+from pnyx.search.engine import DocumentIndex, TopicQuery
+from pnyx.search.index import Index
+from pnyx.search.opening import open_index
+from pnyx.search.opensearch import client, schema
+from pnyx.search.opensearch.client import ClusterAddress
+from pnyx.search.plan import Scoring
+
+needs_cluster = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
+slow = pytest.mark.slow
+
+SCORINGS = [
+    Scoring("dirichlet"),
+    Scoring("bm25"),
+    Scoring("dirichlet", {"mu": 100.0}),
+    Scoring("bm25", {"k1": 0.9, "b": 0.4}),
+    Scoring("touche"),
+    Scoring("touche", {"mu": 50.0, "wc": 2.0, "wq": 0.0}),
+    Scoring("touche", flat=True),
+    Scoring("dense"),
+    Scoring("hybrid"),
+    Scoring("hybrid", lexical="bm25", fusion="rrf", feedback=0),
+]
+QUESTIONS = ["word3 word7 rare12 often", "tea because", "often often word1", "nothing here", "?"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    with cluster(tmp_path_factory.mktemp("cluster") / "c", port=19200 + worker) as address:
+        yield f"opensearch://{address}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return full_index(tmp_path_factory.mktemp("folder") / "i", graph=False)
+
+
+def assert_same(here, there):
+    """The same ranking, documents of one score apart, and scores to 1e-4."""
+    assert len(here) == len(there)
+    assert [h.score for h in there] == pytest.approx([h.score for h in here], rel=1e-4, abs=1e-6)
+    scores = {h.doc_id: h.score for h in here}
+    for one, other in zip(here, there, strict=True):
+        if one.doc_id != other.doc_id:
+            assert scores.get(other.doc_id, one.score) == pytest.approx(one.score, rel=1e-5)
+
+
+@slow
+@needs_cluster
+@pytest.mark.parametrize("shards", [1, 3])
+def test_it_ranks_and_knows_what_the_folder_does(server, folder, shards):
+    from pnyx.search.opensearch.loading import LoadPlan, copy
+
+    where = f"{server}/same-{shards}"
+    stats = copy(str(folder), where, LoadPlan(shards=shards))
+    here, there = Index.open(folder), open_index(where)
+    assert isinstance(here, DocumentIndex)
+    assert isinstance(there, DocumentIndex)
+    assert (stats.documents, stats.tokens) == (len(here), here.statistics.tokens)
+    for scoring in SCORINGS:
+        for text in QUESTIONS:
+            asked = text, scoring, 30, Fake()
+            assert_same(here.retrieve(*asked), there.retrieve(*asked))
+    assert list(here.documents()) == list(there.documents())
+    ids = [hit.doc_id for hit in here.retrieve("tea often", Scoring("bm25"), 30)]
+    assert here.fetch(ids) == there.fetch(ids)
+    assert here.numbers(ids).tolist() == there.numbers(ids).tolist()
+    assert here.topics(ids) == there.topics(ids)
+    for read in ("vectors", "quality", "quality_shares"):
+        assert np.array_equal(getattr(here, read)(ids), getattr(there, read)(ids))
+    asked = TopicQuery("tea often", Fake().encode(["tea"])[0], "fake", 0.0, 20)
+    assert here.on_topics(asked) == there.on_topics(asked)
+    for name in ("vectors", "quality", "clusters", "vectors_ann"):
+        assert here.feature_info(name) == there.feature_info(name)
+    assert ("doc5" in there, "none" in there, "" in there) == (True, False, False)
+    with pytest.raises(InputError, match="has no document 'c'"):
+        there.fetch(["doc5", "c"])
+
+
+@slow
+@needs_cluster
+def test_what_is_loaded_is_seen_when_it_is_complete(server):
+    from pnyx.search.opensearch.loading import LoadPlan, add, load, update
+    from pnyx.students.quality.surface import QualityModel
+
+    where, plan = f"{server}/grown", LoadPlan(embedder=Fake())
+
+    def stopped():
+        yield from records(0, 700)
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError):
+        load(stopped(), where, plan)
+    with pytest.raises(IndexFolderError):
+        open_index(where)
+    assert load(records(0, 900), where, plan).documents == 900
+    with pytest.raises(InputError, match="exists already"):
+        load(records(0, 5), where, plan)
+    assert add(records(900, 1100), where, plan).added == 200
+    grown = open_index(where)
+    assert len(list(grown.documents())) == len(grown) == 1100
+    assert grown.feature_info("vectors").documents == 1100
+    update(where, LoadPlan(quality=QualityModel.load()))
+    grown = open_index(where)
+    assert list(grown.documents()) == list(records(0, 1100))
+    assert (grown.feature_info("quality").documents, len(grown.vectors(["doc3"]))) == (1100, 1)
+    load(records(0, 7), where, LoadPlan(replace=True))
+    assert len(open_index(where)) == 7
+    with pytest.raises(InputError, match="records 1 and 4 have the same id"):
+        load([*records(0, 3), *records(0, 1)], f"{server}/twice")
+
+
+@slow
+@needs_cluster
+def test_what_cannot_be_used_is_one_line(server, monkeypatch):
+    from pnyx.search.opensearch.loading import LoadPlan, load
+
+    with pytest.raises(IndexFolderError, match="is not there"):
+        open_index(f"{server}/none")
+    where = f"{server}/blocked"
+    load(records(0, 5), where)
+    remote = open_index(where)
+    remote.cluster.ask("PUT", "/other", {"mappings": {}})
+    with pytest.raises(IndexFolderError, match="is not an index of Pnyx"):
+        open_index(f"{server}/other")
+    remote.cluster.ask(
+        "PUT", "/_cluster/settings", {"transient": {"cluster.blocks.read_only": True}}
+    )
+    try:
+        with pytest.raises(PnyxError, match="is blocked"):
+            load(records(0, 5), f"{server}/more", LoadPlan())
+    finally:
+        off = {"transient": {"cluster.blocks.read_only": None}}
+        remote.cluster.ask("PUT", "/_cluster/settings", off)
+    remote.cluster.ask("POST", f"/{remote.concrete}/_close")
+    with pytest.raises(PnyxError):
+        remote.retrieve("often", Scoring("bm25"), 5)
+    monkeypatch.setattr("pnyx.search.opensearch.index.OLDEST", (99, 0))
+    with pytest.raises(PnyxError, match=r"expected 99\.0 or newer"):
+        open_index(where)
+
+
+@slow
+@needs_cluster
+def test_commands_take_an_address(server, tmp_path, capsys):
+    file, where = tmp_path / "d.jsonl", f"{server}/cli"
+    rows = [{"id": f"d{n}", "text": f"Voting number {n} should be a duty."} for n in range(20)]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert run("index", file, "--out", where, "--lexical", "--shards", "2") == 0
+    assert run("index", file, "--out", where, "--lexical") == 2
+    assert run("index", "--update", where, "--clusters") == 2
+    capsys.readouterr()
+    assert run("search", where, "voting duty", "-k", "3", "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)) == 3
+
+
+def test_a_cluster_that_is_down_is_one_line():
+    pytest.importorskip("opensearchpy")
+    with pytest.raises(PnyxError, match=r"127\.0\.0\.1:9/x: cannot be reached"):
+        open_index("opensearch://127.0.0.1:9/x")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "opensearch://",
+        "opensearch://h",
+        "opensearch://h/Up",
+        "opensearch://h:x/a",
+        "opensearch:///a",
+    ],
+)
+def test_what_is_no_address_is_refused(address):
+    with pytest.raises(InputError, match="expected opensearch://HOST"):
+        ClusterAddress.parse(address)
+
+
+def test_an_address_with_a_password_is_never_echoed():
+    with pytest.raises(InputError, match="PNYX_OPENSEARCH_USER") as error:
+        ClusterAddress.parse("opensearch://me:secret@h/a")
+    assert "secret" not in str(error.value)
+
+
+def test_addresses_are_read():
+    parsed = ClusterAddress.parse("opensearch+https://a:1,b,[::1]:3/name")
+    assert (parsed.hosts, parsed.secure) == ((("a", 1), ("b", 9200), ("::1", 3)), True)
+    assert str(parsed) == "opensearch+https://a:1,b:9200,[::1]:3/name"
+    assert client.is_remote(str(parsed))
+
+
+def test_ids_and_vectors_are_kept_as_they_are():
+    assert schema.key_of("a") == "a"
+    assert schema.is_hashed(schema.key_of("é" * 300))
+    vector = np.array([0.5, -0.25, 3.0], dtype=np.float16)
+    assert np.array_equal(schema.decoded(schema.coded(vector).rstrip("=")), vector)
+    assert Document("a", "b").id == "a"
