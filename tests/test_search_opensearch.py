@@ -112,7 +112,12 @@ def test_what_is_loaded_is_seen_when_it_is_complete(server):
     with pytest.raises(InputError, match="exists already"):
         load(records(0, 5), where, plan)
     assert add(records(900, 1100), where, plan).added == 200
+    with pytest.raises(InputError, match="have the same id"):
+        add(records(899, 901), where, plan)
     grown = open_index(where)
+    assert grown.concrete == "grown-v000002"
+    (own,) = grown.cluster.ask("GET", "/grown-v*/_settings", flat_settings="true").values()
+    assert own["settings"]["index.number_of_replicas"] == "0"
     assert len(list(grown.documents())) == len(grown) == 1100
     assert grown.feature_info("vectors").documents == 1100
     update(where, LoadPlan(quality=QualityModel.load()))

@@ -162,8 +162,7 @@ def update(
         for name, known in old.meta["features"].items()
         if known["documents"] == len(old) and not _remade(name, known, plan)
     }
-    settings = work.cluster.ask("GET", f"/{old.concrete}/_settings", flat_settings="true")
-    own = settings[old.concrete]["settings"]
+    own = work.settings(old.concrete)
     plan = replace(
         plan,
         replace=True,
@@ -280,10 +279,17 @@ class _Loading:
         self._resumed = unfinished is not None
         self.concrete = unfinished or self._next()
         if unfinished is None:
-            body = {"settings": {"index.blocks.write": False}}
+            replicas = self.settings(self.live)["index.number_of_replicas"]  # not cloned
+            own = {"index.blocks.write": False, "index.number_of_replicas": replicas}
+            body = {"settings": own}
             path = f"/{self.live}/_clone/{self.concrete}"
             self.cluster.ask("PUT", path, body, seconds=300.0, wait_for_active_shards="1")
         self._put_meta()
+
+    def settings(self, index: str) -> Any:
+        """Return the settings of an index, by their whole names."""
+        found = self.cluster.ask("GET", f"/{index}/_settings", flat_settings="true")
+        return found[index]["settings"]
 
     def _put_meta(self) -> None:
         body = {"_meta": {"pnyx": self.meta}}
@@ -309,13 +315,16 @@ class _Loading:
             size = self._finish(state, plan)
         except OtherCorpusError as error:
             raise self._other_corpus(error, plan) from error
-        settings = self.cluster.ask("GET", f"/{self.concrete}/_settings", flat_settings="true")
+        except InputError:
+            if first:  # a copy to add to is soon made again
+                self._drop(self.concrete, replace(plan, replace=True))
+            raise
         return LoadStats(
             documents=state.documents,
             added=state.documents - first,
             tokens=state.tokens,
             bytes=size,
-            shards=int(settings[self.concrete]["settings"]["index.number_of_shards"]),
+            shards=int(self.settings(self.concrete)["index.number_of_shards"]),
             seconds=time.perf_counter() - started,
             waited=bulk.waited,
         )
@@ -374,8 +383,8 @@ class _Loading:
 
     def _other_corpus(self, error: OtherCorpusError, plan: LoadPlan) -> InputError:
         """Return what to tell of an unfinished load of something else; it is dropped if asked."""
-        if plan.replace:
-            self._drop(self.concrete, plan)
+        if plan.replace or self.meta["first"]:
+            self._drop(self.concrete, replace(plan, replace=True))
             return InputError(f"{error.problem}: what was unfinished is dropped, start again")
         told = "an unfinished load is of another corpus; --force drops it"
         return InputError(f"{error.problem}: {told}", path=str(self.address))
@@ -406,6 +415,7 @@ class _Loading:
         self._put_meta()
         fixed = {"index.blocks.write": True}
         self.cluster.ask("PUT", f"/{self.concrete}/_settings", fixed)
+        self.cluster.ask("POST", f"/{self.concrete}/_flush", seconds=300.0)
         self._switch()
         found = self.cluster.ask("GET", f"/{self.concrete}/_stats/store")
         size: int = found["_all"]["primaries"]["store"]["size_in_bytes"]
@@ -414,8 +424,7 @@ class _Loading:
     def _put_topics(self, topics: Clusters) -> None:
         name = schema.topics_of(self.concrete)
         self.cluster.exists("DELETE", f"/{name}")
-        shown = f"/{self.concrete}/_settings"
-        own = self.cluster.ask("GET", shown, flat_settings="true")[self.concrete]["settings"]
+        own = self.settings(self.concrete)
         kept = {"number_of_shards": 1, "number_of_replicas": own["index.number_of_replicas"]}
         body = {"settings": kept, "mappings": schema.topic_mapping()}
         self.cluster.ask("PUT", f"/{name}", body)
