@@ -108,7 +108,11 @@ class Cluster:
                     raise InputError(f"{CA} names no file", path=ca)
                 own["ca_certs"] = ca
         hosts = [{"host": host, "port": port} for host, port in self.address.hosts]
-        retried = {"max_retries": 3, "retry_on_status": (502, 504), "retry_on_timeout": False}
+        retried: dict[str, Any] = {
+            "max_retries": 3,
+            "retry_on_status": (502, 504),
+            "retry_on_timeout": False,
+        }
         return OpenSearch(hosts, timeout=_SECONDS, **retried, **own).transport
 
     def ask(
