@@ -277,3 +277,12 @@ def test_claims_that_are_given_are_judged(plain: str, capsys: pytest.CaptureFixt
     for pair in (("A.", " "), ("A.", "a.")):
         assert run("argue", plain, QUESTION, "--claims", *pair) == 2
         assert "--claims: found" in capsys.readouterr().err
+
+
+def test_what_yes_and_no_cannot_answer_is_asked_back(
+    plain: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("argue", plain, "How far should free speech go?")
+    assert "Name the two claims" in capsys.readouterr().err
+    run("argue", plain, "How far should free speech go?", "--claims", "Far.", "Not far.")
+    assert "Name the two claims" not in capsys.readouterr().err

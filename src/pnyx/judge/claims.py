@@ -48,8 +48,23 @@ _OPINION = re.compile(
 
 
 _SIGNS = re.compile(r"(?<![\s?!.…])[\s?!.…]++$")
-_SECOND = re.compile(r",? or (?:is|are|do|does|should|can|will|would|must)\b.*$", re.IGNORECASE)
+_SECOND = re.compile(
+    r",? or (?:is|are|do|does|should|can|will|would|must)\b.*$"
+    r"|, and (?:if so, )?(?:is|are|do|does|should|can|will|would|must) (?:it|they|we|he|she)\b.*$",
+    re.IGNORECASE,
+)
 """The other of two questions: "Are zoos cruel, or do they protect animals?"."""
+_TOLD = re.compile(
+    rf"^([^?]{{9,}}[^\s?.!]{{2,}}[.!]) ((?:{AUXILIARIES}|why|when|do you)\b[^.?!]+\?)$",
+    re.IGNORECASE,
+)
+"""A question behind what is told first: "I live by a zoo. Should it be closed?"."""
+_POINTS = re.compile(
+    rf"^(?:{AUXILIARIES}|(?:do|would) you \w+|when (?:is|are))(?:n['’]t)? "
+    r"(?:that|this|these|those|it|they|he|she|such)\b",
+    re.IGNORECASE,
+)
+_EXPLETIVE = re.compile(r"^\w+(?:n['’]t)? (?:not )?it .*\b(?:to|that|for|if|time)\b", re.IGNORECASE)
 _CONDITION = re.compile(
     r"^((?:if|when|as long as|even if|once|since|although) [^,?]+|(?:given|assuming|in|with|without"
     rf"|for|under|after|before|during|at) [^,?]+(?=, (?:{AUXILIARIES})\b)), ",
@@ -64,7 +79,10 @@ def claims(question: str) -> tuple[str, str]:
     first is pro's. What cannot be taken apart safely gives the question with "Yes." and "No."
     behind it, and what asks nothing "Yes: ..." and "No: ...".
     """
-    line = plain(" ".join(question.split()), VERBS)
+    line = " ".join(question.split())
+    if before := _TOLD.match(line):
+        return _after(before[1], before[2])
+    line = plain(line, VERBS)
     core = re.sub(r",? or not$", "", _SIGNS.sub("", line), flags=re.IGNORECASE)
     if told := matter(core):
         return _good_or_bad(*told)
@@ -83,6 +101,19 @@ def claims(question: str) -> tuple[str, str]:
     if pair := _claims(core, line):
         return _of_quantity(*pair)
     return _good_or_bad(core) if _is_noun(core, line) else _unsure(line)
+
+
+def _after(before: str, question: str) -> tuple[str, str]:
+    """Read a question behind sentences that ask nothing; these stay where it points to them."""
+    pair = claims(question)
+    if not is_plain(pair[0]):  # "Is that legal?"
+        short = re.sub(r"^(\S+) th(?:at|is)\b", r"\1 it", question)
+        pair = claims(re.sub(r"^(\S+) th(?:ese|ose)\b", r"\1 they", short))
+    if not is_plain(pair[0]):
+        return _unsure(f"{before} {question}")
+    if _EXPLETIVE.match(question) or not _POINTS.match(question):
+        return pair
+    return f"{before} {pair[0]}", f"{before} {pair[1]}"
 
 
 def _good_or_bad(matter: str, good: bool = True) -> tuple[str, str]:
@@ -116,6 +147,8 @@ def _of_quantity(pro: str, con: str) -> tuple[str, str]:
     if first in ("Anyone", "Anybody") and " not " in con:
         free = rest.split(" ", 1)[0] in MODALS  # "Anybody may": all may
         return pro if free else f"Some{first[3:]} {rest}", f"Nobody {rest}"
+    if pro.startswith("There is such a "):
+        return pro, pro.replace(" such a ", " no such ", 1)
     some = re.match(r"There (is|are) any ", pro)
     if some:
         tail = pro[some.end() :]
@@ -265,5 +298,6 @@ def _base(word: str) -> str:
 def _unsure(line: str) -> tuple[str, str]:
     asked = _SIGNS.sub("", line) if line.endswith("?") else ""
     if asked:
+        asked = asked[:1].upper() + asked[1:]
         return asked + _YES, asked + _NO
     return f"Yes: {line}".strip(), f"No: {line}".strip()

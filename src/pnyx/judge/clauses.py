@@ -36,7 +36,7 @@ _NEVER = word_set("none nobody nothing nowhere neither")
 PRONOUNS = word_set("we i you he she it they there this that these those everyone nobody anyone")
 _ADVERBS = word_set(
     "not also always ever never still really actually only just even ultimately necessarily "
-    "generally fully completely automatically routinely legally more no already often simply"
+    "generally fully completely automatically routinely legally more less no already often simply"
 )
 _BEFORE_VERB = word_set(
     "not also always ever never still really actually already often just simply"
@@ -53,6 +53,7 @@ VERBS = _listed("verbs")
 _PREDICATES = _listed("predicates")
 _ADJECTIVE = re.compile(r"\w{3,}(less|ful|ous|able|ible|ic|al|ive|ent|ant|ary|ish|ier)$")
 _DETERMINED = [[word] for word in "a an the our their your its people us them".split()]
+_DEGREES = [[word] for word in "far too enough well badly".split()]
 _STATES = re.compile(
     r"in (need|favour|favor|danger|crisis|order|decline)$|out of|up to|at (risk|fault)$"
 )
@@ -60,9 +61,13 @@ _STATES = re.compile(
 _PARTICIPLES = _listed("participles")
 
 
+_CANNOT = re.compile(r"(?<=\b[Cc])an not (?!only\b)")
+
+
 def sentence(*parts: str) -> str:
     """Join parts to a sentence with a capital and a full stop."""
     text = " ".join(part for part in parts if part)
+    text = _CANNOT.sub("annot ", text)
     return text[:1].upper() + text[1:] + "."
 
 
@@ -83,7 +88,7 @@ def from_question(words: list[str]) -> tuple[str, str] | None:
     rest = words[1:]
     if len(rest) < 2:
         return None
-    end = _subject_end(auxiliary, rest)
+    end = subject_end(auxiliary, rest)
     if end is None:
         return None
     subject, verb = " ".join(rest[:end]), rest[end:]
@@ -94,13 +99,10 @@ def from_question(words: list[str]) -> tuple[str, str] | None:
         return (sentence(subject, auxiliary, "not", *verb), sentence(subject, auxiliary, *verb))
     verb[0] = verb[0].lower() if verb[0].istitle() else verb[0]  # "Should Water Be Banned?"
     if verb[0] == "ever" and len(verb) > 1:
-        claim = sentence(subject, auxiliary, *verb[1:])
-        return claim, sentence(subject, auxiliary, "never", *verb[1:])
-    asserted = [subject, auxiliary, *verb]
-    if auxiliary == "do":
-        asserted = [subject, *verb]
-    elif auxiliary == "does" and verb[0].lower() in VERBS:
-        asserted = [subject, third_person(verb[0]), *verb[1:]]
+        head, tail = _asserted(subject, auxiliary, verb[1:])
+        return sentence(*head, *tail), sentence(*head, "never", *tail)
+    head, tail = _asserted(subject, auxiliary, verb)
+    asserted = [*head, *tail]
     con = sentence(subject, auxiliary, "not", *verb)
     if verb[0] == "still":
         con = sentence(subject, auxiliary, "no longer", *verb[1:])
@@ -109,7 +111,17 @@ def from_question(words: list[str]) -> tuple[str, str] | None:
     return sentence(*asserted), con
 
 
-def _subject_end(auxiliary: str, rest: list[str]) -> int | None:
+def _asserted(subject: str, auxiliary: str, verb: list[str]) -> tuple[list[str], list[str]]:
+    """Return subject and predicate of what is asserted, without the "do" of a question."""
+    if auxiliary == "do":
+        return [subject], verb
+    first = next((i for i, word in enumerate(verb) if not _is_passed(word)), 0)
+    if auxiliary == "does" and verb[first].lower() in VERBS:  # "Does anybody really need a gun?"
+        return [subject], [*verb[:first], third_person(verb[first]), *verb[first + 1 :]]
+    return [subject, auxiliary], verb
+
+
+def subject_end(auxiliary: str, rest: list[str]) -> int | None:
     """Return how many of the words after the auxiliary are its subject, or None if unsure."""
     lower = [word.lower().strip(",;:") for word in rest]
     if lower[0] in PRONOUNS and (lower[0] not in word_set("this that these those")):
@@ -128,10 +140,14 @@ def _subject_end(auxiliary: str, rest: list[str]) -> int | None:
         if lower[place] in SUBORDINATE:
             return None  # what follows is the verb of another clause
         if begins(lower, place):
-            while place > 1 and (lower[place - 1] in _ADVERBS or _is_adverb(lower[place - 1])):
+            while place > 1 and _is_passed(lower[place - 1]):
                 place -= 1
             return place
     return None
+
+
+def _is_passed(word: str) -> bool:
+    return word in _ADVERBS or _is_adverb(word)
 
 
 def _is_adverb(word: str) -> bool:
@@ -176,6 +192,7 @@ def _is_predicate(lower: list[str], place: int) -> bool:
         or (
             last and (len(lower) == 2 or word in _PARTICIPLES or _ADJECTIVE.match(word) is not None)
         )
+        or (word in _PARTICIPLES and lower[place + 1 : place + 2] in _DEGREES)
         or (place > 1 and word.endswith("ing") and lower[place + 1 : place + 2] in _DETERMINED)
         or _STATES.match(" ".join(lower[place : place + 2])) is not None
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from pnyx.judge.clauses import subject_end
+
 AUXILIARIES: Final = (
     "should|must|can|could|will|would|may|might|shall|ought"
     "|is|are|was|were|do|does|did|has|have|had"
@@ -44,6 +46,10 @@ _REWRITTEN: Final = (
     (_re(r"^why (?=(?:should|must|can|ought|is|are|do|does)\b)"), ""),
     (_re(r"^why (should|must|can)n['’]t we (.*[^?])\?*$"), r"We \1 not \2."),
     (_re(r"^why not (?=\w)"), "Should we "),
+    (_re(rf"^to what (?:extent|degree) {_ASKS}"), ""),
+    (_re(r"^when (is it) (?=\w+ (?:to|for|that)\b)"), r"\1 ever "),
+    (_re(r"^when (is|are|was|were) (.+?) (?=(?:justified|justifiable|acceptable|legitimate|right"
+         r"|wrong|fair|moral|ok|okay|necessary)\?$)"), r"\1 \2 ever "),
     (_re(r"^how (?!many|much|long|often|old|far|well|can|do|does|is|are|should)(\w+) (is|are) "
          r"([\w ]{2,40}?)\??$"), r"\2 \3 \1?"),
 )  # fmt: skip
@@ -66,7 +72,7 @@ def plain(line: str, verbs: frozenset[str]) -> str:
     if (forbids := _FORBIDS.match(line)) and forbids[1].lower() in verbs:
         return f"We should not {line[forbids.start(1) :]}"
     if (acts := _ACT.match(line)) and acts[1].lower() in verbs - _NO_ACT:
-        return f"Should we {line[acts.start(1) :]}"
+        return re.sub(r"\byour\b", "our", f"Should we {line[acts.start(1) :]}")
     if named := _NAMED.match(line):
         return f"{named[2]} {_small(named[1])}{named[3]}"
     return line
@@ -89,12 +95,12 @@ _BOTH_SIDES: Final = (
     _re(rf"^(?:{_BOTH}|pros and cons): (?P<matter>.{{3,}})$"),
     _re(rf"^(?P<matter>[\w ]{{3,40}}?)(?:[:,]? (?:yes or no|good or bad)|: (?:{_BOTH}|pros and "
         r"cons))$"),
-    _re(rf"^what (?:are {_MAIN}(?:benefits|advantages|merits) of|is (?:so )?good about) "
-        r"(?P<matter>.{3,})$"),
+    _re(rf"^what (?:are {_MAIN}(?:(?:benefits|advantages|merits) of|(?:arguments|reasons) for)"
+        r"|speaks (?:for|in favou?r of)|is (?:so )?good about) (?P<matter>.{3,})$"),
 )  # fmt: skip
 _WRONG = _re(
-    rf"^what (?:are {_MAIN}(?:disadvantages|drawbacks|dangers|harms) of|is (?:so )?(?:wrong with"
-    r"|bad about)) (?P<matter>.{3,})$"
+    rf"^what (?:are {_MAIN}(?:(?:disadvantages|drawbacks|dangers|harms) of|(?:arguments|reasons)"
+    r" against)|speaks against|is (?:so )?(?:wrong with|bad about)) (?P<matter>.{3,})$"
 )
 _ANY = re.compile(rf"\b(?:{AUXILIARIES})(?:n['’]t)?\b", re.IGNORECASE)
 
@@ -116,9 +122,29 @@ _RIVALS: Final = (
      r"\1 \2 \4", r"\1 \3 \4"),
     # "Is graffiti art or vandalism?"
     (_re(r"^(is|are) (\w+) (\w+) or (\w+)$"), r"\2 \1 \3.", r"\2 \1 \4."),
+    # "Who should pay for university, students or the state?"
+    (_re(r"^who (should|must|can|ought|has|may) ([^,:?]+)[,:] (.+?),? or (.+)$"),
+     r"\3 \1 \2.", r"\4 \1 \2."),
+    # "Are we better off with or without the euro?"
+    (_re(r"^(.+) with or without (.+)$"), r"\1 with \2", r"\1 without \2"),
+    # "Do cameras make us safer or just less free?"
+    (_re(r"^(.+? )((?:an? |the )?[\w-]+),? or ((?:just|only|merely|simply) .+)$"),
+     r"\1\2", r"\1\3"),
 )  # fmt: skip
+_WHICH = _re(r"^([^,:]+?) or ([^,:]+)[,:] (?:which|what)(?: one)? (should|must|can|would) "
+             r"(we|i|they|you|people) (.+)$")  # fmt: skip
+"""Two things to choose of: "Wind or nuclear power: which should we build?"."""
 _TWO_ACTS = _re(r"^((?:should|must|shall|can) we) ([a-z]+ .+?) or ([a-z]+)\b(.*)$")
+_STAYS = _re(r"^(should|must|shall|can|will) (.+?),? or (?:should (?:it|they) )?"
+             r"((?:stay|remain|keep|continue) .+)$")  # fmt: skip
+_WAYS: Final = (
+    "legal|illegal|banned|forbidden|allowed|permitted|abolished|scrapped|kept|closed|open|reformed"
+    "|regulated|compulsory|voluntary|optional|private|public|free|paid for"
+)
+_OPPOSED: Final = _re(rf"^(.+ (?:be|is|are|stay|remain)) ({_WAYS}),? or ({_WAYS})$")
 _TWO_THINGS = _re(r"^([\w-]+|[\w-]+ [\w-]+) or ([\w-]+|[\w-]+ [\w-]+)$")
+_BETTER = _re(r"^(?:which|what) (?:is|are) ((?:better|worse|more|less)\b[^,:]*)[,:] "
+              r"(.+?),? or (.+)$")  # fmt: skip
 
 
 def rivals(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
@@ -126,16 +152,44 @@ def rivals(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
     for pattern, first, second in _RIVALS:
         if found := pattern.match(core):
             return _expanded(found, first), _expanded(found, second)
+    if opposed := _OPPOSED.match(core):
+        return f"{opposed[1]} {opposed[2]}", f"{opposed[1]} {opposed[3]}"
+    return _two_acts(core, verbs) or _two_things(core, verbs)
+
+
+def _two_acts(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
     acts = _TWO_ACTS.match(core)
     if acts and acts[3] in verbs and acts[2].split()[0].lower() in verbs:
         return f"{acts[1]} {acts[2]}", f"{acts[1]} {acts[3]}{acts[4]}"
+    if stays := _STAYS.match(core):
+        rest = stays[2].split(" ")
+        if end := subject_end(stays[1].lower(), rest):
+            subject = " ".join(rest[:end])
+            return f"{stays[1]} {stays[2]}", f"{stays[1]} {subject} {stays[3]}"
+    return None
+
+
+def _two_things(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
+    if which := _WHICH.match(core):
+        head = f"{which[4]} {which[3]} {which[5]}"
+        return f"{head} {_as_small(which[1], which[2])}.", f"{head} {which[2]}."
+    if better := _BETTER.match(core):
+        made = [f"{one} {'are' if _PLURAL.search(one) else 'is'} {better[1]}."
+                for one in better.groups()[1:]]  # fmt: skip
+        return made[0], made[1]
     things = _TWO_THINGS.match(core)
     if things and not _ANY.search(core) and not verbs.intersection(core.lower().split()):
-        one, other = things[1], things[2]
-        if other.islower():
-            one = one[:1].lower() + one[1:]
+        one, other = _as_small(things[1], things[2]), things[2]
         return f"{one} is better than {other}.", f"{other} is better than {one}."
     return None
+
+
+def _as_small(one: str, other: str) -> str:
+    """Begin a phrase, which opened a question, with a small letter if the other has none."""
+    return one[:1].lower() + one[1:] if other.islower() else one
+
+
+_PLURAL = re.compile(r"[^su]s$")
 
 
 def _expanded(found: re.Match[str], template: str) -> str:

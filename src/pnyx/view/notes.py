@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.claims import is_plain
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import quoted
 from pnyx.records import Response
@@ -59,6 +60,11 @@ _NEAR = 0.3
 def doubts(case: Case) -> tuple[str, ...]:
     """Warn of what a model could not tell, of passages that hardly belong here, of empty sides."""
     lines = [case.weighed.said] if case.weighed is not None and not case.weighed.weight else []
+    if not is_plain(case.claims[0]):
+        lines.append(
+            "This is not a question of yes or no. Name the two claims to argue: "
+            "--claims PRO CON, or in the form of pnyx serve."
+        )
     for side in case.sides:
         about = side.measures.get("on_the_question")
         if about is not None and about.value is not None and about.value < _OFF:
