@@ -64,7 +64,8 @@ def tea(tmp_path_factory) -> Path:
     blocks = BLOCK.findall(PAGE.read_text("utf-8"))
     sources = [source for kind, source in blocks if kind == "python"]
     (project,) = [tomllib.loads(source)["project"] for kind, source in blocks if kind == "toml"]
-    modules = dict(zip(("command", "judge", "format", "measure"), sources, strict=True))
+    parts = ("command", "judge", "format", "measure", "engine")
+    modules = dict(zip(parts, sources, strict=True))
     return install(
         tmp_path_factory.mktemp("tea"), project["name"], project["entry-points"], **modules
     )
@@ -125,6 +126,17 @@ def test_a_format_is_recognised_read_and_validated(tea, pnyx, tmp_path):
     code, out, _ = pnyx(None, "validate", "corpus.bars", "--format", "bars")
     assert code == 2
     assert "no format 'bars' here" in out
+
+
+def test_an_engine_is_searched_by_address(tea, pnyx, tmp_path):
+    (tmp_path / "corpus.bars").write_text("d1 | Coffee does not.\nd2 | Tea calms people.\n")
+    search = ("search", "bars:corpus.bars", "tea calms")
+    code, out, err = pnyx(tea, *search, "--model", "bm25", "--json")
+    assert code == 0, err
+    assert [(hit["id"], hit["score"]) for hit in json.loads(out)] == [("d2", 2.0)]
+    code, _, err = pnyx(tea, *search, "--model", "dirichlet")
+    assert (code, err) == (2, "pnyx: bars: has no model dirichlet, expected bm25\n")
+    assert pnyx(None, *search)[0] == 2  # a folder of that name
 
 
 @pytest.mark.all
@@ -245,7 +257,11 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
         "from pnyx.cli import main; main(sys.argv[1:])"
     )
     said = {}
-    for arguments in (["build", "draft"], ["validate", str(tmp_path / "d.md")]):
+    for arguments in (
+        ["build", "draft"],
+        ["validate", str(tmp_path / "d.md")],
+        ["search", "pyserini:index", "tea"],
+    ):
         done = subprocess.run(
             [sys.executable, "-c", program, *arguments],
             env={**os.environ, "PYTHONPATH": PYTHON},
@@ -257,6 +273,7 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
     assert said == {
         "build": "pnyx: `pnyx build` is a plugin: pip install pnyx-build\n",
         "validate": "pnyx: the format drafts-markdown is a plugin: pip install pnyx-build\n",
+        "search": "pnyx: the engine of pyserini: is a plugin: pip install pnyx-pyserini\n",
     }
-    assert set(APART) == {"build", "drafts-markdown"}
+    assert set(APART) == {"build", "drafts-markdown", "pyserini:"}
     assert not set(APART) & set(COMMANDS)

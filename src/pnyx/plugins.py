@@ -19,11 +19,15 @@ from pnyx.errors import PluginError, escaped
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint
 
-Kind: TypeAlias = Literal["commands", "judges", "formats", "measures", "prompts"]
+Kind: TypeAlias = Literal["commands", "judges", "formats", "measures", "prompts", "engines"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
-APART: Final = {"build": "pnyx-build", "drafts-markdown": "pnyx-build"}
-"""Commands and formats of Pnyx that are distributions of their own -> what is installed."""
+APART: Final = {
+    "build": "pnyx-build",
+    "drafts-markdown": "pnyx-build",
+    "pyserini:": "pnyx-pyserini",
+}
+"""Commands, formats and engines of Pnyx that are distributions of their own -> what to install."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,5 +110,7 @@ def _seed(seed: int, question_id: str) -> int:
 
 
 def _beyond(rng: random.Random, documents: int, top: set[int], wanted: int) -> list[int]:
-    rest = [number for number in range(documents) if number not in top] if wanted else []
-    return sorted(rng.sample(rest, wanted))
+    drawn = rng.sample(range(documents - len(top)), wanted)
+    for number in sorted(top):  # of millions of documents no list is made
+        drawn = [place + (place >= number) for place in drawn]
+    return sorted(drawn)

@@ -238,6 +238,7 @@ def plugged() -> list[dict[str, str]]:
     from pnyx.judge.llm.prompting import prompt_names
     from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, PerspectiveMeasure
     from pnyx.measure.reports.registry import REPORT_MEASURES, ReportMeasure
+    from pnyx.search.engine import EngineType
 
     types = (ReportMeasure, PerspectiveMeasure)
     # Reading each registry finds out what is left out.
@@ -249,6 +250,7 @@ def plugged() -> list[dict[str, str]]:
         "formats": Format,
         "measures": types,
         "prompts": ModuleType,
+        "engines": EngineType,
     }
     rows = []
     for plugin in (plugin for kind in KINDS for plugin in installed_plugins(kind)):

@@ -1,7 +1,7 @@
 """What a search engine does for the stages of a search, all by document id.
 
-`pnyx.search.index.Index` is one, `pnyx.search.opensearch.index.RemoteIndex` another;
-`open_index` opens either.
+`pnyx.search.index.Index` is one, `pnyx.search.opensearch.index.RemoteIndex` another, plugins may
+bring more (`EngineType`); `open_index` opens all.
 """
 
 from __future__ import annotations
@@ -146,3 +146,16 @@ class DocumentIndex(Engine, Protocol):
 
     def compile(self) -> None:
         """Load now what makes later searches quicker, if anything does."""
+
+
+class EngineType(NamedTuple):
+    """An engine that is opened by address, `NAME:REST`: OpenSearch, or a plugin's.
+
+    Attributes:
+        open: the index at an address; PnyxError where there is none.
+        state: what tells one state of it from another, in milliseconds; OSError where it cannot be
+            told now.
+    """
+
+    open: Callable[[str], DocumentIndex]
+    state: Callable[[str], tuple[int | str, ...]]

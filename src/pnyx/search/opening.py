@@ -1,10 +1,13 @@
-"""Opening what is searched: an index folder, or an index of a cluster by its address."""
+"""Opening what is searched: an index folder, or by its address what another engine holds."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pnyx.errors import PluginError
+from pnyx.plugins import APART, plugins
+from pnyx.search.engine import EngineType
 from pnyx.search.opensearch.client import is_remote
 
 if TYPE_CHECKING:
@@ -12,15 +15,13 @@ if TYPE_CHECKING:
 
 
 def open_index(where: str | Path) -> DocumentIndex:
-    """Open an index folder, or `opensearch://HOST:PORT/NAME` (docs/opensearch.md).
+    """Open an index folder, `opensearch://HOST:PORT/NAME`, or the address of a plugin's engine.
 
-    Raises IndexFolderError where there is none, PnyxError where a cluster cannot be used,
-    MissingExtra without its client.
+    Raises IndexFolderError where there is none, PluginError where the engine is not installed,
+    PnyxError where it cannot be used, MissingExtra without the client of OpenSearch.
     """
-    if is_remote(where):
-        from pnyx.search.opensearch.index import RemoteIndex
-
-        return RemoteIndex.open(str(where))
+    if engine := engine_type(where):
+        return engine.open(str(where))
     from pnyx.search.index import Index
 
     return Index.open(where)
@@ -28,11 +29,26 @@ def open_index(where: str | Path) -> DocumentIndex:
 
 def index_state(where: str | Path) -> tuple[int | str, ...]:
     """Return what tells one state of an index from another; OSError where it cannot be told now."""
-    if is_remote(where):
-        from pnyx.search.opensearch.index import remote_state
-
-        return remote_state(str(where))
+    if engine := engine_type(where):
+        return engine.state(str(where))
     from pnyx.search.lexical.manifest import MANIFEST
 
     found = (Path(where) / MANIFEST).stat()
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def engine_type(where: str | Path) -> EngineType | None:
+    """Return the engine that an address, `NAME:REST`, is of; None for a folder."""
+    if is_remote(where):
+        from pnyx.search.opensearch.index import OPENSEARCH
+
+        return OPENSEARCH
+    name, colon, _ = str(where).partition(":")
+    if not colon:
+        return None
+    if plugin := plugins("engines").get(name):
+        engine: EngineType = plugin.load(EngineType)
+        return engine
+    if package := APART.get(f"{name}:"):
+        raise PluginError(f"the engine of {name}: is a plugin: pip install {package}")
+    return None

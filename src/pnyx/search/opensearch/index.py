@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
 from pnyx.records import Evidence
-from pnyx.search.engine import FeatureInfo, Hit, Topic, TopicQuery
+from pnyx.search.engine import EngineType, FeatureInfo, Hit, Topic, TopicQuery
 from pnyx.search.features.clusters import Clusters, check_embedder
 from pnyx.search.features.topic_points import ClusterLabel
 from pnyx.search.lexical import record_codec
@@ -417,6 +417,9 @@ def remote_state(where: str) -> tuple[str]:
         except PnyxError as error:
             raise OSError(str(error)) from error
     return (_STATES[where][1],)
+
+
+OPENSEARCH: Final = EngineType(RemoteIndex.open, remote_state)
 
 
 def check_version(cluster: Cluster) -> None:
