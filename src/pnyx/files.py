@@ -13,7 +13,7 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -344,6 +344,23 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
                 yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
             temporary.chmod(0o666 & ~_umask())
             temporary.replace(target)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a whole text file by `atomic_text`."""
+    with atomic_text(path) as stream:
+        stream.write(text)
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write one JSON value, indented, without NaN, by `atomic_text`."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_jsonl(path: str | Path, rows: Iterable[Any]) -> None:
+    """Write a line of JSON for each row, by `atomic_text`."""
+    with atomic_text(path) as stream:
+        stream.writelines(json_line(row) + "\n" for row in rows)
 
 
 @contextlib.contextmanager

@@ -130,3 +130,9 @@ def prices_of(spec: SpendingSpec) -> Callable[[str], Price | None]:
 
     overrides = {} if spec.prices is None else read_prices(spec.prices)
     return lambda model: price_of(model, overrides)
+
+
+def prices_by_model(spec: SpendingSpec, models: Sequence[StoredModel]) -> dict[str, Price | None]:
+    """Return the prices of models by name."""
+    prices = prices_of(spec)
+    return {model.name: prices(model.name) for model in models}

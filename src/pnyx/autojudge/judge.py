@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pnyx.autojudge.asking import asked, phase, say
@@ -307,8 +305,6 @@ def _described(chosen: Settings, *, nuggets: bool) -> dict[str, str]:
 
 
 def _write_counts(path: str, measured: Reports, chosen: Settings) -> None:
-    from pnyx.files import atomic_text
+    from pnyx.files import write_json
 
-    row = {**measured.row(), "on_missing": chosen.on_missing}
-    with atomic_text(Path(path)) as stream:
-        stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    write_json(path, {**measured.row(), "on_missing": chosen.on_missing})

@@ -11,10 +11,9 @@ import click
 
 from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.spec import file_opt, opt, out_opt
-from pnyx.cli.common.options import refuse_same_file
+from pnyx.cli.common.options import Outcome, refuse_same_file
 from pnyx.cli.common.params import verb
 from pnyx.cli.compare_report import notes_on, report_on
-from pnyx.cli.measure.runs import finish
 from pnyx.errors import InputError, OptionError, shorten
 from pnyx.measure.core.base import TEST
 
@@ -81,7 +80,7 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
 
 @verb("compare")
 @click.argument("leaderboards", nargs=-1, required=True, metavar="LEADERBOARD...")
-def command(leaderboards: tuple[str, ...], spec: CompareSpec, as_json: bool) -> int:
+def command(leaderboards: tuple[str, ...], spec: CompareSpec) -> Outcome:
     """Compare LEADERBOARDs with the last of them, or with --people: do they rank runs alike?
 
     Rank correlations of the runs (Kendall's tau-b, tau_AP and tau_GAP, in which errors at the top
@@ -118,13 +117,12 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec, as_json: bool) -> 
     differences = _differences(result, boards, spec) if spec.differences else {}
     if spec.plot is not None:
         _draw(result, spec.plot)
-    return finish(
+    return Outcome(
         _row(result, corrected, differences, spec),
-        notes_on(result, boards, corrected),
         lambda: report_on(result, corrected, differences, spec.test),
-        as_json,
-        unscored=any(comparison.undefined for comparison in result.comparisons)
+        any(comparison.undefined for comparison in result.comparisons)
         or any(run.unscored or run.absent for run in corrected),
+        notes_on(result, boards, corrected),
     )
 
 

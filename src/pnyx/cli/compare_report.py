@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pnyx.cli.measure.runs import (
-    DIFFERENCE,
     chance,
-    difference_cells,
+    differences_table,
     draws_legend,
     few_warning,
     listed,
     run_names,
-    test_legend,
 )
 from pnyx.errors import escaped
 from pnyx.view.tables import Column, Table
@@ -132,7 +130,8 @@ def report_on(
     for few in corrected:
         parts += [_corrected(few), _corrected_differences(few)]
     for name, compared in differences.items():
-        parts.append(_differences(name, compared, test))
+        title = f"differences in {escaped(name, 100)}"
+        parts.append(differences_table(compared, test, "measure", "run", "less", title=title))
     legend = [
         "other topics, other runs, both: 95 % intervals for other topics and the same runs, for "
         "other runs and the same topics, and for both",
@@ -230,19 +229,6 @@ def _corrected_differences(few: CorrectedLeaderboard) -> Table | list[str]:
     tested = sum(difference.p_holm is not None for difference in few.differences)
     legend = f"*: p < .05 in a two-sided t-test, Holm-Bonferroni over {tested} comparisons"
     return Table(columns, rows, legend=[legend]) if rows else []
-
-
-def _differences(name: str, compared: Sequence[Comparison], test: str) -> Table:
-    rows = []
-    for c in compared:
-        *cells, corrected, effect = difference_cells(c)
-        mark = " *" if c.significant else ""
-        named = [escaped(text, 40) for text in (c.measure, c.run, c.other)]
-        rows.append([*named, *cells, corrected + mark, effect])
-    legend = f"*: {test_legend(test, compared)}; d: mean difference in standard deviations"
-    columns = [Column("measure"), Column("run"), Column("less"), *DIFFERENCE]
-    title = f"differences in {escaped(name, 100)}"
-    return Table(columns, rows, title=title, legend=[legend])
 
 
 # Picture -----------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import sys
@@ -71,7 +70,7 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
       pnyx demo --files-only --out example
     """
     from pnyx.corpora.bundled import load_example
-    from pnyx.files import atomic_folder, read_json
+    from pnyx.files import atomic_folder, read_json, write_json
 
     out = spec.out
     if spec.files_only:
@@ -102,9 +101,8 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
             "measures": {name: m.row() for name, m in measures.items()},
         }
         per_topic = {"measures": summary["measures"], "per_group": {}}
-        for name, row in (("manifest", summary), ("measures", per_topic)):
-            text = json.dumps(row, indent=2, ensure_ascii=False) + "\n"
-            (folder / f"{name}.json").write_text(text, encoding="utf-8")
+        write_json(folder / "manifest.json", summary)
+        write_json(folder / "measures.json", per_topic)
     unscored = any(m.scored < m.asked for m in measures.values())
     unscored = unscored or not all(case.complete for case in cases)
     reports = [(f"{case.question.id}.html", case.question.text) for case in cases]
@@ -218,13 +216,11 @@ def _search(searcher: Searcher, example: Example, folder: Path) -> dict[str, lis
 
 
 def _write_reports(folder: Path, cases: list[Case]) -> None:
-    from pnyx.files import json_line
+    from pnyx.files import write_jsonl
     from pnyx.write.case import verdict_rows
 
     write_responses_file(str(folder / "responses.jsonl"), cases, "ids")
-    with (folder / "answers.jsonl").open("w", encoding="utf-8") as stream:
-        for case in cases:
-            stream.writelines(json_line(row) + "\n" for row in verdict_rows(case))
+    write_jsonl(folder / "answers.jsonl", (row for case in cases for row in verdict_rows(case)))
     for case in cases:
         page = str(folder / case.question.id)
         write_pages(case, html=f"{page}.html", md=f"{page}.md")

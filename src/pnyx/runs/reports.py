@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.errors import shorten
-from pnyx.files import atomic_text, json_line
+from pnyx.files import write_json, write_jsonl
 from pnyx.judge.answers import (
     ANSWERS,
     MANIFEST,
@@ -41,7 +41,6 @@ from pnyx.runs.results import (
     results_manifest,
     same_results,
     write_answers,
-    write_manifest,
 )
 
 REPORTS = "reports.jsonl"
@@ -104,11 +103,10 @@ def judge_reports_into(
             most = _most_asked(topics(replace(plan, every=True))) if on_total else ()
             reports = _judge_all(judge, topics(plan), journal, most, on_total or (lambda _: None))
             counts, digest = write_answers(folder, journal)
-            with atomic_text(folder / REPORTS) as stream:
-                stream.writelines(json_line(report.row()) + "\n" for report in reports)
+            write_jsonl(folder / REPORTS, (report.row() for report in reports))
             more = {"reports": count_reports(reports), **facts()}
             manifest = results_manifest(run, counts, more, started, digest)
-            write_manifest(folder / MANIFEST, manifest)
+            write_json(folder / MANIFEST, manifest)
             journal.remove()
     finally:
         if not existed:

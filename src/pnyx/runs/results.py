@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from pnyx._version import __version__
 from pnyx.corpora.documents.tables import require_parquet, write_parquet
 from pnyx.errors import InputError, PnyxError, escaped
-from pnyx.files import atomic_text, json_line, read_json, read_jsonl
+from pnyx.files import atomic_text, json_line, read_json, read_jsonl, write_json, write_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answer_rows, tally
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import JudgeQuestion, Support
@@ -76,7 +76,7 @@ def judge_into(
             answer_items(judge, items, journal, answer_rows)
             counts, answers = write_answers(folder, journal)
             manifest = results_manifest(run, counts, facts(count), started, answers)
-            write_manifest(folder / MANIFEST, manifest)
+            write_json(folder / MANIFEST, manifest)
             if also is not None:
                 also(journal.rows())
             journal.remove()
@@ -174,12 +174,6 @@ def _only_begun(folder: Path, partial: Path) -> bool:
             return only_begun(partial)
         return not names
     return True
-
-
-def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Write a manifest for people and programs to read."""
-    with atomic_text(path) as stream:
-        stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
@@ -312,7 +306,7 @@ def apply_judge(
         counts = tally(journal.rows())
         times = {"started": started, "finished": now()}
         manifest = {**about, "pnyx": __version__, "card": judge.card, "counts": counts, **times}
-        write_manifest(manifest_path(path), manifest)
+        write_json(manifest_path(path), manifest)
         _write(path, journal.rows)
         _hand_over(journal.rows(), take)
         journal.remove()
@@ -361,6 +355,5 @@ def _refuse_other(
 def _write(path: Path, rows: Callable[[], Iterator[dict[str, Any]]]) -> None:
     if path.suffix == ".parquet":
         write_parquet(path, rows, _TYPES)
-        return
-    with atomic_text(path) as stream:
-        stream.writelines(json_line(row) + "\n" for row in rows())
+    else:
+        write_jsonl(path, rows())

@@ -12,7 +12,6 @@ Everything else is made from the archive, again each time.
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 import re
 from collections import Counter
@@ -28,7 +27,7 @@ from pnyx.corpora.documents.evidence import write_jsonl
 from pnyx.corpora.text.pages import extractor_name
 from pnyx.corpora.text.segment import split_evidence
 from pnyx.errors import InputError, shorten
-from pnyx.files import atomic_folder, atomic_text, json_line, own_folder
+from pnyx.files import atomic_folder, atomic_text, json_line, own_folder, write_json
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Document, Question
 from pnyx.web.addresses import FetchPolicy, Network
@@ -224,8 +223,7 @@ def build_web_corpus(
         "started": started,
         "finished": now(),
     }
-    with atomic_text(folder / "manifest.json") as stream:
-        stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    write_json(folder / "manifest.json", manifest)
     return WebCorpus(folder, manifest)
 
 

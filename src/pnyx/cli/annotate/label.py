@@ -134,7 +134,7 @@ def _read(items: str, spec: LabelSpec) -> list[tuple[int, dict[str, Any]]]:
 def _label(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Judge each pair by itself."""
     from pnyx.annotate.labelled import LABELLED, labelled_row
-    from pnyx.files import atomic_text, json_line
+    from pnyx.files import write_jsonl
 
     if judge.asks_models and judge.prompt is None:
         judge = replace(judge, prompt=spec.prompt)
@@ -144,9 +144,7 @@ def _label(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_js
     questions = _questions(rows, spec)
 
     def write(answers: Sequence[Answer]) -> None:
-        with atomic_text(Path(str(out)) / LABELLED) as stream:
-            for row, answer in zip(rows, answers, strict=True):
-                stream.write(json_line(labelled_row(row, answer)) + "\n")
+        write_jsonl(Path(str(out)) / LABELLED, map(labelled_row, rows, answers))
 
     names = ["form", "reason", "definition"] if judge.asks_models else []
     names += ["examples", "shots", "seed"] if spec.examples is not None else []

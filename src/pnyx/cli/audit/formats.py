@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 
 from pnyx.app.judge_specs import FormatSpec, JudgeSpec
 from pnyx.app.open_judge import open_judge
-from pnyx.app.open_models import prices_of
+from pnyx.app.open_models import prices_by_model
 from pnyx.app.spec import Spec, opt
 from pnyx.cli.audit.stress import StressSpec, ask_trial, posed_trial, sized_by
 from pnyx.cli.common.answering import needs_out, print_planned
@@ -131,7 +130,7 @@ def _plan(every: Sequence[_Prepared], spec: JudgeSpec, as_json: bool) -> int:
             questions = [
                 question for posed in prepared.posed.values() for question in posed.questions
             ]
-            prices = {model.name: prices_of(spec)(model.name) for model in opened.models}
+            prices = prices_by_model(spec, opened.models)
             plans = plan_run(opened.judge, opened.models, questions, prices)
         planned += [replace(m, model=f"{prepared.form.name}: {m.model}") for m in plans]
         count += len(questions)
@@ -180,7 +179,7 @@ def _trials(items: Sequence[Any]) -> list[str]:
 
 def _outcome(rows: Mapping[str, Mapping[str, Any]], spec: StressSpec) -> Outcome:
     """Write what came of all formats, and return it."""
-    from pnyx.files import atomic_text
+    from pnyx.files import write_json, write_text
     from pnyx.view.trials import format_tables, sensitivity_plot
 
     first = next(iter(rows.values()))["noise"]
@@ -194,13 +193,9 @@ def _outcome(rows: Mapping[str, Mapping[str, Any]], spec: StressSpec) -> Outcome
         "choices": spec.row(),
     }
     tables, out = format_tables(row), Path(str(spec.out))
-    for name, text in (
-        ("formats.json", json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n"),
-        ("formats.md", "\n".join(table.markdown() for table in tables)),
-        ("formats.svg", sensitivity_plot(row)),
-    ):
-        with atomic_text(out / name) as stream:
-            stream.write(text)
+    write_json(out / "formats.json", row)
+    write_text(out / "formats.md", "\n".join(table.markdown() for table in tables))
+    write_text(out / "formats.svg", sensitivity_plot(row))
     drawn = f"{first['interval']['clusters']} {first['interval']['clustered_by']}s"
     parts: list[Part] = [*tables, draws_legend(drawn, spec.bootstrap), [f"see {escaped(str(out))}"]]
     unscored = (r["counts"]["unscored"] for trials in rows.values() for r in trials.values())

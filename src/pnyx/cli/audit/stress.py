@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -12,13 +11,12 @@ import click
 
 from pnyx.app.judge_specs import FormatSpec, JudgeSpec, ModelSpec
 from pnyx.app.measure_specs import BootstrapSpec
-from pnyx.app.open_judge import deciding_settings, manifest_facts, open_judge
+from pnyx.app.open_judge import open_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.spec import file_opt, opt, out_opt
-from pnyx.cli.common.answering import plan_items, say_judge, say_kept
+from pnyx.cli.common.answering import judge_all, needs_out, plan_items, say_judge
 from pnyx.cli.common.options import Outcome, say, warn, warn_first
 from pnyx.cli.common.params import verb
-from pnyx.cli.common.progress import watched
 from pnyx.cli.measure.runs import draws_legend
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.tasks import TASKS
@@ -152,9 +150,7 @@ def stress(
       pnyx audit stress injection items.jsonl --limit 50 \\
         --llm http://127.0.0.1:8000/v1#my-model --plan
     """
-    if options.out is None and not spec.plan:
-        raise OptionError("Missing option '--out'.")
-    spec.check()
+    needs_out(options.out, spec)
     options.check_trial(trial)
     task = options.task or _task_of(items)
     if task not in TASKS:
@@ -278,32 +274,16 @@ def ask_trial(
     """Ask the judge, write the folder `own.out`, return the summary."""
     from pnyx.audit.card import cost_of
     from pnyx.audit.stress.trials import sum_up
-    from pnyx.files import atomic_text, json_line
-    from pnyx.runs.results import judge_into
+    from pnyx.files import write_json, write_jsonl
 
     summary: dict[str, Any] = {}
-    left: int | None = None
-
-    def started(count: int, kept: int) -> None:
-        nonlocal left
-        left = count - kept
-        say_kept(kept)
 
     def take(rows: Any) -> None:
         summary.update(sum_up(trial, posed, rows, options.plan_of(trial)))
 
-    with watched(opened.judge, opened.models, lambda: left) as judge:
-        manifest = judge_into(
-            str(options.out),
-            task,
-            judge,
-            posed.questions,
-            lambda count: {**manifest_facts(opened, source, count), "trial": trial},
-            settings={**deciding_settings(opened, spec), "trial": trial},
-            from_rows=not opened.models,
-            on_start=started,
-            also=take,
-        )
+    named = {"trial": trial}
+    out, questions = str(options.out), posed.questions
+    manifest = judge_all(out, task, source, questions, opened, spec, named, named, also=take)
     row = {
         "format": "pnyx-stress",
         "format_version": 1,
@@ -316,13 +296,7 @@ def ask_trial(
         "choices": options.row(),
         "cost": cost_of(manifest),
     }
-    folder = Path(str(options.out))
-    with atomic_text(folder / _ITEMS) as stream:
-        for question in posed.questions:
-            asked = {
-                f.name: getattr(question, f.name) for f in fields(question) if f.name != "extra"
-            }
-            stream.write(json_line({**question.extra, **asked}) + "\n")
-    with atomic_text(folder / _SUMMARY) as stream:
-        stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    asked = ({f.name: getattr(q, f.name) for f in fields(q)} for q in questions)
+    write_jsonl(Path(out) / _ITEMS, ({**row.pop("extra"), **row} for row in asked))
+    write_json(Path(out) / _SUMMARY, row)
     return row

@@ -15,9 +15,9 @@ from pnyx.app.open_judge import (
     manifest_facts,
     open_judge,
 )
-from pnyx.app.open_models import prices_of
+from pnyx.app.open_models import prices_by_model
 from pnyx.app.spec import Spec, out_opt
-from pnyx.cli.common.options import Outcome, say
+from pnyx.cli.common.options import Outcome, reasons_shown, say
 from pnyx.cli.common.progress import watched
 from pnyx.errors import OptionError, escaped
 from pnyx.judge.tasks import TASKS
@@ -80,37 +80,59 @@ def answer_into(
             ratings.
     """
     from pnyx.judge.answers import answer_of_row
-    from pnyx.runs.results import judge_into
 
+    settings = settings or {}
     with open_judge(TASKS[task], spec, say, support_of=support_of, form=form) as opened:
         if adapt is not None:
             opened = replace(opened, judge=adapt(opened.judge))
         if spec.plan:
             return plan_items(opened, items, spec, as_json)
-        opened = replace(opened, settings={**opened.settings, **(settings or {})})
-        left: int | None = None
-
-        def started(count: int, kept: int) -> None:
-            nonlocal left
-            left = count - kept
-            say_kept(kept, "items")
-
-        with watched(opened.judge, opened.models, lambda: left) as judge:
-            manifest = judge_into(
-                str(out),
-                task,
-                judge,
-                items,
-                lambda count: manifest_facts(opened, source, count),
-                settings={**deciding_settings(opened, spec), **(settings or {})},
-                from_rows=not opened.models,
-                on_start=started,
-                also=also and (lambda rows: also([answer_of_row(row) for (row,) in rows])),
-            )
+        opened = replace(opened, settings={**opened.settings, **settings})
+        written: Any = also and (lambda rows: also([answer_of_row(row) for (row,) in rows]))
+        manifest = judge_all(
+            str(out), task, source, items, opened, spec, settings, what="items", also=written
+        )
     say_judge(manifest["judge"], manifest["card"])
     line = counts_line(manifest["counts"], "scored", manifest["judge"])
     outcome = Outcome(manifest, f"{line}; see {escaped(str(out))}", manifest["counts"]["unscored"])
     return outcome.show(as_json=as_json)
+
+
+def judge_all(
+    out: str,
+    task: str,
+    source: str,
+    items: PairSource | Sequence[JudgeQuestion],
+    opened: OpenedJudge,
+    spec: JudgeSpec,
+    settings: Mapping[str, Any],
+    facts: Mapping[str, Any] | None = None,
+    *,
+    what: str = "questions",
+    also: Callable[[Any], None] | None = None,
+) -> dict[str, Any]:
+    """Ask an open judge with progress; see `judge_into`. `facts` are more of the manifest."""
+    from pnyx.runs.results import judge_into
+
+    left: int | None = None
+
+    def started(count: int, kept: int) -> None:
+        nonlocal left
+        left = count - kept
+        say_kept(kept, what)
+
+    with watched(opened.judge, opened.models, lambda: left) as judge:
+        return judge_into(
+            out,
+            task,
+            judge,
+            items,
+            lambda count: {**manifest_facts(opened, source, count), **(facts or {})},
+            settings={**deciding_settings(opened, spec), **settings},
+            from_rows=not opened.models,
+            on_start=started,
+            also=also,
+        )
 
 
 def say_kept(count: int, what: str = "questions") -> None:
@@ -128,8 +150,7 @@ def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
     """Return how many are done of all, by whom, and why the others are not."""
     line = f"{counts['scored']} of {counts['asked']} {done} by {escaped(judge)}"
     if counts["unscored"]:
-        reasons = ", ".join(f"{n} {escaped(reason, 40)}" for reason, n in counts["reasons"].items())
-        line += f"; {counts['unscored']} unscored: {reasons}"
+        line += f"; {counts['unscored']} unscored: {reasons_shown(counts['reasons'])}"
     partly = {
         "partly_ranked": "name some of the texts only (the others are unranked)",
         "read_leniently": "read leniently (their notes say how)",
@@ -146,10 +167,8 @@ def plan_items(
     """Print what asking would cost, and return the exit status."""
     from pnyx.judge.llm.plan import plan_run
 
-    prices = prices_of(spec)
-    by_model = {model.name: prices(model.name) for model in opened.models}
     questions = list(items)
-    planned = plan_run(opened.judge, opened.models, questions, by_model)
+    planned = plan_run(opened.judge, opened.models, questions, prices_by_model(spec, opened.models))
     head = {"judge": opened.judge.name, "questions": len(questions)}
     line = f"{len(questions)} questions for {escaped(opened.judge.name)}"
     return print_planned(line, head, planned, as_json=as_json)
@@ -167,8 +186,8 @@ def plan_asked(
     from pnyx.judge.llm.plan import planned_models
 
     models = [] if model is None else [model]
-    prices = {asked.name: prices_of(spec)(asked.name) for asked in models}
-    return print_planned(line, head, planned_models(models, prices), as_json=as_json)
+    planned = planned_models(models, prices_by_model(spec, models))
+    return print_planned(line, head, planned, as_json=as_json)
 
 
 def print_planned(

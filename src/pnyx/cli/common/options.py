@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
@@ -13,7 +13,7 @@ import click
 
 from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.cli.common import EXIT_UNSCORED
-from pnyx.errors import InputError, OptionError, shorten
+from pnyx.errors import InputError, OptionError, escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.records import Evidence
@@ -115,6 +115,11 @@ def warn_undefined(questions: Sequence[tuple[str, str | None]]) -> None:
         warn(f"{lacking} of {len(asked)} questions have no definition (pnyx annotate define)")
 
 
+def reasons_shown(reasons: Mapping[str, int]) -> str:
+    """Return why answers are lacking, with how many each."""
+    return ", ".join(f"{n} {escaped(reason, 40)}" for reason, n in reasons.items())
+
+
 def print_result(row: object, line: str, *, as_json: bool, err: bool = True, **how: Any) -> None:
     """Print what was done: as JSON (`how` is for `json.dumps`) or as a line."""
     if as_json:
@@ -128,7 +133,8 @@ class Outcome:
     """What came of a command: `verb` prints it, and ends with the exit status that it says."""
 
     row: object  # what --json prints
-    parts: str | Sequence[Part] = ""  # for people: a text, or tables and paragraphs
+    # For people: a text, or tables and paragraphs, or what makes them where they are wanted.
+    parts: str | Sequence[Part] | Callable[[], Sequence[Part]] = ""
     unscored: object = False  # exit status 3
     notes: Sequence[str] = ()  # for standard error, before all
     err: bool = False  # print `parts` on standard error
@@ -143,7 +149,8 @@ class Outcome:
         if not as_json:
             from pnyx.view.tables import shown
 
-            text = self.parts if isinstance(self.parts, str) else shown(self.parts)
+            parts = self.parts() if callable(self.parts) else self.parts
+            text = parts if isinstance(parts, str) else shown(parts)
         how = {"ensure_ascii": self.ascii, "indent": self.indent, "allow_nan": False}
         print_result(self.row, text, as_json=as_json, err=self.err, **how)
         return EXIT_UNSCORED if self.unscored else 0

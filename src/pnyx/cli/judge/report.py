@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pnyx.app.open_judge import OpenedJudge, deciding_settings, manifest_facts
-from pnyx.app.open_models import prices_of
+from pnyx.app.open_models import prices_by_model
 from pnyx.app.open_reports import ReportInputs, open_report_judge, read_report_inputs
 from pnyx.app.report_specs import JudgeReportSpec, ReportJudgeSpec, WeightSpec, plan_of
 from pnyx.cli.common.answering import ResultsSpec, needs_out, print_planned, say_judge, say_kept
@@ -124,9 +124,7 @@ def _plan(
 
     most = plan_reports(opened.judge, inputs.topics(replace(plan, every=True)), asked)
     usual = sum(least[n] + EXPECTED.get(n, 1.0) * (most[n] - least[n]) for n in most)
-    prices = prices_of(spec)
-    by_model = {model.name: prices(model.name) for model in opened.models}
-    planned = planned_models(opened.models, by_model, chances)
+    planned = planned_models(opened.models, prices_by_model(spec, opened.models), chances)
     head = {
         "judge": opened.judge.name,
         "reports": len(inputs.responses),

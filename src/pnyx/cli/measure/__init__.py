@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +9,13 @@ import click
 
 from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
 from pnyx.app.spec import file_opt, out_opt
+from pnyx.cli.common.options import Outcome, reasons_shown
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.measure.annotations import amount, thresholds
 from pnyx.cli.measure.perspectives import perspectives
 from pnyx.cli.measure.report import report
 from pnyx.cli.measure.retrieval import correlation, retrieval
-from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning, finish
+from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning
 from pnyx.errors import OptionError, escaped
 from pnyx.view.tables import Column, Table
 
@@ -105,8 +105,14 @@ def _answers_command(task: str) -> None:
         without={"spec": "plot" if task == "quality" else ""},
     )
     @click.argument("answers")
-    def measure(answers: str, spec: AgreementSpec, as_json: bool) -> int:
-        return _measure_answers(task, answers, spec, as_json)
+    def measure(answers: str, spec: AgreementSpec) -> Outcome:
+        if answers == spec.labels == "-":
+            raise OptionError("ANSWERS and LABELS cannot both be standard input")
+        spec.check_plot()
+        from pnyx.measure.core.ground_truth import join_labels
+
+        joined = join_labels(answers, spec.labels, task, judge=spec.judge)
+        return _measure_joined(answers, joined, spec)
 
 
 class DocumentsSpec(BootstrapSpec, PlotSpec, TruthSpec):
@@ -117,7 +123,7 @@ class DocumentsSpec(BootstrapSpec, PlotSpec, TruthSpec):
 
 @verb("rag", group=command, restricts=True, short_help="Scores of single documents.")
 @click.argument("answers")
-def documents(answers: str, spec: DocumentsSpec, as_json: bool) -> int:
+def documents(answers: str, spec: DocumentsSpec) -> Outcome:
     """Measure the scores of single documents in ANSWERS of pnyx judge rag against qrels.
 
     Two formats score each document (listwise-rag-fine, support). A score, as a share of the scale,
@@ -138,25 +144,12 @@ def documents(answers: str, spec: DocumentsSpec, as_json: bool) -> int:
         raise OptionError("only one file can be standard input")
     spec.check_plot()
     joined = join_documents(answers, spec.truth(), judge=spec.judge)
-    return _measure_joined(answers, joined, spec, as_json)
+    return _measure_joined(answers, joined, spec)
 
 
-def _measure_answers(task: str, answers: str, spec: AgreementSpec, as_json: bool) -> int:
-    """Measure answers to a task's questions, print what was found, return the exit status."""
-    if answers == spec.labels == "-":
-        raise OptionError("ANSWERS and LABELS cannot both be standard input")
-    spec.check_plot()
-    from pnyx.measure.core.ground_truth import join_labels
-
-    joined = join_labels(answers, spec.labels, task, judge=spec.judge)
-    return _measure_joined(answers, joined, spec, as_json)
-
-
-def _measure_joined(
-    answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec, as_json: bool
-) -> int:
-    """Measure answers with their labels, print what was found, return the exit status."""
-    from pnyx.files import atomic_text
+def _measure_joined(answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec) -> Outcome:
+    """Measure answers with their labels."""
+    from pnyx.files import write_json
     from pnyx.measure.answers.agreement import measure_agreement
     from pnyx.view.plots import reliability_plot
 
@@ -166,10 +159,8 @@ def _measure_joined(
     note = f"Dots: mean probability and share of yes, {_counts(result)}; lines: Wilson's 95 %."
     spec.draw(lambda: reliability_plot(result.reliability, result.joined.judge, [note]))
     if folder is not None:
-        with atomic_text(folder / _MEASURES) as stream:
-            stream.write(json.dumps(row, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    unscored = result.counts["unscored"]
-    return finish(row, _notes(result), lambda: _report(result), as_json, unscored=unscored)
+        write_json(folder / _MEASURES, row)
+    return Outcome(row, lambda: _report(result), result.counts["unscored"], _notes(result))
 
 
 def _notes(result: Agreement) -> list[str]:
@@ -177,8 +168,8 @@ def _notes(result: Agreement) -> list[str]:
     counts = result.counts
     notes = []
     if counts["unscored"]:
-        reasons = ", ".join(f"{n} {escaped(reason, 40)}" for reason, n in counts["reasons"].items())
-        notes.append(f"{counts['unscored']} of {counts['asked']} answers are unscored: {reasons}")
+        why = reasons_shown(counts["reasons"])
+        notes.append(f"{counts['unscored']} of {counts['asked']} answers are unscored: {why}")
     for count, what in (
         (counts["without_probability"], "answers have no probability"),
         (counts["answers_without_label"], "answers have no label and are left out"),

@@ -9,9 +9,9 @@ import click
 
 from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
 from pnyx.app.spec import file_opt, opt, out_opt
-from pnyx.cli.common.options import warn
+from pnyx.cli.common.options import Outcome, warn
 from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning, finish
+from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning
 from pnyx.errors import InputError, escaped
 from pnyx.view.tables import Column, Table, interval, number
 
@@ -42,7 +42,7 @@ class ThresholdsSpec(BootstrapSpec, _ShownSpec, TruthSpec):
 
 @verb("thresholds", restricts=True, short_help="F1 by threshold on the probability, and by k.")
 @click.argument("annotations")
-def thresholds(annotations: str, spec: ThresholdsSpec, as_json: bool) -> int:
+def thresholds(annotations: str, spec: ThresholdsSpec) -> Outcome:
     """Measure F1, precision and recall of ANNOTATIONS by threshold, and by number of documents.
 
     Compares a probability threshold with taking the first k of each question (DIRAS, section 5,
@@ -72,13 +72,9 @@ def thresholds(annotations: str, spec: ThresholdsSpec, as_json: bool) -> int:
         raise InputError(error.problem, path=annotations) from error
     line = "dashed line: F1 at the best threshold; shaded: its 95 % interval"
     spec.draw(lambda: thresholds_plot(result, [*_notes(result), line]))
-    return finish(
-        result.row(),
-        few_warning(result.bootstrap, result.counts["questions"], "question"),
-        lambda: _report(result, spec.at),
-        as_json,
-        unscored=result.counts["unscored"],
-    )
+    counts = result.counts
+    few = few_warning(result.bootstrap, counts["questions"], "question")
+    return Outcome(result.row(), lambda: _report(result, spec.at), counts["unscored"], few)
 
 
 def _notes(result: Thresholds) -> list[str]:
@@ -141,7 +137,7 @@ class AmountSpec(PlotSpec, JudgedSpec, heading="Shown"):
 
 @verb("amount", restricts=True, short_help="How much relevant information there is, by question.")
 @click.argument("annotations")
-def amount(annotations: str, spec: AmountSpec, as_json: bool) -> int:
+def amount(annotations: str, spec: AmountSpec) -> Outcome:
     """Estimate how much relevant information ANNOTATIONS hold on each question, without labels.
 
     The sum of the probabilities is the expected number of relevant documents, if they are
@@ -173,7 +169,7 @@ def amount(annotations: str, spec: AmountSpec, as_json: bool) -> int:
     spec.draw(lambda: amount_plot(amounts, names))
     row = {question: count.row() for question, count in amounts.items()}
     unscored = any(count.unscored for count in amounts.values())
-    return finish(row, (), lambda: [_amounts(amounts, names, at)], as_json, unscored=unscored)
+    return Outcome(row, lambda: [_amounts(amounts, names, at)], unscored)
 
 
 def _amounts(counts: Mapping[str, Amount], names: dict[str, str], at: Sequence[float]) -> Table:

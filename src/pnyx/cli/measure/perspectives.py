@@ -9,11 +9,11 @@ import click
 
 from pnyx.app.measure_specs import ComparingSpec, CorrectionSpec, JudgedSpec, SidesSpec
 from pnyx.app.spec import file_opt, opt, out_opt
-from pnyx.cli.common.options import refuse_same_file, warn
+from pnyx.cli.common.options import Outcome, refuse_same_file, refuse_two_outputs, warn
 from pnyx.cli.common.params import Raw, SpecOption, verb
 from pnyx.cli.measure.perspectives_report import notes, report
-from pnyx.cli.measure.runs import finish, named_runs, run_names
-from pnyx.errors import InputError, OptionError, escaped
+from pnyx.cli.measure.runs import named_runs, run_names
+from pnyx.errors import InputError, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +92,7 @@ Asked: TypeAlias = tuple[tuple[str, str, str], ...]
 )
 def perspectives(
     runs: tuple[str, ...], spec: PerspectivesSpec, leaning: Asked, as_json: bool
-) -> int:
+) -> Outcome:
     """Do the results of RUNs (TREC run files) cover every perspective (BERDS)?
 
     MRecall@k is 1 where the first k documents support all perspectives, or k of them where there
@@ -151,12 +151,11 @@ def perspectives(
     if spec.qrels_out is not None:
         _write_qrels(spec.qrels_out, spec, entries, known, verdicts)
     shows = spec.qrels_out != "-"
-    return finish(
+    return Outcome(
         {**result.row(), "leaning": [lean.row() for lean in leans]},
+        (lambda: report(result, leans, spec.views, spec.per_topic)) if shows else "",
+        result.unscored or any(lean.unscored for lean in leans),
         notes(result, leans),
-        (lambda: report(result, leans, spec.views, spec.per_topic)) if shows else None,
-        as_json,
-        unscored=result.unscored or any(lean.unscored for lean in leans),
     )
 
 
@@ -167,8 +166,7 @@ def _checked(
     others = [path for three in leaning for path in three]
     others += filter(None, (spec.views, spec.verdicts, spec.labelled, spec.gold))
     names, baseline = named_runs(runs, spec.baseline, *others)
-    if spec.qrels_out == "-" and as_json:
-        raise OptionError("--json and --qrels-out - both write to standard output")
+    refuse_two_outputs("--qrels-out", spec.qrels_out, as_json=as_json)
     spec.check_needs()
     if spec.qrels_out is not None:
         sources = {f"file {n}": path for n, path in enumerate([*names.values(), *others], 1)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pnyx.cli.common.options import reasons_shown
 from pnyx.cli.measure.runs import (
     compared_legend,
     draws_legend,
@@ -12,6 +13,7 @@ from pnyx.cli.measure.runs import (
     listed,
     run_notes,
     runs_table,
+    topics_table,
     untested_note,
 )
 from pnyx.errors import escaped
@@ -35,8 +37,8 @@ def notes(result: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
     lines = []
     for run in result.runs:
         pairs = run.pairs
-        reasons = ", ".join(f"{n} {escaped(why, 40)}" for why, n in pairs["reasons"].items())
-        unscored = f"{pairs['unscored']} of {pairs['asked']} pairs are unscored: {reasons}"
+        why = reasons_shown(pairs["reasons"])
+        unscored = f"{pairs['unscored']} of {pairs['asked']} pairs are unscored: {why}"
         absent = f"{listed(run.absent, 'question')} absent, counted as empty rankings"
         without = f"{listed(run.without_perspectives)} without perspectives, not measured"
         known = (
@@ -104,7 +106,8 @@ def report(
     parts: list[Part] = [[of, f"verdicts: {escaped(result.judge, 100)}"], _means(result)]
     parts += [] if result.union is None else [_union(result.union)]
     parts += [leaning_table(leaning)] if leaning else []
-    parts += map(_topics, result.runs if per_topic else ())
+    if per_topic:
+        parts += [topics_table(run, "question", _topic_cell) for run in result.runs]
     effect = ["d: mean difference in standard deviations of the questions' differences"]
     legend = coverage_legend(result, leaning) + effect * (result.baseline is not None)
     legend += compared_legend(result) + draws_legend("the questions", result.bootstrap)
@@ -155,15 +158,6 @@ def leaning_table(leaning: Sequence[Leaning]) -> Table:
             shift = lean.shifts.get((asked, "question"), "")
             rows.append((name, _ASKED[asked], of.delta, of.p, of.n, of.delta, shift))
     return Table(columns, rows)
-
-
-def _topics(run: MeasuredCoverage) -> Table:
-    columns = (Column("question"), *(Column(name, "number") for name in run.measures))
-    rows = [
-        (escaped(topic, 40), *(_topic_cell(values.get(name)) for name in run.measures))
-        for topic, values in run.per_topic.items()
-    ]
-    return Table(columns, rows, title=escaped(run.name))
 
 
 def _topic_cell(value: Bounded | None) -> str:

@@ -13,21 +13,21 @@ import click
 
 from pnyx.app.measure_specs import ComparingSpec
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
-from pnyx.cli.common.options import refuse_same_file, refuse_two_outputs, warn
+from pnyx.cli.common.options import Outcome, refuse_same_file, refuse_two_outputs, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import (
     compared_legend,
     draws_legend,
     few_warning,
-    finish,
     listed,
     run_names,
     runs_table,
+    topics_table,
     untested_note,
 )
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.reports.plan import MIN_SCORED
-from pnyx.view.tables import Column, Table
+from pnyx.view.tables import Column
 
 if TYPE_CHECKING:
     from pnyx.judge.reports.records import JudgedReport
@@ -121,7 +121,7 @@ class MeasureReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
 
 @verb("report", restricts=True, short_help="Judged reports: precision, nugget recall, F1 (ARGUE).")
 @click.argument("folders", nargs=-1, required=True, metavar="R...")
-def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> int:
+def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> Outcome:
     """Measure the judged reports of R (results of pnyx judge report, or its reports.jsonl).
 
     \b
@@ -163,12 +163,11 @@ def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> 
     )
     _write(result, runs, spec)
     printed = "-" not in spec.files().values()
-    return finish(
+    return Outcome(
         result.row(),
+        (lambda: _report(result, spec)) if printed else "",
+        any(run.unscored for run in result.runs),
         _notes(result, runs, spec),
-        (lambda: _report(result, spec)) if printed else None,
-        as_json,
-        unscored=any(run.unscored for run in result.runs),
     )
 
 
@@ -250,7 +249,7 @@ def _write(
 ) -> None:
     """Write the files that are asked for; InputError, before any is written: one is refused."""
     from pnyx.corpora import averaged, write_leaderboard, write_qrels
-    from pnyx.files import atomic_text, json_line
+    from pnyx.files import atomic_text, write_jsonl
     from pnyx.measure.reports.exports import NUGGETIZER, nuggetizer_rows
     from pnyx.measure.reports.registry import MAIN
 
@@ -261,8 +260,7 @@ def _write(
         with atomic_text(spec.leaderboard) as stream:
             write_leaderboard(stream, averaged(cells), spec.format)
     if spec.nuggetizer is not None:
-        with atomic_text(spec.nuggetizer) as stream:
-            stream.writelines(json_line(row) + "\n" for row in nuggetizer_rows(scores))
+        write_jsonl(spec.nuggetizer, nuggetizer_rows(scores))
     if spec.diversity_qrels is not None:
         with atomic_text(spec.diversity_qrels) as stream:
             write_qrels(stream, qrels)
@@ -383,14 +381,5 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     )
     effect = ["d: mean difference in standard deviations of the topics' differences"]
     legend = [*compared_legend(result), *draws_legend("the topics", result.bootstrap)]
-    per_topic = map(_by_topic, shown) if spec.per_topic else ()
+    per_topic = [topics_table(run, "topic") for run in shown] if spec.per_topic else []
     return [means, *per_topic, [*effect * bool(result.comparisons), *legend]]
-
-
-def _by_topic(run: MeasuredReports) -> Table:
-    columns = [Column("topic"), *(Column(name, "number") for name in run.measures)]
-    rows = [
-        (shorten(topic, 40), *(values[name].value for name in run.measures))
-        for topic, values in run.per_topic.items()
-    ]
-    return Table(columns, rows, title=shorten(run.name))

@@ -8,21 +8,20 @@ import click
 
 from pnyx.app.measure_specs import ComparingSpec, JudgedSpec
 from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import (
-    DIFFERENCE,
     PlotSpec,
     compared_legend,
-    difference_cells,
+    differences_table,
     draws_legend,
     few_warning,
-    finish,
     listed,
     mark,
     named_runs,
     run_notes,
     runs_table,
-    test_legend,
+    topics_table,
     untested_note,
 )
 from pnyx.errors import escaped
@@ -30,7 +29,7 @@ from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
     from pnyx.measure.runs.correlation import RetrieverCorrelation
-    from pnyx.measure.runs.retrieval import MeasuredRun, Retrieval
+    from pnyx.measure.runs.retrieval import Retrieval
     from pnyx.view.plots import PlotPanel
     from pnyx.view.tables import Part
 
@@ -67,7 +66,7 @@ class RetrievalSpec(ComparingSpec, _RankingSpec):
 
 @verb("retrieval", restricts=True, short_help="TREC runs on qrels.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-def retrieval(runs: tuple[str, ...], spec: RetrievalSpec, as_json: bool) -> int:
+def retrieval(runs: tuple[str, ...], spec: RetrievalSpec) -> Outcome:
     """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
 
     Any measure of ir-measures, by its notation; each with a 95 % bootstrap interval over topics.
@@ -107,13 +106,7 @@ def retrieval(runs: tuple[str, ...], spec: RetrievalSpec, as_json: bool) -> int:
         bootstrap=spec.bootstrap,
     )
     spec.draw(lambda: interval_plot(_panels(result), _legend(result)))
-    return finish(
-        result.row(),
-        _notes(result),
-        lambda: _report(result, spec),
-        as_json,
-        unscored=result.undefined,
-    )
+    return Outcome(result.row(), lambda: _report(result, spec), result.undefined, _notes(result))
 
 
 def _notes(result: Retrieval) -> list[str]:
@@ -149,16 +142,8 @@ def _report(result: Retrieval, spec: RetrievalSpec) -> list[Part]:
     means = runs_table(result, "topics", lambda run, name: run.measures[name], title=title)
     effect = ["d: mean difference in standard deviations of the topics' differences"]
     legend = [*effect * bool(result.comparisons), *_legend(result)]
-    return [means, *map(_topics, result.runs if spec.per_topic else ()), legend]
-
-
-def _topics(run: MeasuredRun) -> Table:
-    columns = [Column("topic"), *(Column(name, "number") for name in run.measures)]
-    rows = [
-        (escaped(topic, 40), *(values[name].value for name in run.measures))
-        for topic, values in run.per_topic.items()
-    ]
-    return Table(columns, rows, title=escaped(run.name))
+    per_topic = [topics_table(run, "topic") for run in result.runs] if spec.per_topic else []
+    return [means, *per_topic, legend]
 
 
 def _legend(result: Retrieval) -> list[str]:
@@ -204,7 +189,7 @@ class CorrelationSpec(ComparingSpec, _AnnotatedSpec):
 
 @verb("correlation", restricts=True, short_help="TREC runs against annotations (Kendall's tau).")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-def correlation(runs: tuple[str, ...], spec: CorrelationSpec, as_json: bool) -> int:
+def correlation(runs: tuple[str, ...], spec: CorrelationSpec) -> Outcome:
     """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
 
     Kendall's tau-b between a run's scores and the annotated probabilities of relevance, within each
@@ -239,12 +224,11 @@ def correlation(runs: tuple[str, ...], spec: CorrelationSpec, as_json: bool) -> 
         test=spec.test,
         bootstrap=spec.bootstrap,
     )
-    return finish(
+    return Outcome(
         result.row(),
-        _correlation_notes(result),
         lambda: _correlations(result, spec),
-        as_json,
-        unscored=result.undefined or result.unscored,
+        result.undefined or result.unscored,
+        _correlation_notes(result),
     )
 
 
@@ -287,20 +271,10 @@ def _correlations(result: RetrieverCorrelation, spec: CorrelationSpec) -> list[P
         for run in result.runs
     ]
     parts: list[Part] = [Table(columns, rows, title=title)]
-    parts += [_compared(result)] if result.comparisons else []
+    if result.comparisons:
+        parts.append(differences_table(result.comparisons, result.test, "run", "less"))
     parts += [_questions(result)] if spec.per_topic else []
     return [*parts, draws_legend("the questions", result.bootstrap)]
-
-
-def _compared(result: RetrieverCorrelation) -> Table:
-    rows = []
-    for c in result.comparisons:
-        *cells, corrected, effect = difference_cells(c)
-        mark = " *" if c.significant else ""
-        rows.append([escaped(c.run, 40), escaped(c.other, 40), *cells, corrected + mark, effect])
-    tested = test_legend(result.test, result.comparisons)
-    legend = f"*: {tested}; d: mean difference in standard deviations"
-    return Table([Column("run"), Column("less"), *DIFFERENCE], rows, legend=[legend])
 
 
 def _questions(result: RetrieverCorrelation) -> Table:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from pnyx.app.spec import Spec, out_opt
-from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.options import say
 from pnyx.errors import InputError, OptionError, escaped
-from pnyx.view.tables import Column, Marked, Part, Table, shown
+from pnyx.view.tables import Column, Marked, Table
 
 if TYPE_CHECKING:
     from pnyx.measure.core.base import Bootstrap, Measured
@@ -24,24 +20,6 @@ _BETTER, _WORSE = "▲", "▼"
 _FEW = 10
 _LISTED = 10
 _SUFFIXES = {".gz", ".txt", ".run", ".trec", ".res", ".tsv"}
-
-
-def finish(
-    row: Mapping[str, Any],
-    notes: Sequence[str],
-    report: Callable[[], Sequence[Part]] | None,
-    as_json: bool,
-    *,
-    unscored: object,
-) -> int:
-    """Print what was measured, with notes on stderr; return the exit status."""
-    for line in notes:
-        say(line)
-    if as_json:
-        click.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
-    elif report is not None:
-        click.echo(shown(report()))
-    return EXIT_UNSCORED if unscored else 0
 
 
 class PlotSpec(Spec):
@@ -146,6 +124,30 @@ def runs_table(
     columns += [Column("mean, 95 % interval", "figure")]
     columns += [Column(what, "counts"), *(column for some, _ in parts for column in some)]
     return Table(columns, rows, title=title)
+
+
+def topics_table(run: Any, what: str, cell: Callable[[Any], Any] = attrgetter("value")) -> Table:
+    """Return a row for each topic of a run, with what `cell` makes of its values."""
+    columns = [Column(what), *(Column(name, "number") for name in run.measures)]
+    rows = [
+        (escaped(topic, 40), *(cell(values.get(name)) for name in run.measures))
+        for topic, values in run.per_topic.items()
+    ]
+    return Table(columns, rows, title=escaped(run.name))
+
+
+def differences_table(
+    compared: Sequence[Comparison], test: str, *names: str, title: str = ""
+) -> Table:
+    """Return a row for each difference, after the fields that it is named by (run, less ...)."""
+    rows = []
+    for c in compared:
+        *cells, corrected, effect = difference_cells(c)
+        named = [escaped(getattr(c, "other" if n == "less" else n), 40) for n in names]
+        rows.append([*named, *cells, corrected + " *" * c.significant, effect])
+    legend = f"*: {test_legend(test, compared)}; d: mean difference in standard deviations"
+    columns = [*map(Column, names), *DIFFERENCE]
+    return Table(columns, rows, title=title, legend=[legend])
 
 
 def compared_legend(result: Any) -> list[str]:

@@ -90,7 +90,7 @@ def assign(
 
 def _write(folder: Path, assigning: Assigning, answers: dict[str, Answer]) -> None:
     """Write assignments and judged reports beside the answers, and say how many are what."""
-    from pnyx.files import atomic_text, json_line
+    from pnyx.files import atomic_text, json_line, write_jsonl
     from pnyx.judge.reports.assigning import assignment_row, text_of
     from pnyx.runs.reports import REPORTS
 
@@ -101,9 +101,8 @@ def _write(folder: Path, assigning: Assigning, answers: dict[str, Answer]) -> No
             row = assignment_row(report, bank, text_of(response), _reasons(report.row(), answers))
             counts.update(nugget["assignment"] for nugget in row["nuggets"])
             stream.write(json_line(row) + "\n")
-    with atomic_text(folder / REPORTS) as stream:
-        ordered = sorted(judged, key=lambda report: (report.run_id, report.topic_id))
-        stream.writelines(json_line(report.row()) + "\n" for report in ordered)
+    ordered = sorted(judged, key=lambda report: (report.run_id, report.topic_id))
+    write_jsonl(folder / REPORTS, (report.row() for report in ordered))
     say(", ".join(f"{counts[name]:,} {name}" for name in sorted(counts)) or "no nuggets")
 
 

@@ -194,7 +194,7 @@ def merge(
     """
     from pnyx.corpora import read_nugget_banks
     from pnyx.drafts.merging import CANDIDATES_FROM, CLOSE_FROM, merge_banks
-    from pnyx.files import atomic_text, json_line
+    from pnyx.files import atomic_text, write_jsonl
 
     spec.check()
     if spec.plan:
@@ -220,8 +220,7 @@ def merge(
             run_id=options.run_id or "",
         )
     if options.report is not None:
-        with atomic_text(options.report) as stream:
-            stream.writelines(json_line(row) + "\n" for row in merged.report)
+        write_jsonl(options.report, merged.report)
     with atomic_text(str(bank.out)) as stream:
         _writer(bank)(stream, merged.banks)
     say_judge(opened.judge.name, opened.judge.card)

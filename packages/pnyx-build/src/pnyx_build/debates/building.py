@@ -6,7 +6,6 @@ made again each time.
 
 from __future__ import annotations
 
-import json
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +27,7 @@ from pnyx.corpora.benchmarks.debates import write_debates
 from pnyx.corpora.benchmarks.search_results import write_search_results
 from pnyx.corpora.documents.evidence import write_jsonl
 from pnyx.errors import InputError
-from pnyx.files import atomic_text, json_line, own_folder
+from pnyx.files import atomic_text, json_line, own_folder, write_json
 from pnyx.records import Debate, Document
 from pnyx.web.archive import Archive
 from pnyx.web.corpus import ARCHIVE, WebPlan, fetch_settings
@@ -111,7 +110,7 @@ def build_debates(
         "settings": settings,
     }
     if not (folder / _MANIFEST).exists():  # first: so that the folder is known again after a kill
-        _write_manifest(folder, {**about, "started": started})
+        write_json(folder / _MANIFEST, {**about, "started": started})
     fetched, searched = None, Searched()
     if plan.web is not None:
         with Archive(folder / ARCHIVE) as archive:
@@ -130,13 +129,8 @@ def build_debates(
         "started": started,
         "finished": now(),
     }
-    _write_manifest(folder, manifest)
+    write_json(folder / _MANIFEST, manifest)
     return BuiltDebates(folder, manifest)
-
-
-def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    with atomic_text(folder / _MANIFEST) as stream:
-        stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
 def _documents(
