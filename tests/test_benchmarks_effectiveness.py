@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +103,10 @@ def verdict_of(e, differences, others=0):
     one = e.Measured(runs, e.Column("quality", qrels, "nDCG@5"))
     margin = one.against[e.DEFAULT].against.margin
     found = differ(np.array([differences] * len(names)).T, "t", Bootstrap(), margin)
-    tested = [(name, e.BASELINE, "nDCG@5", t) for name, t in zip(names, found, strict=True)]
+    tested = [
+        replace(t, run=name, other=e.BASELINE, measure="nDCG@5")
+        for name, t in zip(names, found, strict=True)
+    ]
     one.against = {c.run: c for c in family(tested)}
     e.verdict(e.Report("effectiveness"), findings := e.Findings(), "made", {"quality": one})
     return findings.verdicts[0].split("**")[1]

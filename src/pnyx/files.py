@@ -286,18 +286,10 @@ def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
 
 
 def check_output(path: str | Path, writes: str) -> None:
-    """Refuse what could not be written in the end: by its name, or where it stands.
+    """Refuse what could not be written in the end, by its name or where it stands; nothing changes.
 
-    Nothing changes. Whether it may be replaced is not looked at, and a disk that gets full is not
-    foreseen.
-
-    Args:
-        path: of a file, where `-` is standard output, or of a folder.
-        writes: `file` or `folder`: put in its place as a whole; `files`: into a folder.
-
-    Raises:
-        InputError: it is no name, or what is there is not of its kind.
-        PnyxError: it cannot be written.
+    `writes` is `file` or `folder` (put in its place as a whole) or `files` (into a folder).
+    InputError: it is no name, or what is there is not of its kind; PnyxError: it cannot be written.
     """
     if str(path) == "-" and writes == "file":
         return

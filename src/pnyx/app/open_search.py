@@ -37,7 +37,9 @@ def open_searcher(
         plan,
         embedder=embedder_from(spec.embedder) if embeds else None,
         judge=judge,
-        perspectives=_perspectives(index, spec, model, judge),
+        perspectives=open_perspectives(index, spec, model, spec.count, judge)
+        if spec.diversify == "perspectives"
+        else None,
     )
 
 
@@ -99,16 +101,19 @@ def _check_used(spec: SearchSpec, plan: SearchPlan) -> None:
     spec.check_needs(model=plan.scoring.model)
 
 
-def _perspectives(
-    index: Engine, spec: SearchSpec, model: StoredModel | None, judge: Judge | None
-) -> PerspectiveSource | None:
-    if spec.diversify != "perspectives":
-        return None
+def open_perspectives(
+    index: Engine,
+    spec: SearchSpec,
+    model: StoredModel | None,
+    most: int | None,
+    judge: Judge | None = None,
+) -> PerspectiveSource:
+    """Return where the perspectives on a question are from: a file, the model, the index itself."""
     if spec.perspectives is not None:
         from pnyx.search.perspectives import FilePerspectives
 
-        return FilePerspectives(spec.perspectives, count=spec.count)
-    count = spec.count or PERSPECTIVES
+        return FilePerspectives(spec.perspectives, count=most)
+    count = most or PERSPECTIVES
     if model is not None:
         from pnyx.search.perspectives import LlmPerspectives
 

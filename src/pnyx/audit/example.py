@@ -46,10 +46,8 @@ def judge_agreement(
 ) -> dict[str, Measured]:
     """Measure a judge against the example's labels, which it does not see.
 
-    `relevance.*` is over the documents found (`runs`): mostly easy. `lookalikes.*` is over the
-    passages written for each question, whose irrelevant ones share its words: hard. `support.*` is
-    over each passage with each perspective of its question. `stance.accuracy` counts a passage put
-    on neither or both sides as wrong.
+    `relevance.*` is over the documents found, mostly easy; `lookalikes.*` over passages written for
+    each question, half of them irrelevant ones that share its words.
     """
     measures: dict[str, Measured] = {}
     own: dict[str, list[str]] = {}

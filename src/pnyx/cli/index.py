@@ -8,7 +8,7 @@ import itertools
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,9 +23,6 @@ from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
 from pnyx.native import advise_compiling
 from pnyx.search.opensearch.client import is_remote
 from pnyx.search.plan import FEATURES
-
-if TYPE_CHECKING:
-    pass
 
 
 @verb("index")

@@ -87,8 +87,7 @@ def load_example() -> Example:
 def write_example(example: Example, folder: Path) -> None:
     """Write the example into an existing folder as files that users' own may look like.
 
-    `labels.jsonl` has all 1,024 pairs by `QUESTION/PASSAGE`: a passage written for another question
-    is irrelevant (the topics share words and no arguments). `items.jsonl` has five passages of each
+    `labels.jsonl` has all 1,024 pairs by `QUESTION/PASSAGE`; `items.jsonl` five passages of each
     question with each perspective on it.
     """
     passages = resources.files("pnyx.corpora") / "example" / "arguments.jsonl"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pnyx.judge.answers import Answer, Provenance, Unscored
-from pnyx.judge.questions import JudgeQuestion
+from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking, wanted
 
 T = TypeVar("T")
@@ -52,6 +52,12 @@ def of_kind(kind: type[Q], questions: Sequence[JudgeQuestion], name: str) -> lis
     if len(fitting) < len(questions):
         raise _foreign(name, next(q for q in questions if not isinstance(q, kind)))
     return fitting
+
+
+def by_text(questions: Sequence[JudgeQuestion], name: str) -> list[tuple[int, Support]]:
+    """Return a judge's Support questions with their positions, those about one text together."""
+    asked = enumerate(of_kind(Support, questions, name))
+    return sorted(asked, key=lambda pair: (pair[1].text, pair[1].statement))
 
 
 def refuse_other_kinds(judge: Judge, questions: Sequence[JudgeQuestion]) -> None:

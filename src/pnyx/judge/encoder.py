@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pnyx.errors import PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit, answer_chunks, of_kind
+from pnyx.judge.base import Emit, answer_chunks, by_text
 from pnyx.judge.calibration.curves import logistic
 from pnyx.judge.passages import Passage, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
@@ -45,6 +45,21 @@ class Calibration:
         """Return P(yes) in (0, 1), rounded to 6 places so that it reads the same everywhere."""
         z = self.intercept + sum(w * features[name] for name, w in self.weights.items())
         return round(float(logistic(np.asarray(z))), 6)
+
+    def verdict(
+        self, judge: str, features: Mapping[str, float], evidence: str = "", **more: Any
+    ) -> Answer:
+        """Return the answer of a judge by these features, which it tells."""
+        probability = self.probability(features)
+        shown = ", ".join(f"{name} {value:.2f}" for name, value in features.items())
+        details = {**features, "threshold": self.threshold, **more}
+        return Judged(
+            value=probability >= self.threshold,
+            probability=probability,
+            provenance=Provenance(judge, method="calibrated", details=details),
+            explanation=f"{shown}; yes from a probability of {self.threshold:.2f}",
+            evidence=evidence,
+        )
 
 
 def load_calibrations(name: str) -> tuple[dict[str, Any], dict[str, Calibration]]:
@@ -95,10 +110,7 @@ class EncoderJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
-        asked = sorted(
-            enumerate(of_kind(Support, questions, self.name)), key=lambda pair: pair[1].text
-        )
-        await answer_chunks(asked, _CHUNK, self._judge, emit)
+        await answer_chunks(by_text(questions, self.name), _CHUNK, self._judge, emit)
 
     def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
         """Return what the calibrations see of each question, or why it cannot be judged."""
@@ -115,16 +127,7 @@ class EncoderJudge:
             return Unscored(score, Provenance(self.name, method="calibrated"))
         features, evidence = score
         calibration = self._calibrations[_calibration_name(question)]
-        probability = calibration.probability(features)
-        details = {**features, "threshold": calibration.threshold, "calibration": calibration.task}
-        shown = ", ".join(f"{name} {value:.2f}" for name, value in features.items())
-        return Judged(
-            value=probability >= calibration.threshold,
-            probability=probability,
-            provenance=Provenance(self.name, method="calibrated", details=details),
-            explanation=f"{shown}; yes from a probability of {calibration.threshold:.2f}",
-            evidence=evidence,
-        )
+        return calibration.verdict(self.name, features, evidence, calibration=calibration.task)
 
     def _measure(self, questions: Sequence[Support]) -> list[str | tuple[dict[str, float], str]]:
         passages = {q.text: read_passage(q.text) for q in questions}

@@ -170,15 +170,8 @@ def item_bytes(item: JudgeQuestion) -> bytes:
 class Journal:
     """The answers that are known; a context manager that holds its folder's lock.
 
-    Args:
-        out: the file to be.
-        about: what decides the answers, ready for JSON.
-        same: whether the answers of an earlier run on `about` count; may raise InputError.
-        lasting: what is known stays for another run; otherwise it goes when this one ends.
-
-    Attributes:
-        kept: answers of an earlier run.
-        damaged: answers of it that are damaged, and asked for again.
+    `same` tells whether the answers of an earlier run on `about` count; what is `lasting` stays for
+    another run. `kept` counts answers of an earlier run, `damaged` those asked for again.
     """
 
     def __init__(

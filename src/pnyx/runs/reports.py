@@ -7,8 +7,6 @@ without an answer.
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +17,6 @@ from typing import Any
 from pnyx.errors import shorten
 from pnyx.files import write_json, write_jsonl
 from pnyx.judge.answers import (
-    ANSWERS,
     MANIFEST,
     Answer,
     Provenance,
@@ -36,12 +33,7 @@ from pnyx.judge.reports.records import OUTCOMES, JudgedReport, NodeAnswer
 from pnyx.judge.store.schema import now
 from pnyx.records import NODES
 from pnyx.runs.engine import Journal, answer_items
-from pnyx.runs.results import (
-    check_folder,
-    results_manifest,
-    same_results,
-    write_answers,
-)
+from pnyx.runs.results import results_journal, results_manifest, write_answers
 
 REPORTS = "reports.jsonl"
 
@@ -70,48 +62,24 @@ def judge_reports_into(
     on_start: Callable[[int], None] | None = None,
     on_total: Callable[[int], None] | None = None,
 ) -> dict[str, Any]:
-    """Judge reports, write what was found to a folder, and return its manifest.
+    """Judge reports, write what was found to a folder, and return its manifest; see `judge_into`.
 
-    Killed or interrupted, the same call continues from the answers that are there.
-
-    Args:
-        out: the folder; empty, new, or with results of the same run.
-        judge: see `judge_reports`.
-        topics: returns what is to be judged by a plan, the same each time.
-        inputs: a hash of the inputs.
-        plan: how they are judged.
-        facts: returns what else the manifest says.
-        settings: what decides the answers beside the judge's name, ready for JSON.
-        from_rows: continue from what is written; see `judge_into`.
-        on_start: called before anything is asked with the count of known answers.
-        on_total: told how many questions there are at most, less known answers: before anything is
-            asked, and again whenever an earlier answer has made some needless. It never grows.
-
-    Raises:
-        InputError: the folder holds something else.
-        pnyx.errors.ModelError: the judge cannot go on; what it said is kept for the next run.
+    `topics` returns what is to be judged by a plan, the same each time; `inputs` is a hash of it.
+    `on_total` is told how many questions there are at most, less known answers: before anything is
+    asked, and again whenever an answer has made some needless. It never grows.
     """
     folder, started = Path(out), now()
     run = {"task": "report", "judge": judge.name, "items_sha256": inputs, "plan": plan.row()}
-    existed = os.path.lexists(folder)
-    check_folder(folder, run)
-    about, same = same_results(run, settings, from_rows=from_rows)
-    try:
-        with Journal(folder / ANSWERS, about, same, lasting=from_rows) as journal:
-            if on_start is not None:
-                on_start(journal.kept)
-            most = _most_asked(topics(replace(plan, every=True))) if on_total else ()
-            reports = _judge_all(judge, topics(plan), journal, most, on_total or (lambda _: None))
-            counts, digest = write_answers(folder, journal)
-            write_jsonl(folder / REPORTS, (report.row() for report in reports))
-            more = {"reports": count_reports(reports), **facts()}
-            manifest = results_manifest(run, counts, more, started, digest)
-            write_json(folder / MANIFEST, manifest)
-            journal.remove()
-    finally:
-        if not existed:
-            with contextlib.suppress(OSError):
-                folder.rmdir()  # only if there is nothing to go on from
+    with results_journal(out, run, settings, from_rows=from_rows) as journal:
+        if on_start is not None:
+            on_start(journal.kept)
+        most = _most_asked(topics(replace(plan, every=True))) if on_total else ()
+        reports = _judge_all(judge, topics(plan), journal, most, on_total or (lambda _: None))
+        counts, digest = write_answers(folder, journal)
+        write_jsonl(folder / REPORTS, (report.row() for report in reports))
+        more = {"reports": count_reports(reports), **facts()}
+        manifest = results_manifest(run, counts, more, started, digest)
+        write_json(folder / MANIFEST, manifest)
     return manifest
 
 
@@ -201,11 +169,8 @@ def _blocks(topics: Iterable[OpenTopic]) -> Iterator[list[OpenTopic]]:
 def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
     """Return what there is to know of judged reports as a whole, ready for JSON.
 
-    `nodes` says of each node of the tree how many findings it asks for and how many are scored,
-    with the reasons of the others; `missing` lists for each run the topics without a report.
-    `unknown` counts, by run, the citations of documents that the collection does not hold;
-    `differing` names, by run and document, the share of words in common where the run embeds
-    another text than the collection.
+    By node of the tree, what is asked and scored; by run, topics `missing`, citations of `unknown`
+    documents, and documents of which it embeds a `differing` text (the share of words in common).
     """
     there = [report for report in reports if not report.missing]
     sentences = [sentence for report in there for sentence in report.sentences]

@@ -52,39 +52,49 @@ def judge_into(
         judge: answers the items.
         items: can be gone through twice, in the same order.
         facts: returns what else the manifest says, given how many items there are.
-        settings: what decides the judge's answers beside its name, ready for JSON.
+        settings: what decides the answers beside the judge's name, ready for JSON.
         from_rows: continue from what is written. False where the judge asks language models: their
             replies are in the judgement store, and what was unscored is asked again.
         on_start: called before anything is asked with the counts of items and of known answers.
         also: called with the lines of each item's answer, in order, at the end.
     """
-    if str(out) in ("", "-"):
-        raise InputError(f"found {str(out)!r}, expected the name of a folder for the results")
     folder, started = Path(out), now()
     digest, count = hashlib.sha256(), 0
     for item in items:
         digest.update(item_bytes(item))
         count += 1
     run = {"task": task, "judge": judge.name, "items_sha256": digest.hexdigest()}
-    about, same = same_results(run, settings or {}, from_rows=from_rows)
+    with results_journal(out, run, settings or {}, from_rows=from_rows) as journal:
+        if on_start is not None:
+            on_start(count, journal.kept)
+        answer_items(judge, items, journal, answer_rows)
+        counts, answers = write_answers(folder, journal)
+        manifest = results_manifest(run, counts, facts(count), started, answers)
+        write_json(folder / MANIFEST, manifest)
+        if also is not None:
+            also(journal.rows())
+    return manifest
+
+
+@contextlib.contextmanager
+def results_journal(
+    out: str | Path, run: Mapping[str, Any], settings: Mapping[str, Any], *, from_rows: bool
+) -> Iterator[Journal]:
+    """Yield the journal of a run in its folder, which stays only if there is more to do."""
+    if str(out) in ("", "-"):
+        raise InputError(f"found {str(out)!r}, expected the name of a folder for the results")
+    folder = Path(out)
+    about, same = same_results(run, settings, from_rows=from_rows)
     existed = os.path.lexists(folder)
     check_folder(folder, run)
     try:
         with Journal(folder / ANSWERS, about, same, lasting=from_rows) as journal:
-            if on_start is not None:
-                on_start(count, journal.kept)
-            answer_items(judge, items, journal, answer_rows)
-            counts, answers = write_answers(folder, journal)
-            manifest = results_manifest(run, counts, facts(count), started, answers)
-            write_json(folder / MANIFEST, manifest)
-            if also is not None:
-                also(journal.rows())
+            yield journal
             journal.remove()
     finally:
         if not existed:
             with contextlib.suppress(OSError):
                 folder.rmdir()  # only if there is nothing to go on from
-    return manifest
 
 
 def same_results(

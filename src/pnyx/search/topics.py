@@ -108,17 +108,14 @@ def _weights() -> _Weights:
 class TopicMatcher:
     """Compares the topics of a corpus with questions.
 
-    Only what neither has the question's words nor is named needs a model: the packaged encoder
-    and, for the few topics that may be on the same matter, the packaged detector of perspectives.
+    Only what neither has the question's words nor is named needs a model: the packaged encoder and,
+    for the few topics that may be on the same matter, the packaged detector of perspectives.
 
     Args:
-        named: topics that are about the question, whatever their words; `not: TOPIC` for one that
-            asks the opposite. Case and white space do not count.
-        reads: whether the detector reads which way round such a topic is, which takes about .2 s of
-            CPU; else words and cosines alone tell, for fewer topics and as surely.
-
-    Raises:
-        InputError: a name is empty, or given both ways.
+        named: topics that are about the question; `not: TOPIC` for one that asks the opposite. Case
+            and white space do not count. InputError: one is empty, or given both ways.
+        reads: whether the detector reads which way round such a topic is (about .2 s of CPU); else
+            words and cosines alone tell, for fewer topics and as surely.
     """
 
     def __init__(self, named: Sequence[str] = (), *, reads: bool = True) -> None:
@@ -284,11 +281,10 @@ def prepare_topics(topics: Iterable[str]) -> None:
 def way_features(question: str, topics: Sequence[str], *, reads: bool = True) -> Floats:
     """Return for each topic the columns of `WAY`, float64 (topics, 7), or else of `WAY_UNREAD`, 5.
 
-    All are turned about where one of the two texts is. Whether the words agree (`compare`), 1 or
-    -1 in the column for so many unexplained words or more; by how many log-odds the topic's claim,
-    read as a passage, supports the question's claim rather than its opposite, and the reverse,
-    added up; the same for the opposites of both, read as passages; by how much claims are more
-    alike than claims and opposites.
+    Whether the words agree (`compare`), 1 or -1 in the column for so many unexplained words or
+    more; by how many log-odds the topic's claim supports the question's rather than its opposite,
+    and the reverse; the same for the opposites of both; by how much claims are more alike than
+    claims and opposites. All are turned about where one of the two texts is.
     """
     import numpy as np
 

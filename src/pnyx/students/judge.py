@@ -17,7 +17,7 @@ import numpy as np
 
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit, Judge, answer_chunks, of_kind, refuse_other_kinds
+from pnyx.judge.base import Emit, Judge, answer_chunks, by_text, refuse_other_kinds
 from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.claims import claims, other_side
 from pnyx.judge.encoder import Calibration, EncoderJudge, load_calibrations
@@ -197,9 +197,8 @@ def _stated(question: Support) -> tuple[str, str]:
 class SideJudge:
     """Answers stance questions by a judge of support, asked for the claim and for its opposite.
 
-    P(yes) is a logistic of the difference of the two log-odds, so both sides add to one. Of the
-    passages of a longer text it is their mean, times the root of their number: several that agree
-    are surer than one. It presumes that the text is on topic.
+    P(yes) is a logistic of the difference of the two log-odds; of the pieces of a longer text it is
+    their mean, times the root of their number. It presumes that the text is on topic.
     """
 
     kinds: frozenset[type] = frozenset({Support})
@@ -213,9 +212,7 @@ class SideJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
-        asked = sorted(
-            enumerate(of_kind(Support, questions, self.name)), key=lambda pair: pair[1].text
-        )
+        asked = by_text(questions, self.name)
         for start in range(0, len(asked), _CHUNK):
             await self._answer(asked[start : start + _CHUNK], emit)
 
@@ -263,18 +260,11 @@ class SideJudge:
 
 
 class AssignmentJudge:
-    """Says whether a text gives an answer to a question, or a claim: the task `nugget`.
-
-    It never says that a nugget is given in part. Calibrated on key points that people matched with
-    arguments (docs/benchmarks/nuggets.md).
+    """Says whether a text gives an answer, or a claim: the task `nugget`, but never in part.
 
     P(yes) is a logistic of the detector's log-odds that the text speaks for the statement (an
     answer is put after its question), and of how far the statement repeats, or repeats and turns
-    round, the words of the text.
-
-    Args:
-        detector: of perspectives; the packaged one by default.
-        calibration: the packaged one by default.
+    round, its words. Calibrated on key points matched with arguments (docs/benchmarks/nuggets.md).
     """
 
     kinds: frozenset[type] = frozenset({Support})
@@ -295,10 +285,7 @@ class AssignmentJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
-        asked = sorted(
-            enumerate(of_kind(Support, questions, self.name)), key=lambda pair: pair[1].text
-        )
-        await answer_chunks(asked, _CHUNK, self._judge, emit)
+        await answer_chunks(by_text(questions, self.name), _CHUNK, self._judge, emit)
 
     def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
         """Return what the calibration sees of each question, or why it cannot be judged."""
@@ -326,17 +313,7 @@ class AssignmentJudge:
     def _verdict(self, features: dict[str, float] | str) -> Answer:
         if isinstance(features, str):
             return Unscored(features, Provenance(self.name, method="calibrated"))
-        threshold = self._calibration.threshold
-        probability = self._calibration.probability(features)
-        shown = ", ".join(f"{name} {value:.2f}" for name, value in features.items())
-        return Judged(
-            value=probability >= threshold,
-            probability=probability,
-            provenance=Provenance(
-                self.name, method="calibrated", details={**features, "threshold": threshold}
-            ),
-            explanation=f"{shown}; yes from a probability of {threshold:.2f}",
-        )
+        return self._calibration.verdict(self.name, features)
 
 
 def _other_task(question: Support, task: str) -> str:

@@ -19,7 +19,7 @@ from pnyx._version import __version__
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit, answer_chunks, of_kind
+from pnyx.judge.base import Emit, answer_chunks, by_text
 from pnyx.judge.calibration.curves import Curve
 from pnyx.judge.calibration.recalibration import checked, curve_from
 from pnyx.judge.questions import JudgeQuestion, Support, blank
@@ -238,11 +238,7 @@ class StudentJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question, those about the same text together; unscored if of another task."""
-        asked = sorted(
-            enumerate(of_kind(Support, questions, self.name)),
-            key=lambda pair: (pair[1].text, pair[1].statement),
-        )
-        await answer_chunks(asked, _CHUNK, self.judge, emit)
+        await answer_chunks(by_text(questions, self.name), _CHUNK, self.judge, emit)
 
     def judge(self, questions: Sequence[Support]) -> list[Answer]:
         """Answer questions in this thread."""

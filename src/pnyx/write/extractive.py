@@ -161,10 +161,9 @@ class ExtractiveWriter:
 def _mutual_support(points: list[_Point]) -> list[float]:
     """Return, for each point, how far the other documents say what it says.
 
-    That is the cosine of each of its sentences to the closest sentence of another document, over
-    all sentences and others. It ranks sound passages above rants: on the bundled example it picks a
-    mean quality of 2.4 where closeness to the question picks 2.1. (This score, `novelty` and
-    `order` were chosen by those 64 labels: no estimate for other collections.)
+    The mean cosine of its sentences to the closest sentence of each other document. On the bundled
+    example it picks a mean quality of 2.4, closeness to the question 2.1 (of the 64 labels by which
+    this score, `novelty` and `order` were chosen).
     """
     support = []
     for point in points:
@@ -180,9 +179,8 @@ def _mutual_support(points: list[_Point]) -> list[float]:
 def _summing_up(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> Vectors:
     """Return how well each sentence states the point of its text.
 
-    Chosen on development pages of `benchmarks/argue` by the likeness to the title that people gave
-    the argument: .454, typicality alone .433; then with a penalty for sentences that lean on
-    others, which are left out now.
+    Chosen on development pages of `benchmarks/argue` by likeness to people's title: .454,
+    typicality alone .433.
     """
     typical = vectors @ vectors.mean(axis=0)
     place = np.arange(len(texts)) / len(texts)

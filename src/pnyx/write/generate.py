@@ -67,9 +67,8 @@ def choose_examples(
 ) -> tuple[WorkedExample, ...]:
     """Return the `count` examples that are shown before a question and a side.
 
-    They are the first of one shuffled order, the same for all questions, that are on other
-    questions: those that argue the same side, and others where these are too few. So nearly all
-    questions see the same ones in the same order, which servers can reuse.
+    The first of one shuffled order that are on other questions, those of the same side before
+    others: nearly all questions see the same ones, which servers can reuse.
     """
     shuffled = list(examples)
     random.Random(0).shuffle(shuffled)

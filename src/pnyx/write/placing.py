@@ -132,16 +132,8 @@ async def place(
     """Judge each document's relevance, then the side of those that are relevant, in order.
 
     The question's `definition` guides relevance. A corpus's label on this very question says that
-    the passage is on topic, too.
-
-    Args:
-        question: what is argued.
-        documents: best first.
-        judge: answers questions of relevance and of stance.
-        plan: how sure a verdict must be.
-        relevance: verdicts on the documents that are known already; else the judge is asked.
-        matcher: tells which labels are about the question.
-        sides: answers the questions of stance, if not the judge.
+    the passage is on topic, too. `relevance` holds verdicts that are known; else the judge is
+    asked, as it is for sides unless `sides` answers these.
     """
     plan = plan or Plan()
     if relevance is None:

@@ -167,18 +167,9 @@ def _reliability(odds: np.ndarray[Any, np.dtype[np.float64]]) -> float:
 class WeighedSides:
     """Answers stance questions of one question by a language model and by the packaged judge.
 
-    Log-odds are added, the model's with its weight (`weigh`). Where that is 0, and for texts beyond
-    `most`, the packaged judge's answer stands. A text on which a model that counts gave no answer
-    is unscored; so are all texts where it gave none on the claims.
-
-    Args:
-        model: answers `ask_claims`.
-        packaged: answers Support questions of the task `stance`.
-        question: what is argued; its definition says what a text must be about.
-        most: how many texts the model is asked about at most, the first ones.
-
-    Attributes:
-        weighed: how much the model counted; None before it was asked.
+    Log-odds are added, the model's with its weight (`weigh`, kept in `weighed`). Where that is 0,
+    and for texts beyond `most`, the packaged judge's answer stands. A text on which a model that
+    counts gave no answer is unscored; so are all texts where it gave none on the claims.
     """
 
     kinds: frozenset[type] = frozenset({Support})

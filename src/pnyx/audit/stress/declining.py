@@ -39,11 +39,9 @@ def pose_noise(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = 
 def pose_hallucination(
     items: Sequence[JudgeQuestion], stress: Stress, made: Made | None = None
 ) -> Poser:
-    """Contradict sentences: of a statement that must follow, or of an argument with its documents.
+    """Contradict sentences of a statement that must follow, or of an argument with its documents.
 
-    Of two arguments, the second becomes the first with that many contradicted, so that the first
-    is the better one. Items that people labelled "no", and those of which no sentence can be
-    contradicted, are left out.
+    Of two arguments, the second becomes the first with that many contradicted.
     """
     _check_contradicting(items, "hallucination")
     poser = Poser(items)

@@ -61,11 +61,7 @@ def goodness(question: JudgeQuestion, said: Said, dimension: str = "") -> float 
 
 
 def change(question: JudgeQuestion, before: Said, after: Said) -> float | None:
-    """Return how far two verdicts on one item are apart, in [0, 1]; None where one is unscored.
-
-    A yes-no verdict: 1 where it differs. Ratings: the mean difference on the scale. A preference:
-    half for a tie. Rankings: (1 - Kendall's tau) / 2.
-    """
+    """Return how far two verdicts on one item are apart, in [0, 1]; None where one is unscored."""
     if isinstance(question, Rating):
         both = [n for n in question.dimensions if n in before.ratings and n in after.ratings]
         if not both:

@@ -65,19 +65,8 @@ def answer_into(
 ) -> int:
     """Ask the judge that a spec names, write answers.jsonl and manifest.json, return the status.
 
-    Args:
-        out: the results folder; not needed to plan.
-        task: name of the task that `items` are of.
-        source: where they come from, for the manifest.
-        items: what is asked.
-        spec: who answers.
-        as_json: print the manifest.
-        support_of: see `open_judge`.
-        form: see `open_judge`.
-        settings: what else decides the answers, for the manifest.
-        adapt: makes another judge of the one that is opened.
-        also: called with one answer for each item, in order, when the folder is written; not for
-            ratings.
+    `settings` also decide the answers, `adapt` makes another judge of the one that is opened,
+    `also` gets an answer for each item, in order, when the folder is written (not for ratings).
     """
     from pnyx.judge.answers import answer_of_row
 
@@ -88,9 +77,21 @@ def answer_into(
         if spec.plan:
             return plan_items(opened, items, spec, as_json)
         opened = replace(opened, settings={**opened.settings, **settings})
-        written: Any = also and (lambda rows: also([answer_of_row(row) for (row,) in rows]))
+
+        def written(rows: Iterable[list[dict[str, Any]]]) -> None:
+            if also is not None:
+                also([answer_of_row(row) for (row,) in rows])
+
         manifest = judge_all(
-            str(out), task, source, items, opened, spec, settings, what="items", also=written
+            str(out),
+            task,
+            source,
+            items,
+            opened,
+            spec,
+            settings,
+            what="items",
+            also=also and written,
         )
     say_judge(manifest["judge"], manifest["card"])
     line = counts_line(manifest["counts"], "scored", manifest["judge"])

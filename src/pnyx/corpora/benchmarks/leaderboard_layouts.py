@@ -79,15 +79,10 @@ def told_apart(
     sure: bool,
     known: Mapping[str, Collection[str]] | None = None,
 ) -> str | None:
-    """Return which layout the lines of a file have, None where it is no leaderboard.
+    """Return which layout whole lines of a file have, None where it is no leaderboard.
 
-    Args:
-        lines: from its beginning, whole ones, not blank.
-        sure: whether it is known to be a leaderboard; else qrels and runs have precedence.
-        known: ids by role (run, topic, measure) that another leaderboard has.
-
-    Raises:
-        InputError: it is one, and more than one layout fits.
+    Unless it is `sure` to be one, qrels and runs have precedence; `known` are ids by role of
+    another leaderboard. InputError: more than one layout fits.
     """
     rows = [columns_of(line, (3, 4, 6)) for line in lines]
     header = header_of(rows[0]) if rows else None

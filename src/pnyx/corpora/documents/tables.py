@@ -226,13 +226,10 @@ def write_parquet(
     rows: Callable[[], Iterable[Mapping[str, Any]]],
     types: Mapping[str, type],
 ) -> None:
-    """Write rows as one Parquet file, all or nothing.
+    """Write rows as one Parquet file, all or nothing; `rows` is called twice.
 
-    Args:
-        path: the file.
-        rows: called twice, since a column's type is that of all its values.
-        types: column -> its type (str, bool, int or float) where it is fixed. Other columns have
-            the type of their values; mixed types, lists and objects become text that holds JSON.
+    Columns not in `types` have the type of all their values; mixed types, lists and objects become
+    text that holds JSON.
     """
     require_parquet()
     import pyarrow as pa

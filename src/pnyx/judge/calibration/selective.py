@@ -152,9 +152,9 @@ def _widest(
 ) -> tuple[float | None, Region]:
     """Return the highest score up to which the error is surely at most `error`.
 
-    The regions are fixed by the scores alone and tested from the narrowest to the widest by the
-    fallback procedure (Wiens 2003): each of two starting points has half of the 5 %, and a region
-    that passes hands its level to the next. `allowed` answers come before the others by score.
+    Regions, fixed by the scores alone, are tested from the narrowest by the fallback procedure
+    (Wiens 2003): two starting points have half of the 5 % each, and a region that passes hands its
+    level on. `allowed` answers come before the others by score.
     """
     effect = 1.0
     if groups is not None and allowed.any():

@@ -112,18 +112,10 @@ class RelevantDocument:
 
 
 class OpenSentence:
-    """One sentence of an open report.
+    """A sentence of an open report; `earlier` ones have words and cite what is not made up.
 
-    Args:
-        topic: what is asked on its topic.
-        where: run, topic and number (from 1), as its questions carry them.
-        text: of the sentence.
-        documents: those that it cites, each once.
-        report: the text of the whole report.
-        earlier: sentences before it that have words and cite what is not made up.
-
-    Attributes:
-        given, open, partial: answers that it gives, that are unscored, that it gives in part.
+    `given`, `open` and `partial` are answers that it gives, that are unscored, that it gives in
+    part.
     """
 
     def __init__(

@@ -116,10 +116,7 @@ def clear_store(
     damaged: bool = False,
     dry_run: bool = False,
 ) -> Cleared:
-    """Delete the replies that meet all given criteria (at least one), and make the file smaller.
-
-    Others may use the store meanwhile. A kill at any moment leaves all of the replies or none.
-    """
+    """Delete the replies that meet all criteria (at least one), or none; shrink the file."""
     criteria: dict[str, str] = {}
     if older_than is not None:
         try:

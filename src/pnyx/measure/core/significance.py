@@ -6,7 +6,7 @@ Finding no difference shows nothing: that a system is not worse is shown by a te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -84,9 +84,9 @@ def not_lower(
 ) -> float | None:
     """Test, one-sided, that a system is not lower than another by a margin (non-inferiority).
 
-    Called with the differences and with their negatives it is Schuirmann's two one-sided tests: the
-    larger p is that of equivalence (J. Pharmacokin. Biopharm. 15, 1987). Returns p, None without a
-    topic, and for `t` with one topic or without variance. ValueError: the margin is not above 0.
+    With the negatives, too, it is Schuirmann's two one-sided tests: the larger p is that of
+    equivalence (J. Pharmacokin. Biopharm. 15, 1987). None without a topic, and for `t` with one
+    topic or without variance. ValueError: the margin is not above 0.
     """
     return _not_lower([np.asarray(differences, dtype=np.float64)], margin, test, seed)[0]
 
@@ -198,29 +198,22 @@ class AgainstMargin:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """A test of differences, their mean's 95 % interval, and the tests against a margin if any."""
-
-    test: PairedTest
-    low: float | None
-    high: float | None
-    against: AgainstMargin | None = None
-    no_interval: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
-    """One run against another by one measure; `p_holm` is corrected over the whole call."""
+    """One run against another by one measure, or columns of differences not named yet.
 
-    run: str
-    other: str
-    measure: str
+    `low` and `high` are the ends of the mean's 95 % interval; `p_holm` is corrected over the whole
+    call.
+    """
+
     test: PairedTest
     low: float | None
     high: float | None
-    p_holm: float | None
     against: AgainstMargin | None = None
     no_interval: str = ""
+    run: str = ""
+    other: str = ""
+    measure: str = ""
+    p_holm: float | None = None
 
     @property
     def significant(self) -> bool:
@@ -255,7 +248,7 @@ class Comparison:
 
 def differ(
     differences: Floats, test: Test, bootstrap: Bootstrap = BOOTSTRAP, margin: float | None = None
-) -> list[Tested]:
+) -> list[Comparison]:
     """Test each column of differences, (topics, columns), NaN left out, also against any margin."""
     columns = [column[np.isfinite(column)] for column in differences.T]
     seed = bootstrap.seed
@@ -270,19 +263,18 @@ def differ(
         ]
     bounds = mean_intervals(differences, bootstrap)
     return [
-        Tested(tested, low, high, against, why)
+        Comparison(tested, low, high, against, why)
         for tested, (low, high, why), against in zip(tests, bounds, margins, strict=True)
     ]
 
 
-def family(tested: Iterable[tuple[str, str, str, Tested]]) -> tuple[Comparison, ...]:
-    """Correct tests that are looked at together: (run, other, measure, test) each."""
-    tests = list(tested)
-    corrected = holm([t.test.p for *_, t in tests])
-    against = _corrected([t.against for *_, t in tests])
+def family(tests: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Correct tests that are looked at together."""
+    corrected = holm([t.test.p for t in tests])
+    against = _corrected([t.against for t in tests])
     return tuple(
-        Comparison(run, other, measure, t.test, t.low, t.high, p, margins, t.no_interval)
-        for (run, other, measure, t), p, margins in zip(tests, corrected, against, strict=True)
+        replace(t, p_holm=p, against=margins)
+        for t, p, margins in zip(tests, corrected, against, strict=True)
     )
 
 

@@ -91,15 +91,10 @@ def pair_conclusions(
 ) -> Conclusions:
     """Compare what two leaderboards conclude of each pair of systems.
 
-    In each leaderboard a system is better or worse than another where Wilcoxon's signed-rank test
-    over the topics has p < .05 (ties and zeros as in `scipy.stats.wilcoxon`), else no different.
-    The interval draws systems; a system drawn twice makes no pair with itself.
-
-    Args:
-        runs: names of the systems.
-        first: values (runs, topics), NaN where there is none.
-        second: the same of the other leaderboard.
-        bootstrap: of the interval.
+    In each a system is better or worse than another where Wilcoxon's signed-rank test over the
+    topics has p < .05 (ties and zeros as in `scipy.stats.wilcoxon`), else no different. `first` and
+    `second` are values (runs, topics), NaN where there is none. The interval draws systems; a
+    system drawn twice makes no pair with itself.
     """
     places = np.argwhere(np.triu(np.ones((len(runs), len(runs)), dtype=np.bool_), 1))
     asked, step = len(places), max(1, _CELLS // max(1, first.shape[1]))

@@ -21,14 +21,9 @@ NUGGETIZER: Final = ("strict_vital_score", "strict_all_score", "vital_score", "a
 def leaderboard_cells(
     result: Reports, measures: Sequence[str] = MAIN, min_scored: float = MIN_SCORED
 ) -> Iterator[LeaderboardCell]:
-    """Yield a cell for each run, topic and measure, without a value where too little was scored.
+    """Yield a cell for each run, topic and measure; a topic without a report only where it is 0.
 
-    A topic without a report has cells only where it counts as zero.
-
-    Args:
-        result: the runs, measured.
-        measures: names in `report_measures()`.
-        min_scored: a value that rests on less than this share of its items, in [0, 1], is left out.
+    A value that rests on less than `min_scored` of its items, in [0, 1], is left out.
     """
     for run in result.runs:
         for topic, values in run.per_topic.items():

@@ -22,7 +22,6 @@ from pnyx.measure.core.significance import (
     SIGNIFICANT,
     Comparison,
     Test,
-    Tested,
     differ,
     family,
 )
@@ -121,11 +120,15 @@ class RunTable(Generic[C_co]):
             columns[run, other, name] = values[has]
             shared = tuple(compress(topics, has))
             grouped.setdefault(shared, []).append((run, other, name))
-        tested: dict[RunPair, Tested] = {}
+        tested: dict[RunPair, Comparison] = {}
         for same in grouped.values():
             table = np.stack([columns[pair] for pair in same], axis=1)
             tested.update(zip(same, differ(table, test, bootstrap, margin), strict=True))
-        return family((*pair, tested[pair]) for pair in pairs)
+        named = (
+            replace(tested[run, other, name], run=run, other=other, measure=name)
+            for run, other, name in pairs
+        )
+        return family(list(named))
 
 
 def against(runs: Iterable[str], baseline: str | None, measures: Sequence[str]) -> list[RunPair]:

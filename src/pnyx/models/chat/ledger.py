@@ -292,10 +292,9 @@ def estimate(
 ) -> Estimate:
     """Return what requests will use if each is answered at the first attempt.
 
-    `past` has (`prompt_bytes`, usage) of replies to similar requests. With at least 5, the ranges
-    are the 5th and 95th percentile of what those used; without, they go from 6 bytes a token and
-    one token a reply to 2.5 Latin letters, or one byte of another character, a token, and all
-    tokens that a reply may have.
+    With 5 replies or more in `past` (`prompt_bytes`, usage), the ranges are the 5th and 95th
+    percentile of what those used; else from 6 bytes a token and one token a reply to 2.5 Latin
+    letters, or one byte of another character, a token, and all tokens that a reply may have.
     """
     number = size = text = most_prompt = most_completion = 0
     for request in requests:

@@ -130,11 +130,10 @@ class Shape:
 class ProbeReport:
     """What was found out about an endpoint; None is not known.
 
-    `notice` says what is known of a local model's verdicts, `problem` why it is not `usable` or why
-    the probe ended early. `shapes` go from the strongest form to the weakest; a judge will use
-    `used`. `alternatives` is the most of a token that came with a shaped answer (`..._alone`: with
-    a plain one, only asked where the other is 0). `limit` names the output limit, empty if there is
-    none. `requests` counts refused ones too.
+    `notice` is of a local model's verdicts, `problem` why it is not `usable` or why the probe ended
+    early. `shapes` go from the strongest form to the weakest; a judge will use `used`.
+    `alternatives` is the most of a token that came with a shaped answer (`..._alone`: with a plain
+    one). `limit` names the output limit. `requests` counts refused ones too.
     """
 
     address: str

@@ -95,12 +95,8 @@ class Slot:
 class AdaptiveLimiter(WaitQueue):
     """Holds the requests to one endpoint to what it bears, for all event loops and threads.
 
-    Nothing polls: a waiting request sleeps until a slot is free or the endpoint's `Retry-After` is
-    over.
-
-        async with pace.slot() as slot:
-            ...
-            slot.served()
+    Nothing polls: a request sleeps until a slot is free or `Retry-After` is over. Within `async
+    with pace.slot() as slot`, call `slot.served()` or `slot.overloaded()`.
     """
 
     def __init__(

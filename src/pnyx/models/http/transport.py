@@ -66,10 +66,9 @@ class NoResponse:
 class HttpTransport:
     """The connections of one event loop to one address.
 
-    `timeout` is in seconds, from connecting to the last byte; `headers` are as secret as the key;
-    `longest` is the bytes of an answer that are read. `on_silence` is called with the seconds and
-    the requests under way each time that nothing has come back for another `silence` seconds.
-    ModelError where the address, or the proxy that the environment names for it, cannot be used.
+    `timeout` is in seconds, from connecting to the last byte; `headers` are secret; `longest` bytes
+    of an answer are read. `on_silence` gets the seconds and the requests under way when nothing has
+    come for another `silence` seconds. ModelError: the address, or its proxy, cannot be used.
     """
 
     def __init__(

@@ -63,14 +63,10 @@ class Goodness(NamedTuple):
 
 
 def good_first(engine: Engine, hits: Sequence[Hit]) -> tuple[list[Hit], Mapping[str, Goodness]]:
-    """Put good arguments first.
+    """Put good arguments first; return all hits anew, and what their scores are made of by id.
 
-    Args:
-        engine: has the vectors and the quality of all hits.
-        hits: best first, with the scores of the model that ranked; at least `POOL` of them, so that
-            the order does not depend on how many are wanted.
-
-    Returns all hits in their new order, with their new scores, and what these are made of by id.
+    The engine has vectors and quality of all hits, best first by the model that ranked; at least
+    `POOL` of them, so that the order does not depend on how many are wanted.
     """
     if not hits:
         return [], {}

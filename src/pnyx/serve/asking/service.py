@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import Say, open_model
-from pnyx.app.open_search import argue_plan, open_writer
+from pnyx.app.open_search import argue_plan, open_perspectives, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.errors import PnyxError
 from pnyx.judge.watched import Watched
@@ -25,7 +25,7 @@ from pnyx.models.http.flow import LeftError, cores
 from pnyx.native import advise_compiling
 from pnyx.records import Question, question_id
 from pnyx.search.listing import has_all
-from pnyx.search.plan import FOUND, PERSPECTIVES
+from pnyx.search.plan import FOUND
 from pnyx.search.topics import prepare_topics
 from pnyx.serve.asking.arguing import Job, Step
 from pnyx.serve.asking.choices import (
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import Evidence
     from pnyx.search.engine import DocumentIndex
-    from pnyx.search.perspectives import PerspectiveSource
     from pnyx.serve.api.rows import AnswersRow, CoverageRow
     from pnyx.write.case import Case
 
@@ -189,7 +188,8 @@ class AskService:
             searcher = self.opened.searcher(spec)
             found = searcher.show(asked, count)
             documents = searcher.engine.fetch([hit.doc_id for hit in found.hits])
-            return cover(asked, self._source(spec, most), documents, PackagedJudge("support"))
+            source = open_perspectives(self.opened.index, spec, self._model, most)
+            return cover(asked, source, documents, PackagedJudge("support"))
 
         key = ("perspectives", text, repr(spec), most, count, self.opened.state)
         found: CoverageRow = await self._others.ask(key, lambda: self._slow.run(work))
@@ -216,19 +216,6 @@ class AskService:
             self.asking.search.count if most is None else whole("count", most, 1, MOST_VIEWS),
             whole("k", k, 1, MOST_HITS),
         )
-
-    def _source(self, spec: SearchSpec, most: int | None) -> PerspectiveSource:
-        from pnyx.search.perspectives import FilePerspectives, LlmPerspectives
-        from pnyx.search.perspectives_index import IndexPerspectives
-        from pnyx.search.topics import TopicMatcher
-
-        if spec.perspectives is not None:
-            return FilePerspectives(spec.perspectives, count=most)
-        count = most or PERSPECTIVES
-        if self._model is not None:
-            return LlmPerspectives(self._model, count=count)
-        matcher = TopicMatcher(spec.topic)
-        return IndexPerspectives(self.opened.index, count=count, matcher=matcher)
 
     # Arguing ------------------------------------------------------------------------------------
 

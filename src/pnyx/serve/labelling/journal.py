@@ -34,16 +34,9 @@ def journal_of(labels: str | Path) -> Path:
 class LabelJournal:
     """What people did; a context manager that holds the folder's lock.
 
-    Args:
-        labels: the labels file.
-        about: option -> what decides the labels, ready for JSON; another choice is refused.
-
-    Attributes:
-        secret: from which the annotators' tokens are made; the same each time.
-
-    Raises (on entering):
-        InputError: it was begun with something else, is damaged, or LABELS is another file.
-        PnyxError: another process has it.
+    `about` decides the labels: InputError where it was begun with something else, is damaged, or
+    LABELS is another file; PnyxError where another process has it. Of `secret` annotators' tokens
+    are made.
     """
 
     def __init__(self, labels: str | Path, about: Mapping[str, Any]) -> None:

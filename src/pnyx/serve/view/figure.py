@@ -83,19 +83,7 @@ def figure_page(
     template: str = "figure",
     **values: Any,
 ) -> Content:
-    """Return a page of figures, with their files.
-
-    Args:
-        title: its heading.
-        base: the parts of its address.
-        sections: of figures.
-        lead: a sentence below the heading.
-        crumbs: what it is a part of: (words, parts).
-        choices: pages that it leads to, under the heading `more`.
-        more: see `choices`.
-        template: `figure`, or one that extends it.
-        values: what that needs.
-    """
+    """Return a page of figures, with their files; `crumbs` are (words, parts) of what it is in."""
     files = dict(pair for s in sections for figure in s.figures for pair in figure.files())
     known = {"title": title, "base": base, "sections": sections, "lead": lead, "crumbs": crumbs,
              "choices": choices, "more": more, "outcome": None}  # fmt: skip

@@ -44,14 +44,8 @@ def _cache_folder() -> Path:
 def open_catalogue(paths: Sequence[str], *, fresh: bool = False, store: str = "") -> Catalogue:
     """Return the catalogue of results; it is built where none is kept of them as they are now.
 
-    Args:
-        paths: files and folders.
-        fresh: build it anew in any case.
-        store: the judgement store with prompts and replies; empty: those that manifests name.
-
-    Raises:
-        InputError: a path does not exist, or nothing in them could be read.
-        PnyxError: the catalogue cannot be written.
+    `store` has prompts and replies; empty: those that manifests name. InputError: a path does not
+    exist, or nothing in them could be read; PnyxError: the catalogue cannot be written.
     """
     for path in paths:
         if not Path(path).exists():
@@ -131,14 +125,7 @@ def _remove_old(folder: Path) -> None:
 class CurrentCatalogue:
     """The catalogue of results as they are now: files that change are noticed and read again.
 
-    Args:
-        paths: what was given.
-        fresh: build the first anew.
-        store: see `open_catalogue`.
-        say: is told why files that changed are not read.
-
-    Raises:
-        InputError: see `open_catalogue`.
+    `say` is told why files that changed are not read; for the rest see `open_catalogue`.
     """
 
     def __init__(

@@ -160,12 +160,8 @@ _CHUNK = 32
 class QualityJudge:
     """Answers Rating questions of the task `quality` on the dimension `overall`.
 
-    A rating is on the question's scale: its lowest value and a share of its range, the share being
-    the model's quality in [0, 1]. Only the text counts, not its topic, stance or documents. The
-    same question gets the same bits alone and among others.
-
-    Args:
-        model: the packaged one by default.
+    A rating is the scale's lowest value and, of its range, the model's quality in [0, 1]. Only the
+    text counts. The same question gets the same bits alone and among others.
     """
 
     kinds: frozenset[type] = frozenset({Rating})

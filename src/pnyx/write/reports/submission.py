@@ -72,12 +72,11 @@ def form_of(
     run: str = "",
     described: str = "pnyx report",
 ) -> ResponseForm:
-    """Return how responses are written for a track.
+    """Return how responses are written for a track; `described` is the `run_desc` where it has one.
 
-    `metadata` adds fields and replaces those that are filled in; `described` is the `run_desc` of a
-    track that has one. Raises InputError for a layout or
-    style that the track does not accept, a field that is the response's own, and a run's name that
-    the track refuses: all before anything is asked.
+    `metadata` adds fields and replaces those that are filled in. InputError, before anything is
+    asked: the track does not accept layout, style or name of the run, or a field is the response's
+    own.
     """
     given = dict(metadata or {})
     if clash := sorted(set(given).intersection(_OWN)):
