@@ -15,7 +15,7 @@ from typing import Any
 
 from pnyx.annotate.labelled import LabelledPair
 from pnyx.errors import InputError, shorten
-from pnyx.files import atomic_folder, atomic_text
+from pnyx.files import atomic_folder, write_text
 from pnyx.judge.calibration.curves import (
     Curve,
     CurveName,
@@ -243,8 +243,7 @@ def _work_folder(
             path=work,
         )
     make_folder(work)
-    with atomic_text(found) as stream:
-        stream.write(text)
+    write_text(found, text)
     return work
 
 

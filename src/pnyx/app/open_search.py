@@ -129,15 +129,8 @@ def argue_plan(spec: ArgueSpec) -> Plan:
     from pnyx.records import SIDES
     from pnyx.write.plan import Plan
 
-    return Plan(
-        sides=SIDES if spec.stance == "both" else (spec.stance,),
-        retrieve=spec.retrieve,
-        certainty=spec.certainty,
-        fewest=spec.fewest,
-        per_side=spec.per_side,
-        asked=spec.asked,
-        by_rank=True,
-    )
+    sides = SIDES if spec.stance == "both" else (spec.stance,)
+    return spec.make(Plan, sides=sides, by_rank=True)
 
 
 def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:

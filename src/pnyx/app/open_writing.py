@@ -30,11 +30,9 @@ def report_plan(
 
     of_track = None if rules is None else rules.max_citations_per_sentence
     given = [one for one in (of_track, spec.citations) if one is not None]
-    return WritingPlan(
-        retrieve=spec.retrieve,
+    return spec.make(
+        WritingPlan,
         documents=spec.evidence,
-        lam=spec.lam,
-        questions=spec.questions,
         per_sentence=min(given) if given else WritingPlan().per_sentence,
         team=submission.team,
         run=submission.run_id,

@@ -131,11 +131,4 @@ def plan_of(spec: JudgeReportSpec, weights: WeightSpec) -> ReportPlan:
     """Return how reports are judged."""
     from pnyx.judge.reports.plan import ReportPlan
 
-    return ReportPlan(
-        spec.answers,
-        spec.credit,
-        spec.attest,
-        spec.min_grade,
-        spec.unknown_documents,
-        weights.weights(),
-    )
+    return spec.make(ReportPlan, weights=weights.weights())

@@ -17,9 +17,21 @@ import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, cast, dataclass_transform
+from typing import (
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
+)
 
 from pnyx.errors import InputError, OptionError, shorten
+
+T = TypeVar("T")
 
 _OPT: Final = "opt"
 _NO_TEXT: Final = re.compile("[\ud800-\udfff]")
@@ -176,6 +188,12 @@ class Spec:
         if value:
             return f"{self.flag(name)} {value}", getattr(self, name) == value
         return self.flag(name), self.given(name)
+
+    def make(self, kind: Callable[..., T], **more: Any) -> T:
+        """Return a dataclass of the fields that have the names of this spec's, and of `more`."""
+        named = (field.name for field in dataclasses.fields(cast("Any", kind)))
+        same = {name: getattr(self, name) for name in named if hasattr(self, name)}
+        return kind(**{**same, **more})
 
     def row(self) -> dict[str, Any]:
         """Return what differs from the defaults, as JSON values."""

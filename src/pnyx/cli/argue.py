@@ -120,14 +120,13 @@ def _print_plan(case: Case, llm: StoredModel | None, model: PaidModelSpec, *, as
 
 def write_pages(case: Case, *, html: str | None, md: str | None) -> None:
     """Write the report as one HTML file and as Markdown, where a name is given."""
-    from pnyx.files import atomic_text
+    from pnyx.files import write_text
     from pnyx.view.markdown import render_markdown
     from pnyx.view.report import render_html
 
     for path, render in ((html, render_html), (md, render_markdown)):
         if path:
-            with atomic_text(path) as stream:
-                stream.write(render(case))
+            write_text(path, render(case))
 
 
 def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> None:

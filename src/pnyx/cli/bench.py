@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,7 +32,6 @@ from pnyx.view.tables import Column, Marked, Table, filled, shown
 
 if TYPE_CHECKING:
     from pnyx.audit.perspective_bench import Benched, BenchSearch
-    from pnyx.audit.perspective_plan import Variant
     from pnyx.measure.perspectives.coverage import Questions
     from pnyx.search.engine import Engine
     from pnyx.search.perspectives import PerspectiveSource
@@ -106,16 +105,12 @@ class BenchSpec(
             raise OptionError("--variants perspectives needs --expand")
         if self.lambdas and "mmr" not in variants:
             raise OptionError("--lambda goes with --variants mmr")
-        return PerspectiveBench(
-            retrievers=self.retrievers,
-            variants=cast("list[Variant]", list(dict.fromkeys(variants))),
+        return self.make(
+            PerspectiveBench,
+            variants=list(dict.fromkeys(variants)),
             depths=tuple(dict.fromkeys(self.depths)),
             lambdas=tuple(dict.fromkeys(self.lambdas)) or LAMBDAS,
             dev_share=self.dev,
-            leaning=self.leaning,
-            words=self.words,
-            draws=self.draws,
-            seed=self.seed,
         )
 
 
@@ -232,11 +227,10 @@ def _run(search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, asked: Judge
 
 
 def _report(result: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:
-    from pnyx.files import atomic_text
+    from pnyx.files import write_text
 
     row = json.dumps(result.row(), ensure_ascii=False, allow_nan=False)
-    with atomic_text(Path(str(spec.out)) / "measures.json") as stream:
-        stream.write(row + "\n")
+    write_text(Path(str(spec.out)) / "measures.json", row + "\n")
     warn_first(result.problems, "such; --json names them", 3)
     for line in notes(result.coverage, result.leaning):
         say(line)

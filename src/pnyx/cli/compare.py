@@ -232,11 +232,10 @@ def _used(result: LeaderboardsCompared, board: Leaderboard, *, last: bool) -> li
 
 def _draw(result: LeaderboardsCompared, out: str) -> None:
     from pnyx.cli.compare_report import panels_of
-    from pnyx.files import atomic_text
+    from pnyx.files import write_text
     from pnyx.view.scatter import scatter_html, scatter_plot
 
     notes = ["A point is a run: its means over the topics that both leaderboards have. Dashed: the "
              "same value in both. τ: Kendall's tau-b."]  # fmt: skip
     picture = scatter_plot(panels_of(result), notes)
-    with atomic_text(out) as stream:
-        stream.write(scatter_html(picture, "leaderboards") if out.endswith(".html") else picture)
+    write_text(out, scatter_html(picture, "leaderboards") if out.endswith(".html") else picture)

@@ -110,15 +110,7 @@ class WebSpec(FetchSpec, PassageSpec, ResultSpec):
 
         self.check_contact()
         self.check_needs()
-        return WebPlan(
-            contact=self.contact,
-            results=self.results,
-            words=self.words,
-            sentences=self.sentences,
-            limits=self.limits,
-            private=self.private,
-            retry=self.retry,
-        )
+        return self.make(WebPlan)
 
 
 @verb(

@@ -46,7 +46,7 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
         known = ", ".join(_ENDINGS)
         raise OptionError(f"--out {shorten(spec.out)}: expected a name that ends in {known}")
     from pnyx.audit.card import make_card
-    from pnyx.files import atomic_text
+    from pnyx.files import write_text
     from pnyx.view.card import card_html, card_markdown
 
     try:
@@ -58,8 +58,7 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
     except (TypeError, ValueError, LookupError, AttributeError, RuntimeError) as error:
         problem = f"holds a file that pnyx did not write so ({shorten(str(error), 80)})"
         raise InputError(f"{problem}: judge or try again", path=", ".join(folders)) from error
-    with atomic_text(spec.out) as stream:
-        stream.write({".html": page, ".md": shown}.get(Path(spec.out).suffix, document))
+    write_text(spec.out, {".html": page, ".md": shown}.get(Path(spec.out).suffix, document))
     against = len(made["not_for"])
     reasons = f"{against} reason{'' if against == 1 else 's'} against a use"
     line = f"{shorten(made['judge'], 80)}: {reasons}; see {escaped(spec.out)}"

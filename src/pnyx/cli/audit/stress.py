@@ -94,16 +94,7 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance 
 
         joint = (0.0, 0.5, 1.0)
         usual = joint if trial == "joint" else (0.0, 0.1, 0.2, 0.5, 0.7, 1.0)
-        return Stress(
-            levels=self.levels or usual,
-            sentences=self.sentences,
-            padding=self.padding,
-            orders=self.orders,
-            tolerance=self.tolerance,
-            limit=self.limit,
-            draws=self.draws,
-            seed=self.seed,
-        )
+        return self.make(Stress, levels=self.levels or usual)
 
     def check_trial(self, trial: str) -> None:
         """Refuse choices that another trial takes."""

@@ -34,11 +34,10 @@ class PlotSpec(Spec):
 
     def draw(self, picture: Callable[[], str]) -> None:
         """Write the picture, if one is asked for."""
-        from pnyx.files import atomic_text
+        from pnyx.files import write_text
 
         if self.plot is not None:
-            with atomic_text(self.plot) as stream:
-                stream.write(picture())
+            write_text(self.plot, picture())
 
 
 def named_runs(

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, shorten
-from pnyx.files import atomic_text, parse_json_object, read_lines
+from pnyx.files import parse_json_object, read_lines, write_text
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, Judge, of_kind
 from pnyx.judge.calibration.curves import STRICT, Curve, Isotonic, Platt, Temperature
@@ -93,8 +93,7 @@ class Recalibration:
 def write_calibration(path: str | Path, calibration: Recalibration) -> None:
     """Write a calibration's file, all or nothing; PnyxError where that fails."""
     text = json.dumps(calibration.row(), indent=1, ensure_ascii=False, allow_nan=False)
-    with atomic_text(path) as stream:
-        stream.write(text + "\n")
+    write_text(path, text + "\n")
 
 
 def read_calibration(path: str | Path) -> Recalibration:

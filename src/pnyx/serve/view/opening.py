@@ -17,7 +17,7 @@ from typing import Final
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, escaped
-from pnyx.files import atomic_text, disk_errors
+from pnyx.files import disk_errors, write_text
 from pnyx.placing import make_folder
 from pnyx.restricted import hides_text
 from pnyx.serve.view.builder import Builder
@@ -107,8 +107,7 @@ def _build(paths: Sequence[str], file: Path) -> None:
         sources = Catalogue(temporary).sources()
         if all(source.problem for source in sources):
             raise InputError(sources[0].problem)
-        with atomic_text(_digest_file(file)) as stream:
-            stream.write(_digest(temporary))
+        write_text(_digest_file(file), _digest(temporary))
         temporary.replace(file)
     finally:
         temporary.unlink(missing_ok=True)

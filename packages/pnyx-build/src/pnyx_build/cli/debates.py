@@ -58,14 +58,7 @@ class DebatesSpec(FetchSpec, SourceSearchSpec, BenchmarkSpec):
             return DebatesPlan(self.train, self.seed)
         if not self.plan:
             self.check_contact()
-        web = WebPlan(
-            contact=self.contact,
-            results=self.results,
-            limits=self.limits,
-            private=self.private,
-            retry=self.retry,
-        )
-        return DebatesPlan(self.train, self.seed, web)
+        return DebatesPlan(self.train, self.seed, self.make(WebPlan))
 
 
 @verb("debates", resumes=True, short_help="Build a benchmark of evidence from debate pages.")

@@ -115,7 +115,7 @@ def stats(folder: str, spec: StatsSpec, as_json: bool) -> int:
     from pnyx.corpora import read_conqret, read_evidence
     from pnyx.corpora.benchmarks.conqret import splits_of
     from pnyx.corpora.benchmarks.debates import bare_title
-    from pnyx.files import atomic_text
+    from pnyx.files import write_text
     from pnyx.view.tables import Column, Table
     from pnyx_build.debates.statistics import ROWS, lengths_of, lengths_plot, statistics_of
 
@@ -132,8 +132,7 @@ def stats(folder: str, spec: StatsSpec, as_json: bool) -> int:
     if spec.plot is not None:
         if lengths is None:
             raise InputError("holds no documents to draw the lengths of", path=folder)
-        with atomic_text(spec.plot) as stream:
-            stream.write(lengths_plot(lengths["bins"], what))
+        write_text(spec.plot, lengths_plot(lengths["bins"], what))
     if as_json:
         row = {"splits": splits, "lengths_of": what, "words": lengths}
         print_result(row, "", as_json=True)
