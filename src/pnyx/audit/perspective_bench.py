@@ -38,9 +38,11 @@ if TYPE_CHECKING:
     from pnyx.measure.core.ground_truth import Joined
     from pnyx.measure.perspectives.results import PerspectiveCoverage
     from pnyx.models.embed.embedder import Embedder
+    from pnyx.runs.shards import Shard
     from pnyx.search.perspectives import PerspectiveSource
 
 _CANDIDATES = 100
+_VERDICTS = "verdicts.jsonl"
 
 Runs: TypeAlias = dict[str, list[RunEntry]]
 
@@ -152,7 +154,8 @@ class BenchJudge:
     """Has pairs judged, each once, and writes the verdicts to the folder `out`.
 
     `settings` is as for `apply_judge`; `on_pairs` is told before each round how many pairs are
-    to be judged, and whether it is the last; `kept` counts the verdicts of an earlier run.
+    to be judged, and whether it is the last; `kept` counts the verdicts of an earlier run;
+    `shard` is the share of the pairs that is judged.
     """
 
     judge: Judge
@@ -160,6 +163,7 @@ class BenchJudge:
     settings: Mapping[str, Any] | None = None
     on_pairs: Callable[[int, bool], None] | None = None
     kept: int = 0
+    shard: Shard | None = None
 
     def verdicts(self, pairs: PairSource, name: str, *, last: bool = True) -> Verdicts:
         """Return the verdicts on pairs, which are also written to the file `name`."""
@@ -172,7 +176,7 @@ class BenchJudge:
         rows: list[Mapping[str, Any]] = []
         applied = apply_judge(
             self.judge, pairs, self.out / name, settings=self.settings, on_start=started,
-            take=rows.append,
+            take=rows.append, shard=self.shard,
         )  # fmt: skip
         self.kept += applied.kept
         return verdicts_of_answers(self.judge.name, rows)
@@ -242,11 +246,9 @@ def bench_perspectives(
         raise InputError(f"the labelled pairs were answered by {theirs!r}, expected {own!r}")
     dev, test = _split(list(search.perspectives), bench)
     tuning, lambdas = _tuned(search, judging, dev)
-    runs = search.systems(test, {model: (lam,) for model, lam in lambdas.items()})
-    sided = search.sided(test) if bench.leaning else {}
+    runs, sided, pairs = _retrieved(search, test, lambdas)
     views = {topic: search.perspectives[topic] for topic in test}
-    asked = [*runs.values(), *(entries for own in sided.values() for entries in own.values())]
-    verdicts = judging.verdicts(search.pairs(asked), "verdicts.jsonl")
+    verdicts = judging.verdicts(pairs, _VERDICTS)
     # After the verdicts: a refusal leaves the runs that belong to those there.
     judging.write_runs(runs)
     bootstrap = Bootstrap(bench.draws, bench.seed)
@@ -265,6 +267,29 @@ def bench_perspectives(
     )
     problems = tuple(dict.fromkeys(search.problems))
     return Benched(coverage, leaning, lambdas, tuning, dev, test, problems, judging.kept)
+
+
+def judge_share(search: BenchSearch, judging: BenchJudge) -> Path:
+    """Judge the share `judging.shard` of what is found, and return the file of its verdicts.
+
+    InputError where lambda is still to be chosen, which takes the verdicts of all shares.
+    """
+    dev, test = _split(list(search.perspectives), search.bench)
+    if dev:
+        raise InputError("--shard goes with one --lambda: of several, all shares choose")
+    _, lambdas = _tuned(search, judging, dev)
+    judging.verdicts(_retrieved(search, test, lambdas)[2], _VERDICTS)
+    return judging.out / _VERDICTS
+
+
+def _retrieved(
+    search: BenchSearch, topics: Sequence[str], lambdas: Mapping[str, float]
+) -> tuple[Runs, dict[str, Runs], PairSource]:
+    """Return the runs, those that are asked each side, and all pairs to judge."""
+    runs = search.systems(topics, {model: (lam,) for model, lam in lambdas.items()})
+    sided = search.sided(topics) if search.bench.leaning else {}
+    asked = [*runs.values(), *(entries for own in sided.values() for entries in own.values())]
+    return runs, sided, search.pairs(asked)
 
 
 def _tuned(

@@ -17,8 +17,8 @@ from pnyx.app.open_models import open_model
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.audit.perspective_plan import LAMBDAS, RETRIEVERS, PerspectiveBench
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.answering import needs_out, plan_items, say_judge
-from pnyx.cli.common.options import say, warn, warn_first
+from pnyx.cli.common.answering import ShardSpec, counts_line, needs_out, plan_items, say_judge
+from pnyx.cli.common.options import Outcome, say, warn, warn_first
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.common.progress import watched
 from pnyx.cli.measure.perspectives_report import (
@@ -31,7 +31,7 @@ from pnyx.errors import OptionError, escaped, shorten
 from pnyx.view.tables import Column, Marked, Table, filled, shown
 
 if TYPE_CHECKING:
-    from pnyx.audit.perspective_bench import Benched, BenchSearch
+    from pnyx.audit.perspective_bench import Benched, BenchJudge, BenchSearch
     from pnyx.measure.perspectives.coverage import Questions
     from pnyx.search.engine import Engine
     from pnyx.search.perspectives import PerspectiveSource
@@ -49,7 +49,12 @@ def command() -> None:
 
 
 class BenchSpec(
-    BootstrapSpec, CorrectionSpec, SidesSpec, heading="Retrieval", rare="lambdas dev words"
+    BootstrapSpec,
+    CorrectionSpec,
+    SidesSpec,
+    ShardSpec,
+    heading="Retrieval",
+    rare="lambdas dev words",
 ):
     """What is compared; see `pnyx.audit.perspective_plan.PerspectiveBench`."""
 
@@ -146,6 +151,7 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     from pnyx.search.opening import open_index
 
     needs_out(spec.out, judge)
+    shard = spec.share
     bench = spec.plan()
     views = _views(spec)
     for topic in views:  # what a run cannot hold, before anything is asked
@@ -158,7 +164,9 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
             open_judge(TASKS["support"], judge, say, support_of="perspectives")
         )
         if judge.plan:  # no lambda is chosen yet, so all of them count
-            return plan_items(opened, pairs_at_most(search), judge, as_json)
+            return plan_items(opened, pairs_at_most(search), judge, as_json, shard)
+        if shard is not None:
+            return _judge_share(search, opened, spec, judge, as_json)
         result = _run(search, opened, spec, judge)
         card = opened.judge.card
     _report(result, card, spec, as_json)
@@ -211,9 +219,38 @@ def _warn_if_told(expand: str, covered: str) -> None:
 
 
 def _run(search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec) -> Benched:
-    from pnyx.audit.perspective_bench import BenchJudge, bench_perspectives
+    from pnyx.audit.perspective_bench import bench_perspectives
 
     labelled = spec.joined()
+    with _judging(opened, spec, asked) as judging:
+        return bench_perspectives(search, judging, labelled)
+
+
+def _judge_share(
+    search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec, as_json: bool
+) -> int:
+    """Judge a share of the pairs: there is nothing to measure yet."""
+    from pnyx.audit.perspective_bench import judge_share
+    from pnyx.files import read_json
+    from pnyx.runs.results import manifest_path
+
+    with _judging(opened, spec, asked) as judging:
+        path = judge_share(search, judging)
+    manifest = read_json(manifest_path(path)) or {}
+    line = counts_line(manifest["counts"], "pairs judged", manifest["judge"]["name"])
+    return Outcome(
+        manifest,
+        f"{line}; see {escaped(str(path))}. Once pnyx results merge has put the shares together in "
+        "verdicts.jsonl of a folder, the same command measures there, without --shard.",
+        manifest["counts"]["unscored"],
+    ).show(as_json=as_json)
+
+
+@contextlib.contextmanager
+def _judging(opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec) -> Iterator[BenchJudge]:
+    """Yield who judges, with progress."""
+    from pnyx.audit.perspective_bench import BenchJudge
+
     expected = 0  # negative: another round follows
 
     def begun(pairs: int, last: bool) -> None:
@@ -222,8 +259,7 @@ def _run(search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, asked: Judge
 
     with watched(opened.judge, opened.models, lambda: expected or None) as judge:
         settings = deciding_settings(opened, asked)
-        judging = BenchJudge(judge, Path(str(spec.out)), settings, begun)
-        return bench_perspectives(search, judging, labelled)
+        yield BenchJudge(judge, Path(str(spec.out)), settings, begun, shard=spec.share)
 
 
 def _report(result: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:

@@ -23,6 +23,18 @@ class StoreSpec(Spec, rare="store"):
     )
 
 
+class TargetSpec(StoreSpec):
+    """Which store they are added to."""
+
+    store: str | None = file_opt(
+        None,
+        "The store that they are added to, made if need be.",
+        "--store",
+        "--out",
+        shown="$PNYX_STORE, else the user's data folder",
+    )
+
+
 class ClearSpec(StoreSpec):
     """Which replies are deleted."""
 
@@ -144,7 +156,7 @@ def export(spec: ExportSpec, as_json: bool) -> Outcome | None:
 
 @verb("merge", group=command, short_help="Add the replies of other stores.")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
-def merge(others: tuple[str, ...], spec: StoreSpec) -> Outcome:
+def merge(others: tuple[str, ...], spec: TargetSpec) -> Outcome:
     """Add the replies of each OTHER (a store or an exported file) that are missing.
 
     Where both have a reply to the same request, that of the store stays. All or nothing: an error
@@ -152,7 +164,7 @@ def merge(others: tuple[str, ...], spec: StoreSpec) -> Outcome:
 
     \b
     Example:
-      pnyx store merge gpu1.sqlite gpu2.jsonl.gz --store judgements.sqlite
+      pnyx store merge gpu1.sqlite gpu2.jsonl.gz --out judgements.sqlite
     """
     from pnyx.judge.store.maintenance import merge_stores
 

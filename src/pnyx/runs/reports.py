@@ -27,13 +27,14 @@ from pnyx.judge.answers import (
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
 from pnyx.judge.reports.judging import judge_topics
-from pnyx.judge.reports.opened import OpenTopic
+from pnyx.judge.reports.opened import STAGES, OpenTopic
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import OUTCOMES, JudgedReport, NodeAnswer
 from pnyx.judge.store.schema import now
 from pnyx.records import NODES
 from pnyx.runs.engine import Journal, answer_items
 from pnyx.runs.results import results_journal, results_manifest, write_answers
+from pnyx.runs.shards import Shard, marked
 
 REPORTS = "reports.jsonl"
 
@@ -61,29 +62,39 @@ def judge_reports_into(
     from_rows: bool = True,
     on_start: Callable[[int], None] | None = None,
     on_total: Callable[[int], None] | None = None,
+    shard: Shard | None = None,
 ) -> dict[str, Any]:
     """Judge reports, write what was found to a folder, and return its manifest; see `judge_into`.
 
     `topics` returns what is to be judged by a plan, the same each time; `inputs` is a hash of it.
     `on_total` is told how many questions there are at most, less known answers: before anything is
-    asked, and again whenever an answer has made some needless. It never grows.
+    asked, and again whenever an answer has made some needless. It never grows. `shard` is the share
+    of the topics that is judged, some reports at a time.
     """
     folder, started = Path(out), now()
     run = {"task": "report", "judge": judge.name, "items_sha256": inputs, "plan": plan.row()}
+    run |= {} if shard is None else {"shard": shard.about(settings)}
     with results_journal(out, run, settings, from_rows=from_rows) as journal:
         if on_start is not None:
             on_start(journal.kept)
-        most = _most_asked(topics(replace(plan, every=True))) if on_total else ()
-        reports = _judge_all(judge, topics(plan), journal, most, on_total or (lambda _: None))
-        counts, digest = write_answers(folder, journal)
-        write_jsonl(folder / REPORTS, (report.row() for report in reports))
-        more = {"reports": count_reports(reports), **facts()}
+        most = _most_asked(topics(replace(plan, every=True)), shard) if on_total else ()
+        dealt = _dealt(topics(plan), shard)
+        reports, places = _judge_all(judge, dealt, journal, most, on_total or (lambda _: None))
+        rows = journal.rows()
+        counts, digest = write_answers(folder, rows if shard is None else marked(rows, places))
+        more = {"reports": write_reports(folder, reports), **facts()}
         manifest = results_manifest(run, counts, more, started, digest)
         write_json(folder / MANIFEST, manifest)
     return manifest
 
 
-def _most_asked(topics: Iterable[OpenTopic]) -> list[int]:
+def write_reports(folder: Path, reports: Sequence[JudgedReport]) -> dict[str, Any]:
+    """Write reports.jsonl; return what there is to know of the reports as a whole."""
+    write_jsonl(folder / REPORTS, (report.row() for report in reports))
+    return count_reports(reports)
+
+
+def _most_asked(topics: Iterable[OpenTopic], shard: Shard | None) -> list[int]:
     """Return the most questions of each stage, block by block; the plan should say `every`."""
     counts: list[int] = []
     nothing = Unscored("not asked", Provenance(""))
@@ -94,36 +105,47 @@ def _most_asked(topics: Iterable[OpenTopic]) -> list[int]:
             take(question, nothing)
             counts[-1] += 1
 
-    for block in _blocks(topics):
+    for block in _dealt(topics, shard):
         judge_topics(block, count)
     return counts
 
 
 def _judge_all(
     judge: Judge,
-    topics: Iterable[OpenTopic],
+    blocks: Iterable[Sequence[OpenTopic]],
     journal: Journal,
     most: Sequence[int],
     on_total: Callable[[int], None],
-) -> list[JudgedReport]:
-    """Judge all reports, some topics at a time, and return them by run, then topic."""
-    asked, left, stages = 0, sum(most), iter(most)
+) -> tuple[list[JudgedReport], list[int]]:
+    """Judge all reports, some topics at a time.
+
+    Returns them by run, then topic, and of each answer the number of its block.
+    """
+    asked, calls, left, stages = 0, 0, sum(most), iter(most)
+    places: list[int] = []
     on_total(max(0, left - journal.kept))
 
     def ask_all(questions: Iterable[Support], take: Take) -> None:
-        nonlocal asked, left
+        nonlocal asked, calls, left
         source = iter(questions)
         while some := list(islice(source, _AT_ONCE)):
             answer_items(judge, some, journal, answer_rows, first=asked)
             for question, (row,) in zip(some, journal.rows(asked), strict=False):
                 take(question, answer_of_row(row))
             asked += len(some)
+            places.extend([calls // STAGES] * len(some))
+        calls += 1
         left -= next(stages, 0)
         on_total(max(0, asked + left - journal.kept))
 
-    judged = [report for block in _blocks(topics) for report in judge_topics(block, ask_all)]
+    judged = [report for block in blocks for report in judge_topics(block, ask_all)]
     journal.check_count(asked)
-    return sorted(judged, key=lambda report: (report.run_id, report.topic_id))
+    return sorted(judged, key=by_run), places
+
+
+def by_run(report: JudgedReport) -> tuple[str, str]:
+    """Return where a report stands among others."""
+    return report.run_id, report.topic_id
 
 
 def plan_reports(
@@ -164,6 +186,12 @@ def _blocks(topics: Iterable[OpenTopic]) -> Iterator[list[OpenTopic]]:
             some = []
     if some:
         yield some
+
+
+def _dealt(topics: Iterable[OpenTopic], shard: Shard | None) -> Iterator[list[OpenTopic]]:
+    """Yield blocks, those of other shares without topics: a call may ask for several topics."""
+    for number, block in enumerate(_blocks(topics)):
+        yield block if shard is None or number % shard.of == shard.number - 1 else []
 
 
 def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:

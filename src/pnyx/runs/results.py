@@ -10,6 +10,7 @@ import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,10 +24,11 @@ from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.store.schema import now
 from pnyx.placing import temporary_of
 from pnyx.restricted import hides_text
-from pnyx.runs.engine import BLOCK, Journal, answer_items, item_bytes, only_begun, partial_of
+from pnyx.runs.engine import BLOCK, Journal, answer_items, only_begun, partial_of
 from pnyx.runs.pairs import PairSource
+from pnyx.runs.shards import Dealt, Shard
 
-_FORMAT = "pnyx-results"
+RESULTS, ANNOTATIONS = "pnyx-results", "pnyx-annotations"
 _FORMAT_VERSION = 1
 
 
@@ -41,6 +43,7 @@ def judge_into(
     from_rows: bool = True,
     on_start: Callable[[int, int], None] | None = None,
     also: Callable[[Iterator[list[dict[str, Any]]]], None] | None = None,
+    shard: Shard | None = None,
 ) -> dict[str, Any]:
     """Ask a judge about items, write answers and a manifest to a folder; return the manifest.
 
@@ -57,19 +60,20 @@ def judge_into(
             replies are in the judgement store, and what was unscored is asked again.
         on_start: called before anything is asked with the counts of items and of known answers.
         also: called with the lines of each item's answer, in order, at the end.
+        shard: the share of the items that is judged; all of them by default.
     """
     folder, started = Path(out), now()
-    digest, count = hashlib.sha256(), 0
-    for item in items:
-        digest.update(item_bytes(item))
-        count += 1
-    run = {"task": task, "judge": judge.name, "items_sha256": digest.hexdigest()}
+    dealt = Dealt(items, shard)
+    count = sum(1 for _ in dealt)
+    run: dict[str, Any] = {"task": task, "judge": judge.name, "items_sha256": dealt.sha256}
+    if shard is not None:
+        run["shard"] = shard.about(settings or {})
     with results_journal(out, run, settings or {}, from_rows=from_rows) as journal:
         if on_start is not None:
             on_start(count, journal.kept)
-        answer_items(judge, items, journal, answer_rows)
-        counts, answers = write_answers(folder, journal)
-        manifest = results_manifest(run, counts, facts(count), started, answers)
+        answer_items(judge, items if shard is None else dealt, journal, answer_rows)
+        counts, answers = write_answers(folder, dealt.marked(journal.rows()))
+        manifest = results_manifest(run, counts, facts(dealt.count), started, answers)
         write_json(folder / MANIFEST, manifest)
         if also is not None:
             also(journal.rows())
@@ -101,18 +105,20 @@ def same_results(
     run: Mapping[str, Any], settings: Mapping[str, Any], *, from_rows: bool
 ) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]], bool]]:
     """Return what a journal says it is about, and what tells whether an earlier one counts."""
-    about = {"format": _FORMAT, **run, "settings": json.loads(json.dumps(settings))}
+    about = {"format": RESULTS, **run, "settings": json.loads(json.dumps(settings))}
     about |= {"no_text": True} if hides_text() else {}  # its rows lack what others have
     return about, lambda manifest: from_rows and manifest == about
 
 
-def write_answers(folder: Path, journal: Journal) -> tuple[dict[str, Any], str]:
-    """Write answers.jsonl of what a journal holds; return its counts and its SHA-256."""
+def write_answers(
+    folder: Path, answers: Iterable[Iterable[Mapping[str, Any]]]
+) -> tuple[dict[str, Any], str]:
+    """Write answers.jsonl of the rows of each answer; return its counts and its SHA-256."""
     digest = hashlib.sha256()
     with atomic_text(folder / ANSWERS) as stream:
 
         def written() -> Iterator[Mapping[str, Any]]:
-            for row in (row for rows in journal.rows() for row in rows):
+            for row in chain.from_iterable(answers):
                 line = json_line(row) + "\n"
                 digest.update(line.encode())
                 stream.write(line)
@@ -131,7 +137,7 @@ def results_manifest(
 ) -> dict[str, Any]:
     """Return what the manifest of a finished run says."""
     return {
-        "format": _FORMAT,
+        "format": RESULTS,
         "format_version": _FORMAT_VERSION,
         "pnyx": __version__,
         "python": platform.python_version(),
@@ -165,12 +171,13 @@ def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
     known = [
         manifest
         for manifest in manifests
-        if manifest is not None and manifest.get("format") == _FORMAT
+        if manifest is not None and manifest.get("format") == RESULTS
     ]
     if len(known) < len(manifests) or not (known or begun):
         raise InputError("holds files that are no results of pnyx judge", path=folder)
     for manifest in known:
-        different = [name for name, value in run.items() if manifest.get(name) != value]
+        own = {"shard": None, **run}
+        different = [name for name, value in own.items() if manifest.get(name) != value]
         if different:
             what = "other items" if different == ["items_sha256"] else f"another {different[0]}"
             raise InputError(f"holds the results for {what}: name another folder", path=folder)
@@ -207,6 +214,7 @@ _TEXTS = ("question", "definition", "document")
 _SAME = {
     "judge": "of another judge, or of the same with other settings",
     "inputs": "of other inputs",
+    "shard": "with another --shard",
     "with_text": "made with another choice of --with-text",
 }
 """Field of the manifest that must be the same -> what is wrong where it is not."""
@@ -266,6 +274,7 @@ def apply_judge(
     block: int = BLOCK,
     on_start: Callable[[int, int], None] | None = None,
     take: Take | None = None,
+    shard: Shard | None = None,
 ) -> Applied:
     """Label pairs and write the labels to a file, continuing where an earlier run stopped.
 
@@ -282,6 +291,7 @@ def apply_judge(
         on_start: called before any pair is judged with the count of known annotations, and of
             damaged ones that are judged again.
         take: called with each label, in order, when all are there; not for `.parquet`.
+        shard: the share of the pairs that is labelled, not into `.parquet`; all by default.
 
     Raises:
         InputError: `out` has another ending, or holds something else; there are no pairs, or
@@ -290,14 +300,16 @@ def apply_judge(
         ModelError: the judge cannot go on; what it said is kept for the next run.
     """
     path = Path(out)
-    _check_name(path)
-    about = {
-        "format": "pnyx-annotations",
+    _check_name(path, shard)
+    about: dict[str, Any] = {
+        "format": ANNOTATIONS,
         "format_version": 1,
         "judge": {"name": judge.name, **(settings or {})},
         "inputs": dict(pairs.about) if isinstance(pairs, PairSource) else {},
         "with_text": with_text,
+        **({} if shard is None else {"shard": shard.about({})}),
     }
+    dealt = None if shard is None else Dealt(pairs, shard)
     before = _finished(path, about)
     if before is not None:
         _hand_over((row for _, row in read_jsonl(path)), take)
@@ -311,19 +323,33 @@ def apply_judge(
     with Journal(path, about, same) as journal:
         if on_start is not None:
             on_start(journal.kept, journal.damaged)
-        if answer_items(judge, pairs, journal, row_of, block=block) == 0:
+        count = answer_items(judge, dealt or pairs, journal, row_of, block=block)
+        if (dealt.count if dealt else count) == 0:
             raise InputError("found no pairs of question and document, expected at least one")
         counts = tally(journal.rows())
         times = {"started": started, "finished": now()}
         manifest = {**about, "pnyx": __version__, "card": judge.card, "counts": counts, **times}
+        if dealt is not None:
+            manifest |= {"items_sha256": dealt.sha256, "items": {"count": dealt.count}}
         write_json(manifest_path(path), manifest)
-        _write(path, journal.rows)
+        write_annotations(
+            path, journal.rows if dealt is None else lambda: dealt.marked(journal.rows())
+        )
         _hand_over(journal.rows(), take)
         journal.remove()
     return Applied(path, counts, journal.kept, manifest)
 
 
-def _check_name(path: Path) -> None:
+def _check_name(path: Path, shard: Shard | None) -> None:
+    if path.suffix == ".parquet" and shard is not None:
+        raise InputError(
+            "a share is .jsonl or .jsonl.gz; pnyx results merge makes .parquet of them", path=path
+        )
+    check_name(path)
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name that is none for annotations."""
     if not path.name.endswith(SUFFIXES):
         raise InputError(f"expected a name that ends in one of {', '.join(SUFFIXES)}", path=path)
     if path.suffix == ".parquet":
@@ -362,7 +388,8 @@ def _refuse_other(
     return True
 
 
-def _write(path: Path, rows: Callable[[], Iterator[dict[str, Any]]]) -> None:
+def write_annotations(path: Path, rows: Callable[[], Iterator[dict[str, Any]]]) -> None:
+    """Write a file of annotations in the format that its name says."""
     if path.suffix == ".parquet":
         write_parquet(path, rows, _TYPES)
     else:

@@ -11,7 +11,7 @@ import click
 from pnyx.app.judge_specs import JudgeSpec
 from pnyx.app.open_judge import OpenedJudge, deciding_settings, open_judge
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
-from pnyx.cli.common.answering import counts_line, needs_out, plan_items, say_judge
+from pnyx.cli.common.answering import ShardSpec, counts_line, needs_out, plan_items, say_judge
 from pnyx.cli.common.options import (
     Outcome,
     refuse_same_file,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pnyx.annotate.labelled import LabelledPair
     from pnyx.runs.pairs import PairSource
     from pnyx.runs.results import Applied
+    from pnyx.runs.shards import Shard
     from pnyx.students.trainer import Trainer
 
 _TRAINED = (
@@ -178,7 +179,7 @@ class PairSpec(Spec, heading="Pairs"):
         return rows
 
 
-class AnnotationOutputSpec(Spec, heading="Output", rare="with_text unscored"):
+class AnnotationOutputSpec(ShardSpec, heading="Output", rare="with_text unscored"):
     """What is written."""
 
     out: str | None = out_opt(None, "Annotations to write; required without --plan.")
@@ -249,14 +250,15 @@ def apply(
     from pnyx.judge.verdicts import read_annotations
 
     needs_out(output.out, judge)
+    shard = output.share
     output.check(
         as_json=as_json, PAIRS=pairs, run=pool.run, topics=pool.topics, labels=judge.labels
     )
     source = pool.pairs(pairs, graded=output.qrels is not None)
     with open_judge(TASKS["relevance"], judge, say) as opened:
         if judge.plan:
-            return plan_items(opened, source, judge, as_json)
-        applied = _apply(source, opened, output, judge)
+            return plan_items(opened, source, judge, as_json, shard)
+        applied = _apply(source, opened, output, judge, shard)
     grades: dict[int, int] | None = None
     if output.qrels is not None:
         annotations = read_annotations(applied.path)
@@ -282,11 +284,15 @@ def apply(
 
 
 def _apply(
-    source: PairSource, opened: OpenedJudge, output: AnnotationOutputSpec, spec: JudgeSpec
+    source: PairSource,
+    opened: OpenedJudge,
+    output: AnnotationOutputSpec,
+    spec: JudgeSpec,
+    shard: Shard | None,
 ) -> Applied:
     from pnyx.runs.results import apply_judge
 
-    left = source.count
+    left = source.count if shard is None else None
 
     def started(kept: int, damaged: int) -> None:
         nonlocal left
@@ -294,7 +300,7 @@ def _apply(
             warn(f"{damaged} labels of the earlier run are damaged; these pairs are labelled again")
         if kept:
             say(f"{kept} pairs are labelled already, going on")
-        left = None if source.count is None else source.count - kept
+        left = None if left is None else left - kept
 
     with watched(opened.judge, opened.models, lambda: left) as judge:
         return apply_judge(
@@ -304,4 +310,5 @@ def _apply(
             settings=deciding_settings(opened, spec),
             with_text=output.with_text,
             on_start=started,
+            shard=shard,
         )

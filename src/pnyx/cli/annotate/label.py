@@ -95,6 +95,7 @@ _POINTWISE_ONLY = (
     resumes=True,
     short_help="Let a teacher label each pair.",
     rare={"judge": "samples student"},
+    without={"results": "shard"},
 )
 @click.argument("items")
 def label(

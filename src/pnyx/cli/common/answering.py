@@ -16,7 +16,7 @@ from pnyx.app.open_judge import (
     open_judge,
 )
 from pnyx.app.open_models import prices_by_model
-from pnyx.app.spec import Spec, out_opt
+from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.cli.common.options import Outcome, reasons_shown, say
 from pnyx.cli.common.progress import watched
 from pnyx.errors import OptionError, escaped
@@ -32,9 +32,28 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.judge.store.completions import StoredModel
     from pnyx.runs.pairs import PairSource
+    from pnyx.runs.shards import Shard
 
 
-class ResultsSpec(Spec, heading="Output"):
+class ShardSpec(Spec, rare="shard"):
+    """Which share of the items is judged here."""
+
+    shard: str | None = opt(
+        None,
+        "Judge one of N shares of the items, dealt alike on every machine: 2/8 is the second of "
+        "eight (pnyx results merge).",
+        metavar="I/N",
+    )
+
+    @property
+    def share(self) -> Shard | None:
+        """The share; None for all items."""
+        from pnyx.runs.shards import Shard
+
+        return Shard.read(self.shard)
+
+
+class ResultsSpec(ShardSpec, heading="Output"):
     """Where answers are written."""
 
     out: str | None = out_opt(
@@ -62,11 +81,13 @@ def answer_into(
     settings: Mapping[str, Any] | None = None,
     adapt: Callable[[Judge], Judge] | None = None,
     also: Callable[[Sequence[Answer]], None] | None = None,
+    shard: Shard | None = None,
 ) -> int:
     """Ask the judge that a spec names, write answers.jsonl and manifest.json, return the status.
 
     `settings` also decide the answers, `adapt` makes another judge of the one that is opened,
-    `also` gets an answer for each item, in order, when the folder is written (not for ratings).
+    `also` gets an answer for each item, in order, when the folder is written (not for ratings),
+    `shard` is the share of the items that is asked.
     """
     from pnyx.judge.answers import answer_of_row
 
@@ -75,7 +96,7 @@ def answer_into(
         if adapt is not None:
             opened = replace(opened, judge=adapt(opened.judge))
         if spec.plan:
-            return plan_items(opened, items, spec, as_json)
+            return plan_items(opened, items, spec, as_json, shard)
         opened = replace(opened, settings={**opened.settings, **settings})
 
         def written(rows: Iterable[list[dict[str, Any]]]) -> None:
@@ -92,6 +113,7 @@ def answer_into(
             settings,
             what="items",
             also=also and written,
+            shard=shard,
         )
     say_judge(manifest["judge"], manifest["card"])
     line = counts_line(manifest["counts"], "scored", manifest["judge"])
@@ -111,6 +133,7 @@ def judge_all(
     *,
     what: str = "questions",
     also: Callable[[Any], None] | None = None,
+    shard: Shard | None = None,
 ) -> dict[str, Any]:
     """Ask an open judge with progress; see `judge_into`. `facts` are more of the manifest."""
     from pnyx.runs.results import judge_into
@@ -133,6 +156,7 @@ def judge_all(
             from_rows=not opened.models,
             on_start=started,
             also=also,
+            shard=shard,
         )
 
 
@@ -163,12 +187,17 @@ def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
 
 
 def plan_items(
-    opened: OpenedJudge, items: Iterable[JudgeQuestion], spec: SpendingSpec, as_json: bool
+    opened: OpenedJudge,
+    items: Iterable[JudgeQuestion],
+    spec: SpendingSpec,
+    as_json: bool,
+    shard: Shard | None = None,
 ) -> int:
     """Print what asking would cost, and return the exit status."""
     from pnyx.judge.llm.plan import plan_run
+    from pnyx.runs.shards import Dealt
 
-    questions = list(items)
+    questions = list(Dealt(items, shard))
     planned = plan_run(opened.judge, opened.models, questions, prices_by_model(spec, opened.models))
     head = {"judge": opened.judge.name, "questions": len(questions)}
     line = f"{len(questions)} questions for {escaped(opened.judge.name)}"

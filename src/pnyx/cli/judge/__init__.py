@@ -163,6 +163,7 @@ def command(
         --llm http://127.0.0.1:8000/v1#my-model --out judged
     """
     needs_out(results.out, spec)
+    shard = results.share
     asked.chosen(TASKS[task], spec)  # what is wrong with the choice is said before items are read
     source, given = pool.read(task, items)
     form, questions = asked.prepared(TASKS[task], spec, given)
@@ -180,6 +181,7 @@ def command(
         support_of=pool.support_of,
         form=form,
         settings={} if asked.nuggets is None else {"nuggets": asked.nuggets},
+        shard=shard,
     )
 
 

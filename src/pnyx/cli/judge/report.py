@@ -16,7 +16,7 @@ from pnyx.cli.common.answering import ResultsSpec, needs_out, print_planned, say
 from pnyx.cli.common.options import Outcome, say, warn_first
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.progress import watched
-from pnyx.errors import escaped
+from pnyx.errors import OptionError, escaped
 from pnyx.view.results import judged_notes, judged_text
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def command(
     from pnyx.runs.reports import judge_reports_into
 
     needs_out(results.out, spec)
+    shard = results.share
     report.check()
     inputs = read_report_inputs(runs, report)
     if inputs.left_out:
@@ -75,6 +76,8 @@ def command(
     plan = plan_of(report, weights)
     with open_report_judge(spec, say) as opened:
         if spec.plan:
+            if shard is not None:
+                raise OptionError("--plan estimates the whole run, without --shard")
             return _plan(opened, inputs, plan, spec, as_json)
         total: list[int] = []
         with watched(opened.judge, opened.models, lambda: total[-1] if total else None) as judge:
@@ -89,6 +92,7 @@ def command(
                 from_rows=not opened.models,
                 on_start=say_kept,
                 on_total=total.append,
+                shard=shard,
             )
     for lines, more in judged_notes(manifest["reports"]):
         warn_first(lines, more)

@@ -36,7 +36,7 @@ class AssignSpec(Spec, heading="Nuggets"):
     resumes=True,
     restricts=True,
     short_help="Hold reports against nuggets: support, in part, or not.",
-    without={"spec": "student"},
+    without={"spec": "student", "results": "shard"},
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
 def assign(

@@ -1,0 +1,230 @@
+"""`--shard I/N` on several machines, and `pnyx results merge`: the files of a run in one go."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from argue_report import scripted, write_files
+from chat_server import ChatServer
+from command import caller, killed_and_run_again, refuser, rows_of, write_rows
+from pnyx.corpora import load_example
+
+pytestmark = pytest.mark.usefixtures("own_place")
+call = caller()
+refused = refuser("results", "merge")
+
+TIMES = ("started", "finished")
+
+
+def support_items(count=24):
+    """Write items, several on each text."""
+    passages = load_example().arguments
+    return write_rows(
+        "items.jsonl",
+        (
+            {"id": f"i{n}", "text": passages[n % 9].text, "statement": f"Fares fell {n} times."}
+            for n in range(count)
+        ),
+    )
+
+
+def in_shares(call, of, *command, suffix="", expected=0):
+    """Judge all shares, each in a store of its own; return their names."""
+    names = []
+    for number in range(of, 0, -1):  # in any order
+        names.append(f"share{number}{suffix}")
+        own = ("--shard", f"{number}/{of}", "--out", names[-1], "--store", f"{number}.sqlite")
+        status, _, said = call(*command, *own)
+        assert status in (0, expected), said
+    return names
+
+
+def merged(call, names, out="merged", status=0):
+    code, printed, said = call("results", "merge", *names, "--out", out, "--json")
+    assert code == status, said
+    return json.loads(printed)
+
+
+def manifest_of(out):
+    return json.loads((Path(out) / "manifest.json").read_text())
+
+
+def check_same(whole="whole", other="merged", but=TIMES):
+    """Hold merged results to those of the run in one go."""
+    names = sorted(path.name for path in Path(whole).iterdir())
+    assert names == sorted(path.name for path in Path(other).iterdir())
+    for name in names:
+        if name != "manifest.json":
+            assert (Path(whole) / name).read_bytes() == (Path(other) / name).read_bytes(), name
+    one, two = manifest_of(whole), manifest_of(other)
+    assert {k: v for k, v in one.items() if k not in but} == {
+        k: v for k, v in two.items() if k not in but
+    }
+    assert list(one) == list(two)
+
+
+def test_the_shares_of_the_packaged_judge_are_the_run(call):
+    command = ("judge", "support", support_items())
+    assert call(*command, "--out", "whole")[0] == 0
+    names = in_shares(call, 3, *command)
+    parts = [rows_of(name) for name in names]
+    assert sum(map(len, parts)) == 24
+    assert all(0 < len(part) < 24 for part in parts)
+    shared = [{row["id"][1:] for row in part} for part in parts]
+    texts = [{int(number) % 9 for number in part} for part in shared]
+    assert not set.intersection(*texts)  # what is asked of one text is asked on one machine
+    shard = manifest_of("share2")["shard"]
+    assert (shard["number"], shard["of"]) == (2, 3)
+    manifest = merged(call, names)
+    assert manifest == manifest_of("merged")
+    check_same()
+    assert merged(call, names)["counts"]["asked"] == 24  # again: the same files
+
+
+@pytest.mark.slow
+def test_a_models_replies_are_merged_and_nothing_is_asked_again(call):
+    path = write_rows("q.jsonl", ({"id": f"i{n}", "text": f"Text {n}."} for n in range(9)))
+    with ChatServer() as server:
+        command = ("judge", "quality", path, "--llm", server.spec)
+        whole = (*command, "--store", "whole.sqlite")
+        assert call(*whole, "--out", "whole")[0] == 0
+        asked = len(server.asked())
+        names = in_shares(call, 4, *command)
+        assert len(server.asked()) == 2 * asked  # each by one machine
+        tokens = merged(call, names)["tokens"]
+        stores = [f"{number}.sqlite" for number in (1, 2, 3, 4)]
+        code, printed, _ = call("store", "merge", *stores, "--out", "all.sqlite", "--json")
+        totals = json.loads(printed)
+        assert (code, totals["added"], totals["conflicts"]) == (0, asked, 0)
+        code, printed, _ = call("store", "merge", *stores, "--out", "all.sqlite", "--json")
+        assert json.loads(printed)["added"] == 0
+        assert call(*command, "--store", "all.sqlite", "--out", "again")[0] == 0
+        assert len(server.asked()) == 2 * asked
+    check_same(but=(*TIMES, "store", "models", "tokens"))  # what the server has cached
+    assert tokens["prompt_tokens"] == manifest_of("whole")["tokens"]["prompt_tokens"]
+    assert Path("again/answers.jsonl").read_bytes() == Path("whole/answers.jsonl").read_bytes()
+
+
+@pytest.mark.slow
+def test_kill_9_of_a_share_and_again_asks_nothing_that_was_stored(call):
+    path = write_rows(
+        "items.jsonl",
+        ({"id": f"i{n}", "text": f"Text {n}.", "statement": "It is."} for n in range(80)),
+    )
+    with ChatServer(delay=0.05) as server:
+        command = ["judge", "support", path, "--shard", "1/2"]
+        plan = json.loads(call(*command, "--llm", server.spec, "--plan", "--json")[1])
+        of = plan["questions"]
+        assert 20 < of < 60
+        command += ["--out", "share"]
+        killed_and_run_again(server, command, after=10, of=of, concurrency=4)
+    assert len(rows_of("share")) == of
+
+
+def test_annotations_are_merged_into_any_format_and_known_again(call):
+    command = ("annotate", "apply", relevance_items())
+    assert call(*command, "--out", "whole.jsonl")[0] == 0
+    names = in_shares(call, 3, *command, suffix=".jsonl")
+    merged(call, names, "merged.jsonl")
+    assert Path("merged.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    code, said, _ = call(*command, "--out", "merged.jsonl")
+    assert (code, "all of them before" in said) == (0, True)
+    assert "exists already" in call("results", "merge", *names, "--out", "merged.jsonl")[2]
+    call(*command, "--out", "whole.parquet")
+    merged(call, names, "merged.parquet")
+    assert Path("merged.parquet").read_bytes() == Path("whole.parquet").read_bytes()
+    code, _, said = call(*command, "--shard", "1/2", "--out", "s.parquet")
+    assert (code, "a share is .jsonl" in said) == (2, True)
+    code, _, said = call(*command, "--shard", "1/2", "--out", names[0])
+    assert (code, "with another --shard" in said) == (2, True)
+
+
+def relevance_items():
+    passages = load_example().arguments[:12]
+    rows = ({"id": p.id, "question": "Is it fair?", "document": p.text} for p in passages)
+    return write_rows("pairs.jsonl", rows)
+
+
+@pytest.mark.slow
+def test_the_shares_of_reports_are_the_run(call):
+    reports, bank = write_files(Path())
+    line, nuggets = Path(reports).read_text(), Path(bank).read_text()
+    Path(reports).write_text("".join(line.replace('"7"', f'"{n}"') for n in range(40)))
+    Path(bank).write_text("".join(nuggets.replace('"7"', f'"{n}"') for n in range(40)))
+    with ChatServer(reply=scripted) as server:
+        command = ("judge", "report", reports, "--nuggets", bank, "--llm", server.spec)
+        assert call(*command, "--out", "whole", "--store", "w.sqlite")[0] == 3
+        names = in_shares(call, 3, *command, expected=3)
+    merged(call, names, status=3)
+    check_same(but=(*TIMES, "store", "models", "tokens"))  # the topics ask the same here
+
+
+@pytest.mark.all
+def test_a_bench_measures_the_merged_verdicts(call):
+    example = load_example()
+    texts = {q.id: q.text for q in example.questions}
+    views = write_rows(
+        "views.jsonl",
+        (
+            {
+                "id": p.id,
+                "question_id": p.question_id,
+                "text": p.text,
+                "question": texts[p.question_id],
+            }
+            for p in example.perspectives[:12]
+        ),
+    )
+    rows = ({"id": a.id, "text": a.text} for a in example.arguments[:30])
+    assert call("index", write_rows("c.jsonl", rows), "--out", "x.index")[0] == 0
+    command = ("bench", "perspectives", "--index", "x.index", "--perspectives", views)
+    command += ("--retrievers", "bm25", "--cutoff", "4", "--draws", "20")
+    code, _, said = call(*command, "--shard", "1/2", "--out", "b1")
+    assert (code, "one --lambda" in said) == (2, True)
+    command += ("--variants", "plain")
+    assert call(*command, "--out", "whole")[0] == 0
+    names = in_shares(call, 2, *command)
+    files = [f"{name}/verdicts.jsonl" for name in names]
+    merged(call, files, "merged/verdicts.jsonl")
+    code, _, said = call(*command, "--out", "merged")
+    assert code == 0, said
+    for name in ("verdicts.jsonl", "measures.json", "runs/bm25.run"):
+        assert (Path("whole") / name).read_bytes() == (Path("merged") / name).read_bytes()
+
+
+def test_shares_that_are_not_one_run_are_refused_in_one_line(call, capsys):
+    path = support_items()
+    a, b = in_shares(call, 2, "judge", "support", path)
+    assert "shares are missing of 2: 1" in refused(capsys, a, "--out", "o")
+    shutil.copytree(a, "copy")
+    assert "copy: is share 2, as is share2" in refused(capsys, a, "copy", "--out", "o")
+    write_rows("gold.jsonl", [{"id": "i0", "value": True}])
+    labels = ("--labels", "gold.jsonl")
+    call("judge", "support", path, *labels, "--shard", "1/2", "--out", "other")
+    assert "another run than share2: judge differs" in refused(capsys, a, "other", "--out", "o")
+    call("judge", "support", support_items(20), "--shard", "1/2", "--out", "fewer")
+    assert "items_sha256 differs" in refused(capsys, a, "fewer", "--out", "o")
+    call("judge", "support", path, "--out", "whole")
+    assert "is no finished share of a run" in refused(capsys, a, "whole", "--out", "o")
+    assert "is no finished share of a run" in refused(capsys, a, "nothing", "--out", "o")
+    assert "for another shard" in refused(capsys, a, b, "--out", a)
+    rows = rows_of(b)
+    write_rows(f"{b}/answers.jsonl", rows[1:])
+    assert "judge this share again" in refused(capsys, a, b, "--out", "o")
+    assert not Path("o").exists()
+
+
+@pytest.mark.parametrize("wrong", ["0/2", "3/2", "2", "1/0", "a/b", "1/99999"])
+def test_a_shard_that_is_none_is_one_line(wrong, call):
+    code, _, said = call("judge", "support", "nothing.jsonl", "--shard", wrong, "--out", "o")
+    assert code == 2
+    assert f"--shard: found '{wrong}', expected I/N" in said
+
+
+@pytest.mark.parametrize("name", ["nuggets assign", "annotate label"])
+def test_what_needs_all_answers_takes_no_shard(name, call):
+    assert "--shard" not in call(*name.split(), "--help")[1]
