@@ -263,7 +263,7 @@ def failing():
 @pytest.mark.parametrize(
     ("records", "expected"),
     [
-        ([], "found no records"),
+        ([], "holds no documents"),
         ([Document(i, "x") for i in "aba"], "records 1 and 3 have the same id 'a'"),
         ([Document("", "x")], "record 1 has no id"),
         ([Document("\ud800", "x")], "record 1 has the id"),

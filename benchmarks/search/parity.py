@@ -20,7 +20,7 @@ from pnyx.search.features.clusters import clusters_of
 from pnyx.search.index import Index
 from pnyx.search.lexical.postings import LENGTHS, encode_lengths
 from pnyx.search.lexical.record_codec import searched_text
-from pnyx.search.ranking.models import Collection, Term, make_model
+from pnyx.search.ranking.models import CollectionStatistics, Term, make_model
 
 NEAR = 1e-5
 """Scores this near, relative to the best, count as tied: Lucene sums in float32."""
@@ -113,7 +113,7 @@ def write_matrix(corpus: Path, documents: int, seed: int) -> None:
     np.save(corpus / "indptr.npy", indptr)
     np.save(corpus / "indices.npy", places.astype(np.int32))
     counted = np.bincount(terms, weights=frequencies, minlength=VOCABULARY)
-    collection = Collection(documents=documents, tokens=len(keys))
+    collection = CollectionStatistics(documents=documents, tokens=len(keys))
     rounded = LENGTHS[encode_lengths(lengths)].astype(float)[places]
     for name in ("dirichlet", "bm25"):
         weights = _weights(name, collection, indptr, counted, frequencies, rounded)
@@ -122,7 +122,7 @@ def write_matrix(corpus: Path, documents: int, seed: int) -> None:
 
 def _weights(
     name: str,
-    collection: Collection,
+    collection: CollectionStatistics,
     indptr: np.ndarray,
     counted: np.ndarray,
     frequencies: np.ndarray,

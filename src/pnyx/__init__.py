@@ -6,14 +6,9 @@ used, so that `import pnyx` stays light.
 
     import pnyx
 
-    case = pnyx.argue(
-        pnyx.build_index(
-            pnyx.read_evidence("arguments.jsonl"), "my.index", features=("quality", "vectors")
-        ),
-        pnyx.Question("q1", "Should voting be compulsory?"),
-        judge=pnyx.PackagedJudge(),
-        writer=pnyx.ExtractiveWriter(),
-    )
+    debates = pnyx.open("arguments.jsonl")
+    print(debates.search("Should voting be compulsory?", k=5))
+    case = debates.argue("Should voting be compulsory?")
     print(pnyx.render_markdown(case))
 """
 

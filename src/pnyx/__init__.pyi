@@ -21,6 +21,7 @@ from . import (
     write,
 )
 from ._version import __version__
+from .app.collection import Collection, open  # noqa: A004
 from .corpora import read_evidence, read_qrels, read_questions, read_run
 from .errors import InputError, PnyxError
 from .judge.answers import Judged, Unscored
@@ -51,6 +52,7 @@ from .write.generate import LlmWriter
 __all__ = [
     "Argument",
     "Cascade",
+    "Collection",
     "Document",
     "ExtractiveWriter",
     "HumanLabels",
@@ -93,6 +95,7 @@ __all__ = [
     "measure_perspectives",
     "measure_retrieval",
     "models",
+    "open",
     "read_evidence",
     "read_items",
     "read_qrels",

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
+from pnyx.errors import InputError, shorten
+
 __all__ = [
     "CITATION_STYLES",
     "NODES",
@@ -36,6 +38,7 @@ __all__ = [
     "Side",
     "Source",
     "Stance",
+    "as_question",
     "judged_text",
     "md5_of",
     "question_id",
@@ -174,6 +177,16 @@ def question_id(question: str) -> str:
     """Make a topic id of a question: its words, joined by hyphens, at most 60 characters."""
     words = re.findall(r"\w+", question.casefold())
     return "-".join(words)[:60].strip("-") or "question"
+
+
+def as_question(asked: Question | str) -> Question:
+    """Return a question as it is, or made of its text; InputError for anything else."""
+    if isinstance(asked, Question):
+        return asked
+    if isinstance(asked, str) and asked.strip():
+        return Question(question_id(asked), asked)
+    found = "an empty text" if isinstance(asked, str) else shorten(type(asked).__name__, 40)
+    raise InputError(f"found {found}, expected a question: its text, or a Question")
 
 
 @dataclass(frozen=True, slots=True)

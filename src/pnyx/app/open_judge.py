@@ -45,9 +45,9 @@ class OpenedJudge:
 def default_judge(model: StoredModel | None, *tasks: str) -> Judge:
     """Return the language model as a judge, or without one the packaged judge of such tasks."""
     if model is None:
-        from pnyx.students.judge import CITATION, PackagedJudge
+        from pnyx.students.judge import OF_A_CASE, PackagedJudge
 
-        return PackagedJudge(*(tasks or (CITATION, "relevance", "stance")))
+        return PackagedJudge(*(tasks or OF_A_CASE))
     from pnyx.judge.llm.judge import LlmJudge
 
     return LlmJudge(model)

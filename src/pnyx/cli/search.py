@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
     from pnyx.records import Question
     from pnyx.search.engine import Engine
-    from pnyx.search.listing import RetrievedDocument
-    from pnyx.search.pipeline import Found, Searcher
+    from pnyx.search.listing import Found, RetrievedDocument
+    from pnyx.search.pipeline import Searcher
 
 _EXCERPT_CHARS = 160
 _RUN = 1000
@@ -158,7 +158,7 @@ def _print_plan(
 
 
 def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) -> int:
-    from pnyx.search.listing import has_all, list_hits
+    from pnyx.search.listing import has_all, hit_row, list_hits
     from pnyx.search.sides import label_topic
 
     result = searcher.show(question, k)
@@ -175,8 +175,6 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
     for problem in searcher.matcher.problems(label_topic(hit.document) for hit in listed):
         warn(problem)
     if as_json:
-        from pnyx.search.rows import hit_row
-
         rows = [hit_row(hit).model_dump() for hit in listed]
         print_result(rows, "", as_json=True, indent=1)
         return EXIT_UNSCORED if result.unscored else 0

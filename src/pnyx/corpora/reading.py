@@ -29,6 +29,7 @@ from pnyx.corpora.benchmarks.responses import ANY_RESPONSES
 from pnyx.corpora.benchmarks.trec import BEIR_HEADER
 from pnyx.corpora.documents import dumps, evidence, folder, tables
 from pnyx.corpora.documents.folder import PREFIX, SUFFIXES
+from pnyx.corpora.given import given_evidence
 from pnyx.corpora.jsonstream import top_level_keys
 from pnyx.errors import InputError, PluginError, shorten
 from pnyx.files import read_head
@@ -336,7 +337,7 @@ def find_format(
 
 
 def read_evidence(
-    source: str,
+    source: object,
     *,
     format: str | None = None,  # noqa: A002 - as on the command line
     columns: Mapping[str, str] | None = None,
@@ -345,7 +346,8 @@ def read_evidence(
     """Yield the documents or arguments of a corpus, streaming.
 
     Args:
-        source: a file (gzip or not), a folder, `-` for standard input, or `ir_datasets:ID`.
+        source: a file (gzip or not), a folder, `-` for standard input, or `ir_datasets:ID`; or what
+            a program has: a data frame of pandas or polars, dicts with a `text`, texts, records.
         format: a name in `FORMATS`; recognised from the first bytes where None.
         columns: Pnyx field -> the file's name for it, for tables and plain JSONL.
         on_warning: called with one line for files that were left out.
@@ -354,23 +356,25 @@ def read_evidence(
         InputError: at the first fault, naming file and line; also where nothing is there.
         MissingExtra: the format needs a package that is not installed.
     """
+    if not isinstance(source, str | Path):
+        return given_evidence(source, columns)
     options = Options(dict(columns or {}), on_warning)
-    return find_format(source, format, "evidence", columns).reader(source, options)
+    return find_format(str(source), format, "evidence", columns).reader(str(source), options)
 
 
-def read_questions(path: str, format: str | None = None) -> Iterator[Question]:  # noqa: A002
+def read_questions(path: str | Path, format: str | None = None) -> Iterator[Question]:  # noqa: A002
     """Yield questions or topics; InputError at the first fault or where nothing is there."""
-    return find_format(path, format, "questions").reader(path)
+    return find_format(str(path), format, "questions").reader(str(path))
 
 
-def read_run(path: str) -> Iterator[RunEntry]:
+def read_run(path: str | Path) -> Iterator[RunEntry]:
     """Yield the lines of a TREC run; InputError at the first fault or where nothing is there."""
-    return FORMATS["run"].reader(path)
+    return FORMATS["run"].reader(str(path))
 
 
-def read_qrels(path: str) -> Iterator[Qrel]:
+def read_qrels(path: str | Path) -> Iterator[Qrel]:
     """Yield TREC, diversity or BEIR qrels; InputError at the first fault or if there are none."""
-    return find_format(path, None, "qrels").reader(path)
+    return find_format(str(path), None, "qrels").reader(str(path))
 
 
 def read_responses(path: str) -> Iterator[Response]:

@@ -64,8 +64,8 @@ class Verdict:
         return self.id, self.dimension
 
 
-Source: TypeAlias = str | Path | Iterable[Mapping[str, Any] | Answer | Verdict]
-"""A file, `-`, a results folder; or what `pnyx.ask` returned, rows of a file, or verdicts."""
+Source: TypeAlias = str | Path | Mapping[str, Any] | Iterable[Mapping[str, Any] | Answer | Verdict]
+"""A file, `-`, a results folder; what `pnyx.ask` returned, rows, verdicts, or id -> value."""
 
 
 def read_verdicts(
@@ -110,6 +110,8 @@ def _verdicts(rows: Iterable[Row[dict[str, Any]]], path: str, unit: str) -> Iter
 
 def _in_memory(source: Iterable[Any], form: str | None) -> Iterator[Verdict]:
     """Yield verdicts that are there already as they are, and check rows and answers."""
+    if isinstance(source, Mapping):
+        source = ({"id": key, "value": value} for key, value in source.items())
     items = iter(source)
     first = next(items, None)
     if isinstance(first, Verdict):

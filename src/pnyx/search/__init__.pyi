@@ -13,9 +13,10 @@ from .features.clusters import (
 )
 from .features.vectors import embed_documents, embed_question
 from .index import Index, verify_index
+from .listing import Found
 from .perspectives import FilePerspectives, LlmPerspectives, perspectives_of, search_perspectives
 from .perspectives_index import IndexPerspectives
-from .pipeline import Found, Searcher
+from .pipeline import Searcher
 from .plan import Listwise, Scoring, SearchPlan
 from .quality.documents import QualityModel, score_documents
 from .quality.files import read_quality_model

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any
 
+from pnyx.corpora import read_evidence
 from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_folder
@@ -35,8 +39,8 @@ _PROGRESS_EVERY = 1000
 
 
 def build_index(
-    records: Iterable[Evidence],
-    path: str | Path,
+    records: object,
+    path: str | Path | None = None,
     *,
     fields: Sequence[str] | None = None,
     language: str = "english",
@@ -46,9 +50,10 @@ def build_index(
 ) -> Index:
     """Index `records` into the new folder `path`, all or nothing; return the index, opened.
 
-    The records have distinct ids and are consumed once, in order. `fields` may add `topic` to title
-    and text; `language` says how words are stemmed (`Tokenizer`); with `replace` an existing index
-    is replaced once the new one is complete; `on_progress` is told how many records were read.
+    Without a path the folder is a temporary one, which goes with the index. `records` are whatever
+    `read_evidence` takes, with distinct ids, consumed once, in order. `fields` may add `topic` to
+    title and text; `language` says how words are stemmed (`Tokenizer`); with `replace` an existing
+    index is replaced once the new one is complete; `on_progress` is told how many were read.
 
     `features` are made by the packaged models once the words are indexed, about 25 documents of 175
     words a second and core: `vectors` for the hybrid search, `quality` for `argue`. `pnyx index`
@@ -60,6 +65,9 @@ def build_index(
             exists.
         PnyxError: the disk is full or cannot be written; nothing is left behind.
     """
+    if path is None:
+        return _temporary(records, fields=fields, language=language, features=features,
+                          on_progress=on_progress)  # fmt: skip
     started = time.perf_counter()
     folder = Path(path)
     makers = _makers(features)
@@ -70,14 +78,27 @@ def build_index(
         raise InputError("exists and is not an index, so it is not replaced", path=path)
     lock = locked(folder) if replace and folder.exists() else nullcontext()
     with lock, atomic_folder(path, replace=replace) as temporary:
-        entries = _write_segments(records, temporary, tokenizer, extra_fields, [], on_progress)
+        read = read_evidence(records)
+        entries = _write_segments(read, temporary, tokenizer, extra_fields, [], on_progress)
         content = {"tokenizer": tokenizer.to_manifest(), "fields": [*FIELDS, *extra_fields]}
         write_manifest(temporary, content | {"statistics": count(entries), "segments": entries})
     return _opened(folder, entries, started, makers)
 
 
+def _temporary(records: object, **how: Any) -> Index:
+    """Return an index in a temporary folder, which is removed once nobody holds the index."""
+    made = tempfile.mkdtemp(prefix="pnyx-")
+    try:
+        index = build_index(records, Path(made, "index"), **how)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    weakref.finalize(index, shutil.rmtree, made, ignore_errors=True)
+    return index
+
+
 def add_to_index(
-    records: Iterable[Evidence],
+    records: object,
     path: str | Path,
     *,
     features: Iterable[str] = (),
@@ -103,8 +124,9 @@ def add_to_index(
         old = open_segments(folder, manifest)
         try:
             remove_leftovers(folder, manifest)
+            read = read_evidence(records)
             new = _write_segments(
-                records, folder, old.tokenizer, old.extra_fields, old.segments, on_progress
+                read, folder, old.tokenizer, old.extra_fields, old.segments, on_progress
             )
             entries = manifest["segments"] + new
             write_manifest(folder, contents(manifest, statistics=count(entries), segments=entries))

@@ -2,22 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pnyx.records import Evidence, Perspective, Stance
+from pnyx.errors import escaped
+from pnyx.measure.core.base import Result
+from pnyx.records import Evidence, Perspective, Question, Stance
 from pnyx.search.engine import Engine, Hit, Topic
 from pnyx.search.perspectives import query_for
 from pnyx.search.sides import Sided, label_on, match_labels
 from pnyx.search.topics import TopicMatch
 
 if TYPE_CHECKING:
+    from pnyx.models.embed.embedder import Embedder
     from pnyx.search.explain import Explanation
-    from pnyx.search.pipeline import Found, Searcher
+    from pnyx.search.plan import SearchPlan
+    from pnyx.search.ranking.good_first import Goodness
+    from pnyx.search.rows import HitRow
+    from pnyx.search.topics import TopicMatcher
 
 FACETED: Final = 100
 """Best documents among which topics are counted, and from which those of one are taken."""
+
+
+_SHOWN: Final = ("rank", "score", "id", "title", "text", "stance", "side", "probability", "quality")
+"""Fields of a hit that a notebook shows, where a hit has them."""
+
+
+class SearchedBy(Protocol):
+    """What was searched, and how: a `Searcher`."""
+
+    engine: Engine
+    plan: SearchPlan
+    embedder: Embedder | None
+    matcher: TopicMatcher
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Found(Result, Sequence["HitRow"]):
+    """The documents for one question, to be looked at: `found[0].text`, `found.to_frame()`.
+
+    Attributes:
+        question: the question.
+        hits: best first; the score is 1 / rank where anything was done after ranking.
+        sides: document id -> its side, of those whose side was found out.
+        found_for: document id -> the perspective whose turn brought it.
+        problems: what a reader must know, one line each.
+        unscored: how many questions to a judge or a language model have no answer.
+        probabilities: document id -> P(relevant), of the hits that were judged one by one.
+        candidates: how many documents the scoring model found, before any threshold.
+        good: document id -> what its score is made of, where good arguments were put first.
+        by: what found them.
+    """
+
+    question: Question
+    hits: tuple[Hit, ...]
+    sides: Mapping[str, Sided] = field(default_factory=dict)
+    found_for: Mapping[str, Perspective] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    unscored: int = 0
+    probabilities: Mapping[str, float] = field(default_factory=dict)
+    candidates: int = 0
+    good: Mapping[str, Goodness] = field(default_factory=dict)
+    by: SearchedBy | None = field(default=None, compare=False)
+    _listed: list[HitRow] = field(default_factory=list, init=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[HitRow]:
+        return iter(self._all())
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._all()[place]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat object for each hit: its rank, score, texts, sides and quality."""
+        kept = set(_SHOWN) | {"url", "source", "side_by", "quality_share"}
+        return [
+            {**hit.model_dump(include=kept), "cluster": hit.cluster and hit.cluster.label}
+            for hit in self
+        ]
+
+    def _all(self) -> list[HitRow]:
+        if not self._listed and self.hits and self.by is not None:
+            self._listed.extend(map(hit_row, list_hits(self, self.by)))
+        return self._listed
+
+    def _cells(self) -> list[list[str]]:
+        cells = super(Found, self)._cells()
+        if len(cells) == 1:
+            return [list(_SHOWN)]
+        shown = [at for at, name in enumerate(cells[0]) if name in _SHOWN]
+        shown = [at for at in shown if any(row[at] for row in cells[1:])]
+        return [[escaped(row[at]) for at in shown] for row in cells]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +128,11 @@ def has_all(engine: Engine, feature: str) -> bool:
 
 
 def list_hits(
-    found: Found, searcher: Searcher, hits: Sequence[Hit] | None = None, *, explained: bool = False
+    found: Found,
+    searcher: SearchedBy,
+    hits: Sequence[Hit] | None = None,
+    *,
+    explained: bool = False,
 ) -> list[RetrievedDocument]:
     """Return what is known of the documents found, or of `hits`, with the parts of their scores."""
     engine = searcher.engine
@@ -85,7 +168,7 @@ def list_hits(
     ]
 
 
-def explain_hits(found: Found, searcher: Searcher, ids: Sequence[str]) -> dict[str, Explanation]:
+def explain_hits(found: Found, searcher: SearchedBy, ids: Sequence[str]) -> dict[str, Explanation]:
     """Return the parts of each document's score for what it was searched by, by document id."""
     from pnyx.search.explain import explain, explain_good
     from pnyx.search.index import Index
@@ -115,3 +198,32 @@ def explain_hits(found: Found, searcher: Searcher, ids: Sequence[str]) -> dict[s
 
 def _known(value: float) -> float | None:
     return None if value != value else value  # NaN
+
+
+def hit_row(found: RetrievedDocument) -> HitRow:
+    """Return a document that was found as JSON has it."""
+    document, sided = found.document, found.sided
+    from pnyx.search.rows import HitRow
+
+    label = found.match and {**found.match.row(), "stance": found.side_of_label}
+    return HitRow.model_validate(
+        {
+            "rank": found.hit.rank,
+            "score": found.hit.score,
+            "id": found.hit.doc_id,
+            "title": document.title,
+            "stance": found.stance,
+            "text": document.text,
+            "url": document.url,
+            "source": document.source,
+            "label": label,
+            "probability": found.probability,
+            "side": sided and sided.side,
+            "side_by": (sided and sided.by) or None,
+            "perspective": found.perspective,
+            "quality": found.quality,
+            "quality_share": found.quality_share,
+            "cluster": found.topic,
+            "why": found.why,
+        }
+    )

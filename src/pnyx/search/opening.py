@@ -52,3 +52,10 @@ def engine_type(where: str | Path) -> EngineType | None:
     if package := APART.get(f"{name}:"):
         raise PluginError(f"the engine of {name}: is a plugin: pip install {package}")
     return None
+
+
+def stands_for_index(where: str | Path) -> bool:
+    """Tell whether a name is that of an index, and not of documents."""
+    from pnyx.search.lexical.manifest import is_index
+
+    return is_index(Path(where)) or engine_type(where) is not None

@@ -6,10 +6,11 @@ perspectives' rankings are merged, or one is diversified; those on one side come
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,16 @@ from pnyx.errors import InputError
 from pnyx.judge.base import Judge
 from pnyx.models.embed.embedder import PACKAGED, embedder_from
 from pnyx.models.http.flow import run_blocking
-from pnyx.records import Evidence, Perspective, Question, judged_text
+from pnyx.records import Evidence, Perspective, Question, as_question, judged_text
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.lexical.record_codec import searched_text
+from pnyx.search.listing import Found
+from pnyx.search.opening import open_index
 from pnyx.search.perspectives import merge_perspectives, query_for
 from pnyx.search.plan import AUTO, FOUND, SearchPlan, check_least
 from pnyx.search.ranking.diversify import in_order, mmr, of_best
-from pnyx.search.ranking.good_first import POOL, Goodness, good_first
+from pnyx.search.ranking.good_first import POOL, good_first
 from pnyx.search.ranking.rerank import Reranked, at_least, rerank_many, rerank_pointwise
 from pnyx.search.ranking.scoring import choose_scoring
 from pnyx.search.sides import Sided, sides_of
@@ -37,33 +40,6 @@ if TYPE_CHECKING:
 
 _TOGETHER: Final = 64
 """Questions worked on together, so that a language model has enough to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The documents for one question.
-
-    Attributes:
-        question: the question.
-        hits: best first; the score is 1 / rank where anything was done after ranking.
-        sides: document id -> its side, of those whose side was found out.
-        found_for: document id -> the perspective whose turn brought it.
-        problems: what a reader must know, one line each.
-        unscored: how many questions to a judge or a language model have no answer.
-        probabilities: document id -> P(relevant), of the hits that were judged one by one.
-        candidates: how many documents the scoring model found, before any threshold.
-        good: document id -> what its score is made of, where good arguments were put first.
-    """
-
-    question: Question
-    hits: tuple[Hit, ...]
-    sides: Mapping[str, Sided] = field(default_factory=dict)
-    found_for: Mapping[str, Perspective] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
-    unscored: int = 0
-    probabilities: Mapping[str, float] = field(default_factory=dict)
-    candidates: int = 0
-    good: Mapping[str, Goodness] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -86,7 +62,7 @@ class Searcher:
     """Searches one engine in one way.
 
     Args:
-        engine: what is searched: an `Index`, or another.
+        engine: what is searched: an `Index`, or another, or where one is.
         plan: how; the model `auto` becomes the one that suits the engine.
         embedder: for questions where the scoring model needs it, and for documents of `mmr` where
             the engine has no vectors; by default the packaged one.
@@ -107,14 +83,15 @@ class Searcher:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Engine | str | Path,
         plan: SearchPlan | None = None,
         *,
         embedder: Embedder | None = None,
         judge: Judge | None = None,
         perspectives: PerspectiveSource | None = None,
     ) -> None:
-        self.engine = engine
+        engine = open_index(engine) if isinstance(engine, str | Path) else engine
+        self.engine: Engine = engine
         self.plan = plan or SearchPlan()
         by = PACKAGED if embedder is None else embedder.name
         chosen = choose_scoring(engine, self.plan.scoring, by)
@@ -129,17 +106,33 @@ class Searcher:
         self._judge = judge
         self._source = perspectives
 
-    def search(self, questions: Iterable[Question], k: int | None = None) -> Iterator[Found]:
+    @overload
+    def search(  # type: ignore[overload-overlap]
+        self, questions: Question | str, k: int | None = None
+    ) -> Found: ...
+
+    @overload
+    def search(
+        self, questions: Iterable[Question | str], k: int | None = None
+    ) -> Iterator[Found]: ...
+
+    def search(
+        self, questions: Question | str | Iterable[Question | str], k: int | None = None
+    ) -> Found | Iterator[Found]:
         """Yield the best `k` documents of each question, in order; some are worked on at once.
 
-        `k` is by default 10 or, with a threshold, all that reach it. Raises InputError for `k`
-        below 1 or an engine that lacks what the plan needs (the line names the command),
-        IndexFolderError for damage, ModelError where the embedder or the judge cannot be used at
-        all.
+        For one question, or its text, they are returned. `k` is by default 10 or, with a threshold,
+        all that reach it. Raises InputError for `k` below 1 or an engine that lacks what the plan
+        needs (the line names the command), IndexFolderError for damage, ModelError where the
+        embedder or the judge cannot be used at all.
         """
         if k is None:
             k = self.plan.depth if self.plan.threshold is not None else FOUND
-        waiting = iter(questions)
+        if isinstance(questions, Question | str) or not isinstance(questions, Iterable):
+            return self._search([as_question(questions)], k)[0]
+        return self._search_all(map(as_question, questions), k)
+
+    def _search_all(self, waiting: Iterator[Question], k: int) -> Iterator[Found]:
         while some := list(islice(waiting, _TOGETHER)):
             yield from self._search(some, k)
 
@@ -155,19 +148,18 @@ class Searcher:
         """How people are shown what is found, in words."""
         return f"{self.plan}{'; good arguments first' * self.good_first}"
 
-    def show(self, question: Question, k: int | None = None) -> Found:
+    def show(self, question: Question | str, k: int | None = None) -> Found:
         """Return the best `k` documents, by default as `search`, in the order to show people.
 
         Good arguments come first where `good_first`; otherwise it is the order of `search`, which
         ranks by the model alone. Raises as `search` does.
         """
+        question = as_question(question)
         if not self.good_first:
-            (found,) = self.search([question], k)
-            return found
+            return self.search(question, k)
         wanted = FOUND if k is None else k
         check_least("k", wanted, 1)
-        (found,) = self.search([question], max(wanted, POOL))
-        return self.shown(found, wanted)
+        return self.shown(self.search(question, max(wanted, POOL)), wanted)
 
     def shown(self, found: Found, k: int) -> Found:
         """Return the best `k` of what `search` found, at least `POOL`, in the order of `show`."""
@@ -205,6 +197,7 @@ class Searcher:
                 work.unscored,
                 work.probabilities,
                 work.candidates,
+                by=self,
             )
             for work in works
         ]

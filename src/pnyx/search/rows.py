@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 
 if TYPE_CHECKING:
     from pnyx.records import Question
-    from pnyx.search.listing import RetrievedDocument
 
 Stance = Literal["pro", "con", "neutral"]
 
@@ -145,30 +144,3 @@ class HitRow(DescribedRow):
 def question_row(question: Question) -> QuestionRow:
     """Return a question as JSON has it."""
     return QuestionRow(id=question.id, text=question.text)
-
-
-def hit_row(found: RetrievedDocument) -> HitRow:
-    """Return a document that was found as JSON has it."""
-    document, sided = found.document, found.sided
-    label = found.match and {**found.match.row(), "stance": found.side_of_label}
-    return HitRow.model_validate(
-        {
-            "rank": found.hit.rank,
-            "score": found.hit.score,
-            "id": found.hit.doc_id,
-            "title": document.title,
-            "stance": found.stance,
-            "text": document.text,
-            "url": document.url,
-            "source": document.source,
-            "label": label,
-            "probability": found.probability,
-            "side": sided and sided.side,
-            "side_by": (sided and sided.by) or None,
-            "perspective": found.perspective,
-            "quality": found.quality,
-            "quality_share": found.quality_share,
-            "cluster": found.topic,
-            "why": found.why,
-        }
-    )

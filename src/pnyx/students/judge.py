@@ -76,6 +76,9 @@ _SIDES_CARD = (
 CITATION = "citation"
 """Questions of support whose statement cites the text; the others ask about perspectives."""
 
+OF_A_CASE = (CITATION, "relevance", "stance")
+"""What is asked about an argued case."""
+
 _PACKAGED = (
     *("support", CITATION, "nugget", "relevance", "stance", "quality", *RULE_TASKS),
     "unanswerable",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,15 +16,17 @@ from pnyx.judge.questions import Preference
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import precisions
 from pnyx.models.http.flow import run_all, run_blocking
-from pnyx.records import SIDES, Document, Evidence, Question, Response, Side
+from pnyx.records import SIDES, Document, Evidence, Question, Response, Side, as_question
 from pnyx.search.engine import Engine, Hit
-from pnyx.search.pipeline import Found, Searcher
+from pnyx.search.listing import Found
+from pnyx.search.pipeline import Searcher
 from pnyx.search.relevance import NEARBY, RankedRelevance
 from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.search.topics import labelled_topics
-from pnyx.students.judge import PackagedJudge
+from pnyx.students.judge import OF_A_CASE, PackagedJudge
 from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer
 from pnyx.write.citing import judge_citations, without_foreign_citations
+from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.placing import Placed, chance, expected_about, place
 from pnyx.write.plan import Plan
 from pnyx.write.qualities import MIDDLING, quality_of
@@ -43,31 +46,34 @@ another thread, and what it raises ends the work:
 
 
 def argue(
-    engine: Engine | Searcher,
-    question: Question,
+    engine: Engine | Searcher | str | Path,
+    question: Question | str,
     *,
-    judge: Judge,
-    writer: Writer,
+    judge: Judge | None = None,
+    writer: Writer | None = None,
     plan: Plan | None = None,
     tell: Tell | None = None,
 ) -> Case:
     """Retrieve evidence, place it on the sides, write each side and judge every part.
 
     Args:
-        engine: an index or another engine, searched as `SearchPlan()` says, or a `Searcher`; asked
-            for the question and its definition, as one text.
+        engine: an index or another engine, or where one is, searched as `SearchPlan()` says, or a
+            `Searcher`; asked for the question and its definition, as one text.
         question: the contentious question; its `definition` sharpens the relevance verdicts.
-        judge: answers Support questions for relevance, stance and support. One that answers
+        judge: answers Support questions for relevance, stance and support, by default the packaged
+            judge. One that answers
             Preference questions, a language model, is asked which claim a text argues for, and
             counts as `write.weighing` says; relevance is then told by the ranking and by it.
-        writer: argues one side from given documents.
+        writer: argues one side from given documents, by default by quoting them.
         plan: sizes and options.
         tell: told of each step.
 
     Raises InputError where the index lacks what the search needs, ModelError where the model of the
     judge or of the writer cannot be used at all; whatever it had answered is in the store.
     """
-    plan, tell = plan or Plan(), tell or _untold
+    plan, tell, question = plan or Plan(), tell or _untold, as_question(question)
+    judge = judge or PackagedJudge(*OF_A_CASE)
+    writer = writer or ExtractiveWriter()
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
     found = retrieve(searcher, question, plan)
     tell("found", {"documents": len(found.documents)})

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any, Protocol
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
 from pnyx.judge.claims import claims_of
-from pnyx.measure.core.base import Measured
-from pnyx.records import Citation, Evidence, Question, Response, Sentence, Side
+from pnyx.measure.core.base import Measured, Result
+from pnyx.records import SIDES, Citation, Evidence, Question, Response, Sentence, Side
 from pnyx.search.plan import CERTAINTY
 from pnyx.search.topics import LabelledTopic, near_topics
 from pnyx.write.placing import Expected
@@ -56,9 +57,9 @@ class Undecided:
     stance: Mapping[Side, Answer]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A question with its argued sides.
+@dataclass(frozen=True, slots=True, repr=False)
+class Case(Result):
+    """A question with its argued sides; a notebook shows both, `render_html` has everything.
 
     Attributes:
         question: as asked.
@@ -105,6 +106,34 @@ class Case:
         """What the question is read as: what pro and what con asserts."""
         return claims_of(self.question)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat object for each citation of a sentence, with its verdict of support."""
+        return [
+            {
+                "side": side.side,
+                "sentence": place,
+                "role": sentence.extra.get("role"),
+                "text": sentence.text,
+                "doc_id": doc_id or None,
+                "supported": getattr(answer, "value", None),
+                "probability": getattr(answer, "probability", None),
+            }
+            for side in self.sides
+            for place, sentence in enumerate(side.response.sentences)
+            for doc_id in [citation.doc_id for citation in sentence.citations] or [""]
+            for answer in [side.support.get((place, doc_id))]
+        ]
+
+    def _repr_html_(self) -> str:
+        claims = dict(zip(SIDES, self.claims, strict=True))
+        parts = [f"<h4>{_safe(self.question.text)}</h4>"]
+        for side in self.sides:
+            parts.append(f"<p><b>{side.side}: {_safe(claims[side.side])}</b></p>")
+            lines = "".join(f"<li>{_shown(one)}</li>" for one in side.response.sentences)
+            parts.append(f"<ul>{lines}</ul>" if lines else f"<p>{_safe(why_empty(self, side))}</p>")
+        judges = (f"{name}: {card}" if card else name for name, card in self.judges.items())
+        return "".join([*parts, *(f"<p><small>{_safe(each)}</small></p>" for each in judges)])
+
     @property
     def near_topics(self) -> tuple[LabelledTopic, ...]:
         """Topics that the question may mean, where labels on none count."""
@@ -116,6 +145,16 @@ class Case:
         written = not any(side.failed for side in self.sides)
         missing = self.unscored + self.search_unscored
         return written and missing == 0 and not any(r["unscored"] for r in verdict_rows(self))
+
+
+def _shown(sentence: Sentence) -> str:
+    cited = ", ".join(citation.doc_id for citation in sentence.citations)
+    text = f"<b>{_safe(sentence.text)}</b>" * (sentence.extra.get("role") == "conclusion")
+    return (text or _safe(sentence.text)) + (f" <small>[{_safe(cited)}]</small>" if cited else "")
+
+
+def _safe(text: str) -> str:
+    return escape(shorten(text, 2000))
 
 
 def why_empty(case: Case, side: ArguedSide) -> str:

@@ -24,7 +24,7 @@ from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.query import QueryCompiler
 from pnyx.search.lexical.segments import open_segments
 from pnyx.search.plan import check_least
-from pnyx.search.ranking.models import Collection, Floats, make_model
+from pnyx.search.ranking.models import CollectionStatistics, Floats, make_model
 
 DEFAULT_MODEL = "dirichlet"
 
@@ -66,7 +66,7 @@ class WordIndex:
         size = sum(entry["bytes"] for entry in entries)
         kept = {name: counts[name] for name in ("documents", "tokens", "postings")}
         self.statistics = IndexStats(**kept, segments=len(entries), bytes=size)
-        collection = Collection(counts["documents_with_terms"], counts["tokens"])
+        collection = CollectionStatistics(counts["documents_with_terms"], counts["tokens"])
         self._segments = opened.segments
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
         self._kernel = Kernel(kernel)

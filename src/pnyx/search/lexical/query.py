@@ -15,7 +15,7 @@ from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.search.lexical.kernels import SegmentPart, TermPart
 from pnyx.search.lexical.postings import LENGTHS, MAX_FREQUENCY
 from pnyx.search.lexical.segments import IndexSegment
-from pnyx.search.ranking.models import Collection, Floats, Model, Term
+from pnyx.search.ranking.models import CollectionStatistics, Floats, Model, Term
 
 _FREQUENCIES = np.arange(MAX_FREQUENCY + 1, dtype=np.float64)
 _FREQUENCIES[0] = 1.0  # stands for the exceptions; its value is never used
@@ -44,7 +44,10 @@ class QueryCompiler:
     """Compiles questions for one collection; remembers the terms that it has looked up."""
 
     def __init__(
-        self, segments: Sequence[IndexSegment], tokenizer: Tokenizer, collection: Collection
+        self,
+        segments: Sequence[IndexSegment],
+        tokenizer: Tokenizer,
+        collection: CollectionStatistics,
     ) -> None:
         self._segments, self._tokenizer = segments, tokenizer
         # Not bound methods: a cycle would keep the index's files open until it is collected.
@@ -81,13 +84,16 @@ class QueryCompiler:
         ]
 
 
-def _by_length(collection: Collection, model: Model) -> Floats:
+def _by_length(collection: CollectionStatistics, model: Model) -> Floats:
     """Return the model's value for each length byte."""
     return model.length_values(_DECODED_LENGTHS, collection)
 
 
 def _compile(
-    find: Callable[[str], _Occurrence | None], collection: Collection, term: str, model: Model
+    find: Callable[[str], _Occurrence | None],
+    collection: CollectionStatistics,
+    term: str,
+    model: Model,
 ) -> list[tuple[int, TermPart]]:
     """Return what one occurrence of a term in a query adds, with the numbers of segments."""
     found = find(term)

@@ -20,7 +20,7 @@ from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.client import Cluster, PartialAnswerError
 from pnyx.search.plan import check_least
 from pnyx.search.ranking.fusion import RankedList
-from pnyx.search.ranking.models import BM25, Collection, Model, Term, make_model
+from pnyx.search.ranking.models import BM25, CollectionStatistics, Model, Term, make_model
 
 _AT_ONCE: Final = 10_000
 """Documents in one answer, the usual bound of a cluster."""
@@ -43,7 +43,7 @@ class RemoteRanking:
         self._cluster, self._index = cluster, index
         counts = meta["statistics"]
         self.tokenizer = Tokenizer.from_manifest(meta["tokenizer"])
-        self._collection = Collection(counts["documents_with_terms"], counts["tokens"])
+        self._collection = CollectionStatistics(counts["documents_with_terms"], counts["tokens"])
         self._terms: dict[str, Term] = {}
         self._lock = threading.Lock()
 

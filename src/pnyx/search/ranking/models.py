@@ -25,7 +25,7 @@ Combine: TypeAlias = Literal["add", "saturate"]
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class CollectionStatistics:
     """How many documents hold a term (Lucene's `docCount`), and how many tokens in all."""
 
     documents: int
@@ -56,16 +56,18 @@ class Dirichlet:
     def __post_init__(self) -> None:
         check_parameter("mu", self.mu)
 
-    def weight(self, term: Term, collection: Collection) -> float:  # noqa: ARG002
+    def weight(self, term: Term, collection: CollectionStatistics) -> float:  # noqa: ARG002
         """Return 1: a query word counts as often as it is repeated."""
         return 1.0
 
-    def term_values(self, frequencies: Floats, term: Term, collection: Collection) -> Floats:
+    def term_values(
+        self, frequencies: Floats, term: Term, collection: CollectionStatistics
+    ) -> Floats:
         """Return log(1 + tf / (mu p))."""
         probability = (term.collection_frequency + 1.0) / (collection.tokens + 1.0)
         return np.log(1.0 + frequencies / (self.mu * probability))
 
-    def length_values(self, lengths: Floats, collection: Collection) -> Floats:  # noqa: ARG002
+    def length_values(self, lengths: Floats, collection: CollectionStatistics) -> Floats:  # noqa: ARG002
         """Return log(mu / (dl + mu)), never positive."""
         return np.log(self.mu / (lengths + self.mu))
 
@@ -88,16 +90,21 @@ class BM25:
         check_parameter("k1", self.k1)
         check_parameter("b", self.b)
 
-    def weight(self, term: Term, collection: Collection) -> float:
+    def weight(self, term: Term, collection: CollectionStatistics) -> float:
         """Return the inverse document frequency."""
         df = term.document_frequency
         return math.log(1.0 + (collection.documents - df + 0.5) / (df + 0.5))
 
-    def term_values(self, frequencies: Floats, term: Term, collection: Collection) -> Floats:  # noqa: ARG002
+    def term_values(
+        self,
+        frequencies: Floats,
+        term: Term,  # noqa: ARG002
+        collection: CollectionStatistics,  # noqa: ARG002
+    ) -> Floats:
         """Return the frequencies as they are."""
         return frequencies
 
-    def length_values(self, lengths: Floats, collection: Collection) -> Floats:
+    def length_values(self, lengths: Floats, collection: CollectionStatistics) -> Floats:
         """Return 1 / (k1 (1 - b + b dl / avgdl)); infinite where k1 is 0."""
         average = collection.tokens / collection.documents
         with np.errstate(divide="ignore"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict
 
+from pnyx.search.listing import hit_row
 from pnyx.search.rows import (
     ClusterRow,
     DescribedRow,
@@ -17,7 +18,6 @@ from pnyx.search.rows import (
     PartialRow,
     QuestionRow,
     Stance,
-    hit_row,
     question_row,
 )
 from pnyx.write.rows import CaseRow, CellRow, VerdictFieldsRow

@@ -1,0 +1,218 @@
+"""`pnyx.open`: documents of any kind, searched and argued with as on the command line."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from pnyx.app.search_specs import ArgueSpec, SearchSpec
+from pnyx.app.spec import Spec, opts_of
+from pnyx.errors import InputError, shorten
+from pnyx.records import Question, as_question
+
+if TYPE_CHECKING:
+    from pnyx.corpora import ReportRequest
+    from pnyx.judge.store.completions import StoredModel
+    from pnyx.search.engine import DocumentIndex
+    from pnyx.search.listing import Found
+    from pnyx.write.case import Case
+    from pnyx.write.reports.reporting import Report
+
+S = TypeVar("S", bound=Spec)
+
+_ONLY_SEARCHED = ("stance", "certainty")
+"""Choices of a search that mean something else of an argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Documents to search and argue with.
+
+    The options of the methods are those of `pnyx search`, `pnyx argue` and `pnyx report`, with
+    their defaults; `--dense-weight .5` is `dense_weight=.5`, and `--lambda` is `lam`.
+
+    Attributes:
+        index: what is searched.
+        name: where it is, for people.
+        llm: language model as in `--llm`; None for that of `$PNYX_LLM`, or without it none: the
+            packaged judge answers, and sentences are quoted.
+    """
+
+    index: DocumentIndex
+    name: str
+    llm: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @overload
+    def search(self, question: Question | str, k: int | None = None, **options: Any) -> Found: ...
+
+    @overload
+    def search(
+        self, question: Iterable[Question | str], k: int | None = None, **options: Any
+    ) -> list[Found]: ...
+
+    def search(
+        self,
+        question: Question | str | Iterable[Question | str],
+        k: int | None = None,
+        **options: Any,
+    ) -> Found | list[Found]:
+        """Return the best `k` documents for a question, by default 10, good arguments first.
+
+        Of several questions, one result each, ranked by the model alone, as `--topics` does.
+
+        Raises:
+            InputError: no question, an unknown option or a value that it does not take, or an index
+                that lacks what the search needs.
+            ModelError: the language model or the embedder cannot be used.
+        """
+        from pnyx.app.open_judge import default_judge
+        from pnyx.app.open_search import open_searcher
+
+        (spec,) = _specs(options, SearchSpec)
+        spec.check_needs()
+        judged = spec.asks_model or spec.diversify == "perspectives"
+        with self._model(asked=spec.asks_model) as model:
+            judge = default_judge(model) if judged else None
+            searcher = open_searcher(self.index, spec, model, judge, _warn)
+            if isinstance(question, Question | str):
+                return searcher.show(question, k)
+            return list(searcher.search(question, k))
+
+    def argue(self, question: Question | str, **options: Any) -> Case:
+        """Argue both sides of a question, each sentence cited, each citation judged.
+
+        Raises as `search` does.
+        """
+        from pnyx.app.open_judge import default_judge
+        from pnyx.app.open_search import argue_plan, open_searcher, open_writer
+        from pnyx.write.arguing import argue
+        from pnyx.write.rows import with_settings
+
+        spec, search = _specs(options, ArgueSpec, SearchSpec)
+        asked = as_question(question)
+        given = spec.asked_for(asked.text, asked.id)
+        given = replace(
+            asked,
+            definition=given.definition or asked.definition,
+            claims=given.claims or asked.claims,
+        )
+        with self._model() as model:
+            judge = default_judge(model)
+            searcher = open_searcher(self.index, search, model, judge, _warn)
+            writer, plan = open_writer(spec, model), argue_plan(spec)
+            case = argue(searcher, given, judge=judge, writer=writer, plan=plan)
+        return with_settings(case, index=f"{self.name} ({len(self):,} documents)")
+
+    def report(self, request: ReportRequest | Question | str, **options: Any) -> Report:
+        """Write the report to a request, or to a question, under the limits of `options`.
+
+        Raises as `search` does.
+        """
+        from pnyx.app.open_search import open_searcher
+        from pnyx.app.open_writing import open_reporter, report_plan, rules_of
+        from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
+        from pnyx.corpora import ReportRequest
+        from pnyx.students.judge import CITATION, PackagedJudge
+        from pnyx.write.reports.limits import limits_of
+        from pnyx.write.reports.reporting import report
+
+        spec, submission, search = _specs(options, WriteReportSpec, SubmissionSpec, SearchSpec)
+        if not isinstance(request, ReportRequest):
+            asked = as_question(request)
+            request = ReportRequest(asked.id, asked.text)
+        rules = rules_of(submission)
+        limits, plan = limits_of(request, rules, spec.limit), report_plan(spec, submission, rules)
+        with self._model() as model:
+            writer = open_reporter(spec, model, plan)
+            searcher = open_searcher(self.index, search, model, None, _warn)
+            judge = PackagedJudge(CITATION)
+            given = model if writer.asks else None
+            return report(
+                searcher, request, limits, judge=judge, writer=writer, plan=plan, model=given
+            )
+
+    async def search_async(
+        self, question: Question | str, k: int | None = None, **options: Any
+    ) -> Found:
+        """Search within a running event loop; see `search`."""
+        import anyio
+
+        return await anyio.to_thread.run_sync(lambda: self.search(question, k, **options))
+
+    async def argue_async(self, question: Question | str, **options: Any) -> Case:
+        """Argue within a running event loop; see `argue`."""
+        import anyio
+
+        return await anyio.to_thread.run_sync(lambda: self.argue(question, **options))
+
+    @contextmanager
+    def _model(self, *, asked: bool = True) -> Iterator[StoredModel | None]:
+        from pnyx.app.judge_specs import PaidModelSpec
+        from pnyx.app.open_models import open_model
+
+        spec = PaidModelSpec(llm=(self.llm,) if self.llm else ()) if asked else None
+        with open_model(spec, _warn, spec) as model:
+            yield model
+
+
+def open(  # noqa: A001 - as gzip.open
+    documents: object,
+    to: str | Path | None = None,
+    *,
+    llm: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    features: Iterable[str] | None = None,
+) -> Collection:
+    """Open documents to search and argue with.
+
+    Args:
+        documents: an index folder, or the address of an index; a file or folder of documents; or
+            what a program has: a data frame of pandas or polars, dicts with a `text`, texts,
+            records. What is no index yet is indexed first.
+        to: index folder to create; by default a temporary one, which goes with the collection.
+        llm: language model as in `--llm`; by default that of `$PNYX_LLM`, if there is one.
+        columns: Pnyx field -> the name that the documents have for it, e.g. `{"text": "body"}`.
+        features: what a new index knows beside words, by default `vectors` and `quality`, as
+            `pnyx index` makes them (about 25 documents of 175 words a second and core).
+
+    Raises:
+        InputError: there are no documents, one is wrong (the line names it), or `to` exists.
+    """
+    from pnyx.corpora import read_evidence
+    from pnyx.search.build import build_index
+    from pnyx.search.opening import open_index, stands_for_index
+    from pnyx.search.plan import FEATURES
+
+    if isinstance(documents, str | Path) and stands_for_index(documents):
+        if to is not None or columns or features is not None:
+            raise InputError("to, columns and features go with documents that are no index yet")
+        return Collection(open_index(documents), str(documents), llm)
+    records = read_evidence(documents, columns=columns, on_warning=_warn)
+    index = build_index(records, to, features=FEATURES if features is None else features)
+    named = documents if isinstance(documents, str | Path) else type(documents).__name__
+    return Collection(index, str(to or named), llm)
+
+
+def _specs(options: Mapping[str, Any], *kinds: type[Spec]) -> Any:
+    """Return specs of these kinds; each option goes to the first that has it."""
+    rest, made = dict(options), []
+    for kind in kinds:
+        names = [field.name for field, _ in opts_of(kind)]
+        if kind is SearchSpec and len(kinds) > 1:
+            names = [name for name in names if name not in _ONLY_SEARCHED]
+        made.append(kind.from_row({name: rest.pop(name) for name in names if name in rest}))
+    for name in rest:
+        known = ", ".join(sorted({field.name for kind in kinds for field, _ in opts_of(kind)}))
+        raise InputError(f"no option {shorten(name, 40)!r}, expected one of {known}")
+    return made
+
+
+def _warn(line: str) -> None:
+    warnings.warn(line.removeprefix("warning: "), stacklevel=4)
