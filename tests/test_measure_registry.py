@@ -18,7 +18,7 @@ from sklearn import metrics
 import pnyx.measure
 from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2
 from pnyx.measure.answers.registry import MEASURES, Measure
-from pnyx.measure.core.weighted import ClusterWeights
+from pnyx.measure.core.weighted import ClusterWeights, EachCluster, RunningSums, numbers
 from raters_fixture import alpha_by_coincidences
 from tries import tries
 
@@ -158,6 +158,20 @@ def test_a_measure_of_drawn_clusters_is_that_of_their_weights_written_out(name, 
     factored = measure.weighted(gold, score, ClusterWeights(times, clusters))
     written = measure.weighted(gold, score, times[:, clusters])
     assert factored == pytest.approx(written, abs=1e-12, nan_ok=True)
+    each = measure.weighted(gold, score, EachCluster(clusters, 4))
+    alone = [measure.value(gold[clusters == n], score[clusters == n]) for n in range(4)]
+    assert each == pytest.approx(numbers(alone), abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("draws", [1, 7, 8, 70])
+def test_running_sums_are_those_of_all_weights_before(draws):
+    rng = np.random.default_rng(draws)
+    times, clusters = rng.integers(0, 4, (5, draws)).astype(float), rng.integers(0, 5, 5_000)
+    sums = np.vstack([np.zeros(draws), np.cumsum(times[clusters], axis=0)])
+    counts = np.sort(rng.integers(0, 5_001, 700))
+    running = RunningSums(times, clusters)
+    for some in np.split(counts, [1, 40, 650]):
+        assert (running.first(some) == sums[some]).all()
 
 
 @pytest.mark.slow

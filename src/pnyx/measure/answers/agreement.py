@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,27 +13,33 @@ import numpy as np
 from pnyx.judge.dimensions import aspects_of
 from pnyx.judge.verdicts import Source
 from pnyx.measure.answers.binary import ReliabilityBin, reliability
+from pnyx.measure.answers.cells import (
+    AnswersCell,
+    DerivedCell,
+    defined_places,
+    group_mean,
+    pooled_cell,
+    ranking_cell,
+)
 from pnyx.measure.answers.registry import (
     DERIVED_MEASURES,
     MEASURES,
     RANKING_MEASURES,
     SUMMARY,
     SUMMARY_AVERAGE,
-    DerivedMeasure,
-    Measure,
     Spread,
 )
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
 from pnyx.measure.core.ground_truth import Joined, Pair, join_labels
-from pnyx.measure.core.intervals import UNIT, Range, draw_clusters, draw_weights
+from pnyx.measure.core.intervals import draw_clusters, draw_weights
 from pnyx.measure.core.weighted import (
     ClusterWeights,
+    EachCluster,
     Floats,
     Index,
     Weights,
     defined_mean,
     numbers,
-    ratio,
 )
 
 
@@ -148,6 +155,15 @@ def measure_agreement(
     return _Agreeing(answers, bootstrap).result()
 
 
+def _rows_by(names: Iterable[str]) -> Iterator[tuple[str, Index]]:
+    """Yield each name, sorted, with the rows that have it; the empty one is left out."""
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(names):
+        rows.setdefault(name, []).append(row)
+    for name in sorted(filter(None, rows)):
+        yield name, np.array(rows[name], dtype=np.intp)
+
+
 def _columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
     """Return the columns of `GoldColumn` and `ScoreColumn` by name, (pairs,) each; NaN for none."""
     gold, verdicts = [p.gold for p in pairs], [p.verdict for p in pairs]
@@ -168,97 +184,6 @@ def _columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
     }
 
 
-# Cells: one measure over some of the pairs, with its bootstrap values --------------------------
-
-
-_UNIT = Spread()
-
-
-class _Cell:
-    """A measure over the pairs at `places`, which stand for the clusters that it rests on."""
-
-    def __init__(
-        self,
-        value: float | None,
-        asked: int,
-        scored: int,
-        places: Index,
-        weighted: Callable[[Weights], Floats] | None = None,
-        *,
-        spread: Spread = _UNIT,
-    ) -> None:
-        self.value, self.asked, self.scored, self.places = value, asked, scored, places
-        self.spread = spread
-        self._weighted, self._drawn = weighted, list[Floats]()
-
-    @property
-    def drawn(self) -> Floats:
-        """Its values in the draws so far, none where there is nothing to draw from."""
-        return np.concatenate(self._drawn) if self._drawn else np.empty(0)
-
-    def draw(self, weights: Weights) -> None:
-        """Add the values with each pair as often as it was drawn, weights (draws, pairs)."""
-        if len(self.places) and self._weighted is not None:
-            self._drawn.append(self._weighted(weights))
-
-
-def _defined(column: Floats, places: Index) -> Index:
-    """Return the places at which a column has a value; the same array where all have one."""
-    has = np.isfinite(column[places])
-    return places if has.all() else places[has]
-
-
-def _pooled(measure: Measure, gold: Floats, score: Floats, places: Index, asked: int) -> _Cell:
-    """Return a measure of scored pairs together, whatever their groups."""
-
-    def weighted(weights: Weights) -> Floats:
-        chosen = weights if len(places) == weights.shape[1] else weights[:, places]
-        return measure.weighted(gold, score, chosen)
-
-    spread = measure.spread(gold, score)
-    return _Cell(measure.value(gold, score), asked, len(places), places, weighted, spread=spread)
-
-
-def _group_mean(
-    values: Floats, firsts: Index, asked: int, scored: int, bounds: Range | None = UNIT
-) -> _Cell:
-    """Return the mean of groups' defined values; `firsts` are pairs that weigh as their groups."""
-    has = np.isfinite(values)
-    known, places = values[has], firsts[has]
-
-    def weighted(weights: Weights) -> Floats:
-        chosen = weights[:, places]
-        return ratio(chosen @ known, chosen.sum(axis=1))
-
-    spread = Spread(bounds)
-    return _Cell(defined_mean(values), asked, scored, places, weighted, spread=spread)
-
-
-class _Derived(_Cell):
-    """The mean of several measures, defined where each is; it rests on the least of them."""
-
-    def __init__(self, measure: DerivedMeasure, parts: Sequence[_Cell]) -> None:
-        mean = float(measure.mean([numbers([part.value]) for part in parts])[0])
-        least = min(parts, key=lambda part: (part.scored, part.asked))
-        places = min((part.places for part in parts), key=len)
-        bias = measure.bias({n: p.spread.bias for n, p in zip(measure.parts, parts, strict=True)})
-        super().__init__(
-            mean if np.isfinite(mean) else None,
-            least.asked,
-            least.scored,
-            places,
-            spread=Spread(units=min(filter(None, (p.spread.units for p in parts)), default=None),
-                          bias=bias),
-        )  # fmt: skip
-        self._measure, self._parts = measure, parts
-
-    @property
-    def drawn(self) -> Floats:
-        """The means of what its parts drew."""
-        drawn = [part.drawn for part in self._parts]
-        return self._measure.mean(drawn) if all(map(len, drawn)) else np.empty(0)
-
-
 class _Agreeing:
     """Measures one join: the cells, and the draws that they share."""
 
@@ -276,12 +201,8 @@ class _Agreeing:
     def result(self) -> Agreement:
         pairs, quality = self.joined.pairs, self.joined.task == "quality"
         pooled = self._cells(np.arange(len(pairs)))
-        by_group = {
-            group: {n: Measured(c.value, c.scored, c.asked) for n, c in cells.items()}
-            for group, cells in self._split(self.groups)
-        }
-        dimensions = [p.verdict.dimension for p in pairs] if quality else []
-        by_dimension = dict(self._split(dimensions))
+        by_group = self._by_group(pooled)
+        by_dimension = dict(self._split(p.verdict.dimension for p in pairs) if quality else ())
         means = self._group_means(pooled, by_group)
         yes, probability = self.columns["yes"], self.columns["probability"]
         stated = np.isfinite(probability)
@@ -317,9 +238,9 @@ class _Agreeing:
         for times in draw_clusters(int(self.clusters.max()) + 1, self.bootstrap):
             yield ClusterWeights(times, self.clusters)
 
-    def _cells(self, places: Index) -> dict[str, _Cell]:
+    def _cells(self, places: Index) -> dict[str, AnswersCell]:
         """Return the measures that the labels of these pairs allow."""
-        task, cells = self.joined.task, dict[str, _Cell]()
+        task, cells = self.joined.task, dict[str, AnswersCell]()
         for name, measure in MEASURES.items():
             if task not in measure.inputs:
                 continue
@@ -327,54 +248,60 @@ class _Agreeing:
             label = self.columns["yes" if gold_name == "correct" else gold_name]
             if not np.isfinite(label).any():
                 continue
-            asked = _defined(label, places)
-            scored = _defined(self.columns[score_name], asked)
+            asked = defined_places(label, places)
+            scored = defined_places(self.columns[score_name], asked)
             gold, score = (self.columns[n] for n in (gold_name, score_name))
             if len(scored) < len(gold):
                 gold, score = gold[scored], score[scored]
-            cells[name] = _pooled(measure, gold, score, scored, len(asked))
+            cells[name] = pooled_cell(measure, gold, score, scored, asked)
         for name, ranking in RANKING_MEASURES.items():
             if task == ranking.task and any(self.groups):
                 gold, score = self.columns[ranking.gold], self.columns["probability"]
                 groups = self._labelled_groups(places, gold)
-                ranked = [group[np.isfinite(score[group])] for group in groups]
-                values = numbers([ranking.ranked(gold[group], score[group]) for group in ranked])
-                firsts = np.array([group[0] for group in groups], dtype=np.intp)
-                counts = sum(map(len, groups)), sum(map(len, ranked))
-                cells[name] = _group_mean(values, firsts, *counts)
+                cells[name] = ranking_cell(ranking, gold, score, groups)
         for name, derived in DERIVED_MEASURES.items():
             if task in derived.tasks and all(part in cells for part in derived.parts):
-                cells[name] = _Derived(derived, [cells[part] for part in derived.parts])
+                cells[name] = DerivedCell(derived, [cells[part] for part in derived.parts])
         return cells
 
     def _labelled_groups(self, places: Index, gold: Floats) -> list[Index]:
         """Return the places of each group's labelled pairs, in the answers' order."""
         inside = np.zeros(len(self.groups), dtype=np.bool_)
         inside[places] = np.isfinite(gold[places])
-        groups: dict[str, list[int]] = {}
-        for row in self.order[inside[self.order]].tolist():
-            if self.groups[row]:
-                groups.setdefault(self.groups[row], []).append(row)
-        return [np.array(rows, dtype=np.intp) for _, rows in sorted(groups.items())]
+        ordered = self.order[inside[self.order]]
+        return [ordered[rows] for _, rows in _rows_by([self.groups[row] for row in ordered])]
 
-    def _summary(self, pooled: Mapping[str, _Cell]) -> dict[str, Measured]:
+    def _by_group(self, pooled: Mapping[str, AnswersCell]) -> dict[str, dict[str, Measured]]:
+        """Return the measures of the pairs of each group by themselves."""
+        names = sorted(set(filter(None, self.groups)))  # by whose place their clusters are numbered
+        if not names:
+            return {}
+        weights = EachCluster(self.clusters, int(self.clusters.max()) + 1)
+        columns = {}
+        for name, cell in pooled.items():
+            values, *counts = (column[: len(names)].tolist() for column in cell.each(weights))
+            known = (value if math.isfinite(value) else None for value in values)
+            columns[name] = list(map(Measured, known, *counts))
+        return {
+            group: dict(zip(columns, row, strict=True))
+            for group, row in zip(names, zip(*columns.values(), strict=True), strict=True)
+        }
+
+    def _summary(self, pooled: Mapping[str, AnswersCell]) -> dict[str, Measured]:
         """Return DIRAS's dimensions by their short names, and their mean if all are there."""
         if self.joined.task not in SUMMARY_AVERAGE.tasks:
             return {}
         summary = {short: pooled[name] for short, name in SUMMARY.items() if name in pooled}
         if len(summary) == len(SUMMARY):
-            summary["avg"] = _Derived(SUMMARY_AVERAGE, list(summary.values()))
+            summary["avg"] = DerivedCell(SUMMARY_AVERAGE, list(summary.values()))
         return self._measured(summary, "summary.")
 
-    def _split(self, names: Sequence[str]) -> Iterator[tuple[str, dict[str, _Cell]]]:
+    def _split(self, names: Iterable[str]) -> Iterator[tuple[str, dict[str, AnswersCell]]]:
         """Yield the measures of the pairs of each name; pairs without one are in none."""
-        places: dict[str, list[int]] = {}
-        for number, name in enumerate(names):
-            places.setdefault(name, []).append(number)
-        for name in sorted(filter(None, places)):
-            yield name, self._cells(np.array(places[name], dtype=np.intp))
+        for name, rows in _rows_by(names):
+            yield name, self._cells(rows)
 
-    def _measured(self, cells: Mapping[str, _Cell], part: str = "") -> dict[str, Measured]:
+    def _measured(self, cells: Mapping[str, AnswersCell], part: str = "") -> dict[str, Measured]:
         return {
             name: self._with_interval(
                 part + name, cell.value, cell.drawn, [cell], cell, cell.spread
@@ -387,11 +314,12 @@ class _Agreeing:
         name: str,
         value: float | None,
         drawn: Floats,
-        parts: Sequence[_Cell],
-        base: _Cell,
+        parts: Sequence[AnswersCell],
+        base: AnswersCell,
         spread: Spread,
     ) -> Measured:
-        clusters = min((len(set(self.clusters[c.places].tolist())) for c in parts), default=0)
+        counts = (np.count_nonzero(np.bincount(self.clusters[c.places])) for c in parts)
+        clusters = int(min(counts, default=0))
         if value is None:
             return Measured(value, base.scored, base.asked)
         undefined = int(np.count_nonzero(~np.isfinite(drawn)))
@@ -401,18 +329,18 @@ class _Agreeing:
         return Measured(value, base.scored, base.asked, *ends)
 
     def _group_means(
-        self, pooled: Mapping[str, _Cell], by_group: Mapping[str, Mapping[str, Measured]]
-    ) -> dict[str, _Cell]:
+        self, pooled: Mapping[str, AnswersCell], by_group: Mapping[str, Mapping[str, Measured]]
+    ) -> dict[str, AnswersCell]:
         first = {group: row for row, group in reversed(list(enumerate(self.groups)))}
         firsts = np.array([first[group] for group in by_group], dtype=np.intp)
         means = {}
         for name, cell in pooled.items() if by_group else ():
             values = numbers([cells[name].value for cells in by_group.values()])
-            means[name] = _group_mean(values, firsts, cell.asked, cell.scored, cell.spread.bounds)
+            means[name] = group_mean(values, firsts, cell.asked, cell.scored, cell.spread.bounds)
         return means
 
     def _aspects(
-        self, by_dimension: Mapping[str, Mapping[str, _Cell]]
+        self, by_dimension: Mapping[str, Mapping[str, AnswersCell]]
     ) -> dict[str, dict[str, Measured]]:
         """Return the means over the dimensions of each aspect, and of all that have one."""
         aspects = {
@@ -438,8 +366,8 @@ class _Agreeing:
     def _dimension_mean(
         self,
         part: str,
-        pooled: Mapping[str, _Cell],
-        by_dimension: Mapping[str, Mapping[str, _Cell]],
+        pooled: Mapping[str, AnswersCell],
+        by_dimension: Mapping[str, Mapping[str, AnswersCell]],
     ) -> dict[str, Measured]:
         """Return the means over dimensions; a draw counts where each has a value."""
         means: dict[str, Measured] = {}

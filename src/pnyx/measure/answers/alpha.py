@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -15,6 +15,7 @@ from pnyx.measure.core.weighted import (
     Ties,
     Weights,
     on_arrays,
+    prepared,
     ratio,
     weight_by,
     written_out,
@@ -57,9 +58,10 @@ def krippendorff_alpha(ratings: Ratings, level: AlphaLevel = "ordinal") -> float
     return value if np.isfinite(value) else None
 
 
-def weighted_alpha_nominal(gold: Floats, score: Floats, weights: Weights) -> Floats:
+@prepared
+def weighted_alpha_nominal(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     """Krippendorff's alpha of two raters, values equal or not, in [-1, 1]."""
-    return RatedUnits(np.stack([gold, score])).alpha("nominal", weights)
+    return partial(RatedUnits(np.stack([gold, score])).alpha, "nominal")
 
 
 @on_arrays
@@ -74,15 +76,21 @@ def weighted_alpha_interval(gold: Floats, score: Floats, weights: Floats) -> Flo
     return RatedUnits(np.stack([gold, score])).alpha("interval", weights)
 
 
-def weighted_kappa(gold: Floats, score: Floats, weights: Weights) -> Floats:
+@prepared
+def weighted_kappa(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     """Cohen's kappa, in [-1, 1]: agreement beyond each side's shares (Cohen 1960)."""
     codes = np.unique(np.round(np.concatenate([gold, score]), _DIGITS), return_inverse=True)[1]
     first, second = codes[: len(gold)], codes[len(gold) :]
-    total = weights.sum(axis=1)
-    agreed = ratio(weights @ (first == second).astype(np.float64), total)
-    shares = [weight_by(side, weights, int(codes.max(initial=0)) + 1) for side in (first, second)]
-    expected = ratio((shares[0] * shares[1]).sum(axis=1), total * total)
-    return ratio(agreed - expected, np.where(1 - expected <= 1e-12, 0.0, 1 - expected))
+    same, count = (first == second).astype(np.float64), int(codes.max(initial=0)) + 1
+
+    def kappa(weights: Weights) -> Floats:
+        total = weights.sum(axis=1)
+        shares = [weight_by(side, weights, count) for side in (first, second)]
+        expected = ratio((shares[0] * shares[1]).sum(axis=1), total * total)
+        agreed = ratio(weights @ same, total)
+        return ratio(agreed - expected, np.where(1 - expected <= 1e-12, 0.0, 1 - expected))
+
+    return kappa
 
 
 class RatedUnits:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,16 @@ from pnyx.judge.answers import Answer, Judged
 from pnyx.measure.core.base import Measured, row_of
 from pnyx.measure.core.intervals import share_of, wilson
 from pnyx.measure.core.weighted import (
+    ClusterWeights,
+    EachCluster,
     Floats,
+    Index,
+    RunningSums,
     Weights,
-    in_blocks,
     measured_once,
+    prepared,
     ratio,
-    written_out,
+    weight_by,
 )
 
 _SAME = 1e-9  # Ratings this close are equal: a mean of several labels carries rounding errors.
@@ -26,6 +30,11 @@ _SAME = 1e-9  # Ratings this close are equal: a mean of several labels carries r
 _SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
 
 ECE_BINS = 10
+
+_SCORES = 512  # Distinct scores that are ranked at once
+_LEAST = 1e-300  # What a precision of nothing is divided by
+
+_AtScores: TypeAlias = Callable[[Floats, Floats, Floats, Floats], Floats]
 
 
 def weighted_accuracy(gold: Floats, score: Floats, weights: Weights) -> Floats:
@@ -40,50 +49,87 @@ def weighted_f1(gold: Floats, score: Floats, weights: Weights) -> Floats:
 
 
 class _Ranked:
-    """Pairs of label yes (1) and no (0), the highest score first: how many are up to each yes."""
+    """Pairs by falling score: what lies above each distinct score that a pair of label yes has.
+
+    `of` takes, for scores by draws, the weight of yes at a score, of yes down to it, of no above
+    it and of no down to it; what it returns is summed over the scores.
+    """
 
     def __init__(self, gold: Floats, score: Floats) -> None:
+        self._gold, self._score = gold, score
         order = np.argsort(-score, kind="stable")
         self._yes, self._no = order[gold[order] > 0], order[gold[order] <= 0]
         yes, no = -score[self._yes], -score[self._no]
-        self.yes_up_to = np.searchsorted(yes, yes, side="right")
-        self.no_before, self.no_up_to = (np.searchsorted(no, yes, side=s) for s in _SIDES)
+        last = np.append(yes[1:] != yes[:-1], len(yes) > 0)[: len(yes)]
+        self._yes_ends = np.flatnonzero(last) + 1
+        ends = np.stack([np.searchsorted(no, yes[last], side=side) for side in _SIDES], axis=1)
+        self._no_ends, self._apart = ends, bool((ends[:, 0] == ends[:, 1]).all())
 
-    def drawn(self, weights: Weights) -> Iterator[tuple[Floats, Floats, Floats]]:
-        """Yield blocks of draws: each yes's weight, and the sums of the first yes and no from 0."""
-        columns = len(self._yes) + len(self._no)
-        sides = (in_blocks(weights[:, places], columns) for places in (self._yes, self._no))
-        for block in zip(*sides, strict=True):
-            yes, no = map(written_out, block)
-            yield yes, _sums(yes), _sums(no)
+    def summed(self, weights: Weights, of: _AtScores) -> Floats:
+        """Return the sums (draws,)."""
+        if isinstance(weights, EachCluster):
+            return self._each(weights, of)
+        if not isinstance(weights, ClusterWeights):
+            weights = ClusterWeights(weights, np.arange(len(self._score)))
+        sums = [self._block(times, clusters, of) for times, clusters in weights.blocks()]
+        return np.concatenate([np.empty(0), *sums])
+
+    def _block(self, times: Floats, clusters: Index, of: _AtScores) -> Floats:
+        yes_sums, no_sums = (RunningSums(times, clusters[x]) for x in (self._yes, self._no))
+        total, above = np.zeros(times.shape[1]), np.zeros((1, times.shape[1]))
+        for start in range(0, len(self._yes_ends), _SCORES):
+            some = slice(start, start + _SCORES)
+            yes, no_ends = yes_sums.first(self._yes_ends[some]), self._no_ends[some]
+            here = np.diff(yes, axis=0, prepend=above)
+            above = yes[-1:].copy()
+            if self._apart:
+                before = down_to = no_sums.first(no_ends[:, 0])
+            else:
+                both = no_sums.first(no_ends.ravel())
+                before, down_to = both[0::2], both[1::2]
+            total += of(here, yes, before, down_to).sum(axis=0)
+        return total
+
+    def _each(self, weights: EachCluster, of: _AtScores) -> Floats:
+        """Rank each cluster's pairs by themselves, all in one go."""
+        order = np.lexsort((-self._score, weights.clusters))
+        cluster, score, yes = weights.clusters[order], self._score[order], self._gold[order] > 0
+        last = np.append((cluster[1:] != cluster[:-1]) | (score[1:] != score[:-1]), len(score) > 0)
+        owner = cluster[last[: len(score)]]
+        sums = []
+        for side in (yes, ~yes):
+            own = np.bincount(cluster, side, len(weights))
+            down_to = np.cumsum(side)[last[: len(score)]].astype(np.float64)
+            before = np.append(0.0, down_to)[: len(down_to)]
+            others = (np.cumsum(own) - own)[owner]
+            sums += [before - others, down_to - others]
+        values = of(sums[1] - sums[0], sums[1], sums[2], sums[3])
+        return np.bincount(owner, values, len(weights)).astype(np.float64)
 
 
-def _sums(weights: Floats) -> Floats:
-    """Return the sums of the first 0, 1, ... n weights of each draw, (draws, n + 1)."""
-    sums = np.zeros((len(weights), weights.shape[1] + 1))
-    np.cumsum(weights, axis=1, out=sums[:, 1:])
-    return sums
-
-
-def weighted_auroc(gold: Floats, score: Floats, weights: Weights) -> Floats:
+@prepared
+def weighted_auroc(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     """Area under the ROC curve, in [0, 1], ties counting half; undefined with one class only."""
-    ranked, values = _Ranked(gold, score), [np.empty(0)]
-    for weight, yes, no in ranked.drawn(weights):
-        above = no[:, ranked.no_before] + no[:, ranked.no_up_to]
-        pairs = yes[:, -1] * no[:, -1]
-        values.append(ratio(pairs - np.einsum("ij,ij->i", weight, above) / 2, pairs))
-    return np.concatenate(values)
+    ranked, is_yes = _Ranked(gold, score), (gold > 0).astype(np.float64)
+
+    def auroc(weights: Weights) -> Floats:
+        yes = weights @ is_yes
+        pairs = yes * (weights.sum(axis=1) - yes)
+        wrong = ranked.summed(weights, lambda here, _, before, down_to: here * (before + down_to))
+        return ratio(pairs - wrong / 2, pairs)
+
+    return auroc
 
 
-def weighted_average_precision(gold: Floats, score: Floats, weights: Weights) -> Floats:
+@prepared
+def weighted_average_precision(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     """Average precision over thresholds, ties one, not interpolated, as in scikit-learn."""
-    ranked, values = _Ranked(gold, score), [np.empty(0)]
-    for weight, yes, no in ranked.drawn(weights):
-        hits = yes[:, ranked.yes_up_to]
-        seen = hits + no[:, ranked.no_up_to]
-        precision = np.divide(hits, seen, out=seen, where=seen != 0)
-        values.append(ratio(np.einsum("ij,ij->i", weight, precision), yes[:, -1]))
-    return np.concatenate(values)
+    ranked, is_yes = _Ranked(gold, score), (gold > 0).astype(np.float64)
+
+    def precisions(here: Floats, yes: Floats, _: Floats, down_to: Floats) -> Floats:
+        return here * (yes / np.maximum(yes + down_to, _LEAST))
+
+    return lambda weights: ratio(ranked.summed(weights, precisions), weights @ is_yes)
 
 
 def weighted_brier(gold: Floats, score: Floats, weights: Weights) -> Floats:
@@ -93,9 +139,8 @@ def weighted_brier(gold: Floats, score: Floats, weights: Weights) -> Floats:
 
 def weighted_ece(gold: Floats, score: Floats, weights: Weights) -> Floats:
     """Expected calibration error, in [0, 1]: ten bins closed on the right (Guo, ICML 2017)."""
-    gap = np.zeros((len(score), ECE_BINS))
-    gap[np.arange(len(score)), _bins(score)] = score - gold
-    return ratio(np.abs(weights @ gap).sum(axis=1), weights.sum(axis=1))
+    gaps = weight_by(_bins(score), weights, ECE_BINS, score - gold)
+    return ratio(np.abs(gaps).sum(axis=1), weights.sum(axis=1))
 
 
 def ece_bias(score: Floats) -> float:

@@ -95,7 +95,7 @@ def draw_clusters(
 ) -> Iterator[Floats]:
     """Yield how often each of `count` clusters is drawn, in blocks of draws, (rows, count)."""
     rng = np.random.default_rng(bootstrap.seed)
-    at_once = max(1, _CELLS // 4 // max(1, count)) if at_once is None else at_once
+    at_once = max(1, _CELLS * 16 // 25 // max(1, count)) if at_once is None else at_once
     for start in range(0, bootstrap.draws if count else 0, at_once):
         rows = min(at_once, bootstrap.draws - start)
         drawn = rng.integers(0, count, size=(rows, count))

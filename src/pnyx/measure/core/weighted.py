@@ -8,7 +8,8 @@ draw of weights 1: there is one definition of each, so the bootstrap cannot drif
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from functools import partial, wraps
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Index: TypeAlias = npt.NDArray[np.intp]
 
 _CELLS = 200_000  # Weights written out at once: they stay in the processor's cache
+_DRAWS, _ROWS = 64, 1024  # Draws by pairs that are summed up at once: as much
 
 
 class ClusterWeights:
@@ -45,26 +47,61 @@ class ClusterWeights:
         rows, pairs = at
         return ClusterWeights(self._times[rows], self._clusters[pairs])
 
+    def _drawn(self, sums: Floats) -> Floats:
+        """Return what clusters' sums (clusters, ...) come to in each draw, (draws, ...)."""
+        return np.asarray(self._times @ sums)
+
     def __matmul__(self, values: Floats) -> Floats:
-        """Return the sums (draws,) of values (n,), or (draws, k) of (n, k)."""
-        count = self._times.shape[1]
-        sums = [np.bincount(self._clusters, column, count) for column in np.atleast_2d(values.T)]
-        return np.asarray(self._times @ (sums[0] if values.ndim == 1 else np.stack(sums, axis=1)))
+        """Return the sums (draws,) of values (n,)."""
+        sums = np.bincount(self._clusters, values, self._times.shape[1])
+        return self._drawn(sums.astype(np.float64))
 
     def sum(self, axis: Literal[1]) -> Floats:
         """Return the sum of each draw (draws,)."""
         del axis
-        return self @ np.ones(len(self._clusters))
+        counts = np.bincount(self._clusters, minlength=self._times.shape[1])
+        return self._drawn(counts.astype(np.float64))
 
-    def by(self, codes: Index, count: int) -> Floats:
-        """Return the weight of each code (draws, count); `codes` (n,) are those of the pairs."""
-        clusters = self._times.shape[1]
-        sums = np.bincount(self._clusters * count + codes, minlength=clusters * count)
-        return np.asarray(self._times @ sums.reshape(clusters, count).astype(np.float64))
+    def by(self, codes: Index, count: int, amounts: Floats | None = None) -> Floats:
+        """Return the weight of each code, or of its amounts; see `weight_by`."""
+        cells = self._times.shape[1], count
+        cell = self._clusters * count + codes
+        sums = np.bincount(cell, amounts, cells[0] * count).astype(np.float64)
+        return self._drawn(sums.reshape(cells))
 
     def written_out(self) -> Floats:
         """Return them as an array."""
         return np.take(self._times, self._clusters, axis=1)
+
+    def blocks(self) -> Iterator[tuple[Floats, Index]]:
+        """Yield the draws in blocks, (clusters, some draws), with the clusters of the pairs."""
+        for start in range(0, len(self._times), _DRAWS):
+            yield np.ascontiguousarray(self._times[start : start + _DRAWS].T), self._clusters
+
+
+class EachCluster(ClusterWeights):
+    """A draw for each cluster (n,), numbered from 0, in which its pairs count once, others not."""
+
+    __slots__ = ()
+
+    def __init__(self, clusters: Index, count: int) -> None:
+        super().__init__(np.broadcast_to(np.float64(1), (count, count)), clusters)
+
+    def __getitem__(self, at: tuple[slice, slice | Index]) -> EachCluster:
+        """Return the weights of some pairs, of all draws."""
+        return EachCluster(self._clusters[at[1]], len(self))
+
+    def _drawn(self, sums: Floats) -> Floats:
+        return sums
+
+    @property
+    def clusters(self) -> Index:
+        """The number of each pair's cluster, which is that of its draw."""
+        return self._clusters
+
+    def counts(self) -> Index:
+        """Return how many pairs each draw has."""
+        return np.bincount(self._clusters, minlength=len(self))
 
 
 Weights: TypeAlias = Floats | ClusterWeights
@@ -84,11 +121,15 @@ def written_out(weights: Weights) -> Floats:
     return weights.written_out() if isinstance(weights, ClusterWeights) else weights
 
 
-def weight_by(codes: Index, weights: Weights, count: int) -> Floats:
-    """Return the weight of each code (draws, count); `codes` (n,) are those of the pairs."""
+def weight_by(codes: Index, weights: Weights, count: int, amounts: Floats | None = None) -> Floats:
+    """Return the weight of each code (draws, count); `codes` (n,) are those of the pairs.
+
+    With `amounts` (n,), a pair counts by its amount times its weight.
+    """
     if isinstance(weights, ClusterWeights):
-        return weights.by(codes, count)
-    sums = [np.bincount(codes, row, count) for row in weights]
+        return weights.by(codes, count, amounts)
+    rows = weights if amounts is None else weights * amounts
+    sums = [np.bincount(codes, row, count) for row in rows]
     return np.array(sums, dtype=np.float64).reshape(len(weights), count)
 
 
@@ -99,10 +140,45 @@ def on_arrays(measure: Callable[[Floats, Floats, Floats], Floats]) -> Weighted:
     def blockwise(gold: Floats, score: Floats, weights: Weights) -> Floats:
         if not isinstance(weights, ClusterWeights):
             return measure(gold, score, weights)
+        if isinstance(weights, EachCluster):
+            return _one_by_one(measure, gold, score, weights)
         blocks = in_blocks(weights, len(gold))
         return np.concatenate([measure(gold, score, written_out(block)) for block in blocks])
 
     return blockwise
+
+
+def _one_by_one(
+    measure: Callable[[Floats, Floats, Floats], Floats],
+    gold: Floats,
+    score: Floats,
+    weights: EachCluster,
+) -> Floats:
+    order = np.argsort(weights.clusters, kind="stable")
+    ends = np.searchsorted(weights.clusters[order], np.arange(len(weights) + 1))
+    values = np.full(len(weights), np.nan)
+    for draw, (start, end) in enumerate(pairwise(ends.tolist())):
+        if start < end:
+            some = order[start:end]
+            values[draw] = measure(gold[some], score[some], np.ones((1, end - start)))[0]
+    return values
+
+
+def prepared(prepare: Callable[[Floats, Floats], Callable[[Weights], Floats]]) -> Weighted:
+    """Return the measure of which `prepare` does what does not depend on the weights."""
+
+    @wraps(prepare)
+    def measure(gold: Floats, score: Floats, weights: Weights) -> Floats:
+        return prepare(gold, score)(weights)
+
+    measure.prepare = prepare  # type: ignore[attr-defined]
+    return measure
+
+
+def prepare(measure: Weighted, gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
+    """Return a measure of these pairs, to be given weights again and again."""
+    made = getattr(measure, "prepare", None)
+    return partial(measure, gold, score) if made is None else made(gold, score)
 
 
 def measured_once(
@@ -155,3 +231,48 @@ class Ties:
         here = self.at(weights)
         middle = np.cumsum(here, axis=1) - (here - 1) / 2
         return np.asarray(middle[:, self._block])
+
+
+class RunningSums:
+    """The weight (draws,) of the first so many pairs, asked for in ascending order.
+
+    `times` (clusters, draws) is how often each cluster was drawn, `clusters` (n,) whose each pair
+    is, in order.
+    """
+
+    def __init__(self, times: Floats, clusters: Index) -> None:
+        self._times, self._clusters = times, clusters
+        self._done, self._sum = 0, np.zeros(times.shape[1])
+
+    def first(self, counts: Index) -> Floats:
+        """Return the weights of the first `counts` (k,) pairs, (k, draws)."""
+        found = np.empty((len(counts), len(self._sum)))
+        filled = 0
+        while filled < len(counts):
+            stop = min(self._done + _ROWS, int(counts[-1]))
+            sums = np.empty((stop - self._done + 1, len(self._sum)))
+            sums[0] = self._sum
+            some = self._clusters[self._done : stop]
+            np.take(self._times, some, axis=0, out=sums[1:], mode="clip")
+            _cumulate(sums)
+            end = filled + int(np.searchsorted(counts[filled:], stop, side="right"))
+            places = counts[filled:end] - self._done
+            np.take(sums, places, axis=0, out=found[filled:end], mode="clip")
+            self._done, self._sum, filled = stop, sums[-1], end
+        return found
+
+
+def _cumulate(rows: Floats) -> None:
+    """Sum rows up in place, eight at a time: along the columns, which processors are quick at."""
+    if rows.shape[1] < 8 or len(rows) < 16:
+        np.cumsum(rows, axis=0, out=rows)
+        return
+    whole = len(rows) // 8 * 8
+    groups = rows[:whole].reshape(-1, 8, rows.shape[1])
+    for place in range(1, 8):
+        groups[:, place] += groups[:, place - 1]
+    ends = groups[:, 7].copy()
+    _cumulate(ends)
+    groups[1:] += ends[:-1, None]
+    for place in range(whole, len(rows)):
+        rows[place] += rows[place - 1]
