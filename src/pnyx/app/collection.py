@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.spec import Spec, opts_of
 from pnyx.errors import InputError, shorten
-from pnyx.records import Question, as_question
+from pnyx.records import Question, RunEntry, as_question
 
 if TYPE_CHECKING:
     from pnyx.corpora import ReportRequest
@@ -84,6 +84,19 @@ class Collection:
             if isinstance(question, Question | str):
                 return searcher.show(question, k)
             return list(searcher.search(question, k))
+
+    def run(
+        self, questions: Iterable[Question | str] | str | Path, k: int = 1000, **options: Any
+    ) -> list[RunEntry]:
+        """Return a TREC run of the best `k` documents for questions, or those of a file."""
+        from pnyx.corpora import read_questions
+
+        asked = read_questions(questions) if isinstance(questions, str | Path) else questions
+        return [
+            RunEntry(found.question.id, hit.doc_id, hit.rank, hit.score)
+            for found in self.search(asked, k, **options)
+            for hit in found.hits
+        ]
 
     def argue(self, question: Question | str, **options: Any) -> Case:
         """Argue both sides of a question, each sentence cited, each citation judged.

@@ -4,7 +4,7 @@ from .card import make_card
 from .perspective_bench import Benched, BenchJudge, BenchSearch, bench_perspectives
 from .perspective_plan import PerspectiveBench
 from .stress.posing import Posed, Stress
-from .stress.trials import TRIALS, Trial, pose, sum_up
+from .stress.trials import TRIALS, Trial, pose, sum_up, try_judge
 from .tuning import Tuned, Tuning, tune
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "make_card",
     "pose",
     "sum_up",
+    "try_judge",
     "tune",
 ]

@@ -15,6 +15,8 @@ from pnyx.audit.stress.sheet import Sheet, Summary
 from pnyx.audit.stress.staying import sum_steady
 from pnyx.audit.stress.steadying import pose_injection, pose_length, pose_order, pose_paraphrase
 from pnyx.errors import InputError
+from pnyx.judge.answers import answer_rows
+from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.measure.core.base import plain
 
@@ -145,6 +147,19 @@ def too_few(trial: str, posed: Posed, stress: Stress) -> str:
         f"{trial} cannot be passed: {clusters} topics (or items without one) are too few to show "
         f"that verdicts change by at most {most:g} (--tolerance), even if none does; {enough}"
     )
+
+
+def try_judge(
+    judge: Judge, trial: str, items: Sequence[JudgeQuestion], stress: Stress | None = None
+) -> dict[str, Any]:
+    """Put a judge on trial: ask what `pose` returns, and return what `sum_up` makes of it.
+
+    Raises as these do, and ModelError where the judge cannot be used at all.
+    """
+    posed = pose(trial, items, stress)
+    answers = ask(judge, posed.questions)
+    rows = [answer_rows(q, a) for q, a in zip(posed.questions, answers, strict=True)]
+    return sum_up(trial, posed, rows, stress)
 
 
 def sum_up(
