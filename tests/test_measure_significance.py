@@ -11,15 +11,15 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pnyx.measure.core.base import Bootstrap
 from pnyx.measure.core.significance import (
     FLIPS,
     ONE_SIDED,
     SIGNIFICANT,
     Test,
     conclude,
+    differ,
     holm,
-    not_lower,
-    paired_randomisation,
     paired_t,
 )
 
@@ -27,6 +27,16 @@ DIFFERENCES = st.lists(
     st.floats(-1, 1, allow_nan=False).map(lambda x: round(x, 3)), min_size=2, max_size=60
 )
 CHANCES = st.lists(st.none() | st.floats(0, 1, allow_nan=False), max_size=12)
+
+
+def paired_randomisation(values, seed=0):
+    table = np.array(values, dtype=np.float64)[:, None]
+    return differ(table, "randomisation", Bootstrap(0, seed))[0].test
+
+
+def not_lower(values, margin, test="t"):
+    table = np.array(values, dtype=np.float64)[:, None]
+    return differ(table, test, Bootstrap(0), margin)[0].against.p_not_lower
 
 
 @given(values=DIFFERENCES)

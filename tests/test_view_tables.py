@@ -75,15 +75,6 @@ def test_the_width_is_the_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, filled("many words " * 20).splitlines())) <= 50
 
 
-def test_a_paragraph_may_hang() -> None:
-    assert filled("judge: " + "word " * 9, 20, "  ").splitlines() == [
-        "judge: word word",
-        "  word word word",
-        "  word word word",
-        "  word",
-    ]
-
-
 @given(
     st.lists(st.tuples(HOSTILE, HOSTILE), max_size=4),
     st.lists(HOSTILE, min_size=3, max_size=3),

@@ -115,7 +115,7 @@ def files_of(source: str) -> list[str]:
 
 
 @cache
-def table() -> Mapping[str, Mapping[str, str]]:
+def table() -> Mapping[str, Any]:
     """Return what `formats.toml` says of each format: kind, description, example."""
     return tomllib.loads(Path(__file__).with_name("formats.toml").read_text("utf-8"))
 

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.base import Format, Kind, Options, Row, files_of, strict
+from pnyx.corpora.base import Format, Kind, Options, Row, files_of, strict, table
 from pnyx.corpora.benchmarks import (
     conqret,
     debates,
@@ -57,8 +57,8 @@ FORMATS: dict[str, Format] = {
         *nuggets.FORMATS,
     )
 }
-"""Name -> format. A further one is in `formats.toml`, its own module, here, and where `sniff`
-recognises it; or it is a plugin of the group `pnyx.formats`, and recognises its files itself."""
+"""Name -> format. A further one is in `formats.toml` (JSON Lines: also under `recognised`), its own
+module and here; or it is a plugin of the group `pnyx.formats`, and recognises its files itself."""
 
 
 def format_named(name: str) -> Format | None:
@@ -80,72 +80,11 @@ def all_formats() -> dict[str, Format]:
 
 _HEAD_BYTES = 1 << 18
 
-_JSON_LINES: tuple[tuple[str, str, frozenset[str]], ...] = tuple(
-    (name, kind, frozenset(keys.split()))
-    for name, kind, keys in (
-        ("argsme", "evidence", "arguments"),
-        ("idebate", "evidence", "debate premise conclusion side"),
-        ("debates", "debates", "pros cons sources"),
-        ("debate-arguments", "evidence", "pros cons sources"),
-        ("debate-questions", "questions", "pros cons sources"),
-        ("autojudge-banks", "nuggets", "banks"),
-        ("nuggetbank-v3", "nuggets", "claim_bank"),
-        ("nuggetbank-v3", "nuggets", "nugget_bank query_id"),
-        ("nuggetbank-v3", "nuggets", "nugget_bank title_query"),
-        ("ragtime26-nuggets", "nuggets", "nugget_bank"),
-        ("nuggetizer", "nuggets", "qid query nuggets"),
-        ("rag25-nuggets", "nuggets", "qid nuggets"),
-        ("nuggetizer", "nuggets", "query nuggets"),
-        ("arguments", "evidence", "conclusion"),
-        ("arguments", "evidence", "premises"),
-        ("answers", "items", "id task value judge"),
-        ("ragtime", "responses", "metadata responses"),
-        ("rag25", "responses", "metadata answer"),
-        ("leaderboard-jsonl", "leaderboard", "run_id topic_id measure value"),
-        ("rag24", "responses", "answer topic_id"),
-        ("search-results", "items", "question_id results"),
-        ("berds", "perspectives", "org_q perspectives"),
-        ("debate-claims", "items", "id claim perspectives"),
-        ("drafts", "items", "id question perspectives"),
-        ("berds", "perspectives", "question perspectives"),
-        ("berds-expansions", "perspectives", "org_q text"),
-        ("perspectives", "perspectives", "id question_id text stance"),
-        ("report-examples", "items", "id node text statement value"),
-        ("support-items", "items", "id text statement"),
-        ("labelled-pairs", "items", "id question document value"),
-        ("relevance-items", "items", "id question document"),
-        ("stance-items", "items", "id text question stance"),
-        ("rated-items", "items", "id text ratings"),
-        ("preference-items", "items", "id a b question"),
-        ("argument-pairs", "items", "id a b"),
-        ("survey-questions", "items", "id question options"),
-        ("rag-items", "items", "id query documents argument"),
-        ("ranking-items", "items", "id query documents"),
-        ("labels", "items", "id value"),
-        ("topics", "questions", "request_id"),
-        ("topics", "questions", "narrative_id"),
-        ("questions", "questions", "qid query"),
-        ("questions", "questions", "id text definition"),
-        ("questions", "questions", "id text description"),
-        ("questions", "questions", "id text narrative"),
-        ("beir", "evidence", "_id title text"),
-        ("beir", "evidence", "_id text"),
-        ("beir-queries", "questions", "_id text"),
-        ("jsonl", "evidence", "text"),
-        ("pyserini", "evidence", "id contents"),
-        ("jsonl", "evidence", "contents"),
-        ("questions", "questions", "text"),
-        ("questions", "questions", "query"),
-        ("questions", "questions", "question"),
-        ("topics", "questions", "id title"),
-        ("topics", "questions", "topic_id title"),
-        ("sides-items", "items", "id text question"),
-        ("rating-items", "items", "id text"),
-        ("perspectives", "perspectives", "text"),
-        ("rag25-nuggets", "nuggets", "nuggets"),
-    )
+_JSON_LINES = tuple(
+    (FORMATS[name], frozenset(keys.split()))
+    for name, _, keys in (line.partition(": ") for line in table()["recognised"])
 )
-"""Format, kind and the fields that its first line has; the first that fits counts."""
+"""Format and the fields that its first line has; the first that fits counts."""
 
 _HEADING = re.compile(
     rb"(#[ \t][^\n]*\n\s*)?##[ \t][^\n]*"
@@ -251,8 +190,9 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
         if kind not in (None, "evidence") or "perspectives_for" not in found:
             return None
         return "procon" if b"procon.org" in head else "debatewise"
-    for name, of_kind, needed in _JSON_LINES:
-        if kind in (None, of_kind) and needed <= found:
+    for fitting, needed in _JSON_LINES:
+        name = fitting.name
+        if kind in (None, fitting.kind) and needed <= found:
             named = "quer" in Path(source).name.lower()
             if name == "beir" and kind is None and "title" not in found and named:
                 return "beir-queries"

@@ -306,16 +306,15 @@ def terminal_width() -> int:
     return shutil.get_terminal_size().columns
 
 
-def filled(text: str, width: int | None = None, indent: str = "") -> str:
-    """Return one paragraph in lines of at most `width` cells; `indent` starts all but the first."""
+def filled(text: str, width: int | None = None) -> str:
+    """Return one paragraph in lines of at most `width` cells."""
     from rich.text import Text
 
     width = max(1, width or terminal_width())
     whole = Text(shorten(text, 20 * _LONGEST).strip())
     if whole.cell_len <= width:
         return whole.plain
-    indent = indent if len(indent) < width else ""
-    return _lines(whole, width - len(indent)).replace("\n", f"\n{indent}")
+    return _lines(whole, width)
 
 
 def _split(

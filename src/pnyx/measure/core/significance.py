@@ -1,7 +1,7 @@
 """Is one system better than another on the same topics? Paired tests, and what they show.
 
 Finding no difference shows nothing: that a system is not worse is shown by a test against a margin
-(`not_lower`) that is chosen before the runs are looked at.
+(`differ`) that is chosen before the runs are looked at.
 """
 
 from __future__ import annotations
@@ -60,17 +60,13 @@ def paired_t(differences: Sequence[float] | Floats) -> PairedTest:
     return PairedTest(len(values), mean, statistic, p, effect)
 
 
-def paired_randomisation(differences: Sequence[float] | Floats, seed: int = 0) -> PairedTest:
+def _randomised(columns: Sequence[Floats], seed: int) -> list[PairedTest]:
     """Fisher's paired randomisation test (in retrieval: Smucker et al., CIKM 2007).
 
     How often do random signs give as large a mean? Exact with up to 16 differences other than 0.
     Above, 100,000 patterns are drawn and p is (1 + as large) / (1 + drawn), never 0 (Phipson and
     Smyth, Stat. Appl. Genet. Mol. Biol. 9, 2010). p is None without any difference.
     """
-    return _randomised([np.asarray(differences, dtype=np.float64)], seed)[0]
-
-
-def _randomised(columns: Sequence[Floats], seed: int) -> list[PairedTest]:
     chances = _as_large(columns, np.abs, seed)
     p_values = []
     for values, p in zip(columns, chances, strict=True):
@@ -79,21 +75,15 @@ def _randomised(columns: Sequence[Floats], seed: int) -> list[PairedTest]:
     return p_values
 
 
-def not_lower(
-    differences: Sequence[float] | Floats, margin: float, test: Test = "t", seed: int = 0
-) -> float | None:
+def _not_lower(
+    columns: Sequence[Floats], margin: float, test: Test, seed: int
+) -> list[float | None]:
     """Test, one-sided, that a system is not lower than another by a margin (non-inferiority).
 
     With the negatives, too, it is Schuirmann's two one-sided tests: the larger p is that of
     equivalence (J. Pharmacokin. Biopharm. 15, 1987). None without a topic, and for `t` with one
     topic or without variance. ValueError: the margin is not above 0.
     """
-    return _not_lower([np.asarray(differences, dtype=np.float64)], margin, test, seed)[0]
-
-
-def _not_lower(
-    columns: Sequence[Floats], margin: float, test: Test, seed: int
-) -> list[float | None]:
     if not 0 < margin < np.inf:
         raise ValueError(f"margin: found {margin!r}, expected a number above 0")
     shifted = [values + margin for values in columns]

@@ -52,53 +52,47 @@ class ReportMeasure:
 _ANY = math.inf
 
 REPORT_MEASURES: dict[str, ReportMeasure] = {
-    "sentence_precision": ReportMeasure(
-        sentences.sentence_precision, "sentences", main=True, said=True
-    ),
-    "sentence_precision_own": ReportMeasure(
-        sentences.sentence_precision_own, "sentences", said=True
-    ),
-    "sentence_precision_all": ReportMeasure(
-        sentences.sentence_precision_all, "sentences", said=True
-    ),
-    "citation_precision": ReportMeasure(
-        sentences.citation_precision, "citations", main=True, said=True
-    ),
-    "citation_relevance": ReportMeasure(
-        sentences.citation_relevance, "citations", main=True, said=True
-    ),
-    "citation_recall": ReportMeasure(sentences.citation_recall, "documents", main=True),
-    "nugget_recall": ReportMeasure(nuggets.nugget_recall, "nuggets", main=True),
-    "nugget_recall_weighted": ReportMeasure(
-        nuggets.nugget_recall_weighted, "nuggets", weighted=True, main=True
-    ),
-    "nugget_recall_and": ReportMeasure(nuggets.nugget_recall_and, "nuggets"),
-    "nugget_recall_or": ReportMeasure(nuggets.nugget_recall_or, "nuggets"),
-    "answer_recall": ReportMeasure(nuggets.answer_recall, "answers"),
-    "f1": ReportMeasure(
-        nuggets.f1, "sentences, nuggets", main=True, parts=("sentence_precision", "nugget_recall")
-    ),
-    "f1_weighted": ReportMeasure(
-        nuggets.f1_weighted,
-        "sentences, nuggets",
-        weighted=True,
-        main=True,
-        parts=("sentence_precision", "nugget_recall_weighted"),
-    ),
-    "strict_vital_score": ReportMeasure(nuggets.strict_vital_score, "nuggets"),
-    "strict_all_score": ReportMeasure(nuggets.strict_all_score, "nuggets"),
-    "vital_score": ReportMeasure(nuggets.vital_score, "nuggets"),
-    "all_score": ReportMeasure(nuggets.all_score, "nuggets"),
-    "negatives_confirmed": ReportMeasure(sentences.negatives_confirmed, "sentences"),
-    "reward": ReportMeasure(sentences.reward, "steps", high=_ANY),
-    "penalty": ReportMeasure(sentences.penalty, "steps", low=-_ANY, high=0),
-    "net_reward": ReportMeasure(sentences.net_reward, "steps", low=-_ANY, high=_ANY),
-    "reward_per_step": ReportMeasure(sentences.reward_per_step, "steps", low=-_ANY, high=_ANY),
-    "sentences": ReportMeasure(sentences.sentences, "reports", high=_ANY),
-    "words": ReportMeasure(sentences.words, "reports", high=_ANY),
-    "characters": ReportMeasure(sentences.characters, "reports", high=_ANY),
-    "citations": ReportMeasure(sentences.citations, "reports", high=_ANY),
-    "cited_documents": ReportMeasure(sentences.cited_documents, "reports", high=_ANY),
+    measure.of.__name__: measure
+    for measure in (
+        ReportMeasure(sentences.sentence_precision, "sentences", main=True, said=True),
+        ReportMeasure(sentences.sentence_precision_own, "sentences", said=True),
+        ReportMeasure(sentences.sentence_precision_all, "sentences", said=True),
+        ReportMeasure(sentences.citation_precision, "citations", main=True, said=True),
+        ReportMeasure(sentences.citation_relevance, "citations", main=True, said=True),
+        ReportMeasure(sentences.citation_recall, "documents", main=True),
+        ReportMeasure(nuggets.nugget_recall, "nuggets", main=True),
+        ReportMeasure(nuggets.nugget_recall_weighted, "nuggets", weighted=True, main=True),
+        ReportMeasure(nuggets.nugget_recall_and, "nuggets"),
+        ReportMeasure(nuggets.nugget_recall_or, "nuggets"),
+        ReportMeasure(nuggets.answer_recall, "answers"),
+        ReportMeasure(
+            nuggets.f1,
+            "sentences, nuggets",
+            main=True,
+            parts=("sentence_precision", "nugget_recall"),
+        ),
+        ReportMeasure(
+            nuggets.f1_weighted,
+            "sentences, nuggets",
+            weighted=True,
+            main=True,
+            parts=("sentence_precision", "nugget_recall_weighted"),
+        ),
+        ReportMeasure(nuggets.strict_vital_score, "nuggets"),
+        ReportMeasure(nuggets.strict_all_score, "nuggets"),
+        ReportMeasure(nuggets.vital_score, "nuggets"),
+        ReportMeasure(nuggets.all_score, "nuggets"),
+        ReportMeasure(sentences.negatives_confirmed, "sentences"),
+        ReportMeasure(sentences.reward, "steps", high=_ANY),
+        ReportMeasure(sentences.penalty, "steps", low=-_ANY, high=0),
+        ReportMeasure(sentences.net_reward, "steps", low=-_ANY, high=_ANY),
+        ReportMeasure(sentences.reward_per_step, "steps", low=-_ANY, high=_ANY),
+        ReportMeasure(sentences.sentences, "reports", high=_ANY),
+        ReportMeasure(sentences.words, "reports", high=_ANY),
+        ReportMeasure(sentences.characters, "reports", high=_ANY),
+        ReportMeasure(sentences.citations, "reports", high=_ANY),
+        ReportMeasure(sentences.cited_documents, "reports", high=_ANY),
+    )
 }
 
 MAIN: tuple[str, ...] = tuple(name for name, measure in REPORT_MEASURES.items() if measure.main)

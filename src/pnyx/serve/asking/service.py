@@ -195,11 +195,9 @@ class AskService:
         found: CoverageRow = await self._others.ask(key, lambda: self._slow.run(work))
         return found
 
-    def known_perspectives(
-        self, question: str, row: Mapping[str, Any] | None = None, *, k: int | str = FOUND
-    ) -> CoverageRow | None:
+    def known_perspectives(self, question: str, *, k: int) -> CoverageRow | None:
         """Return what `perspectives` gave lately; None where it would have to work."""
-        text, spec, most, count = self._viewed(question, row, k)
+        text, spec, most, count = self._viewed(question, None, k)
         key = ("perspectives", text, repr(spec), most, count, self.opened.state)
         found: CoverageRow | None = self._others.get(key)
         return found
