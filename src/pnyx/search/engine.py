@@ -6,6 +6,7 @@ bring more (`EngineType`); `open_index` opens all.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,6 +147,22 @@ class DocumentIndex(Engine, Protocol):
 
     def compile(self) -> None:
         """Load now what makes later searches quicker, if anything does."""
+
+
+class Remembering:
+    """Remembers what was made of an index: it is immutable."""
+
+    def __init__(self) -> None:
+        self._made: dict[object, Any] = {}
+        self._making = threading.RLock()
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """See `DocumentIndex`."""
+        with self._making:
+            if key not in self._made:
+                self._made[key] = make()
+            made: T = self._made[key]
+            return made
 
 
 class EngineType(NamedTuple):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
+from pnyx.corpora.text.wording import folded, words_of
 from pnyx.errors import InputError, shorten
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
@@ -62,7 +63,7 @@ def distinct(perspectives: Sequence[Perspective]) -> list[Perspective]:
     """Leave out each perspective that says the same words as one before it."""
     seen: dict[tuple[str, ...], Perspective] = {}
     for perspective in perspectives:
-        seen.setdefault(tuple(re.findall(r"\w+", perspective.text.casefold())), perspective)
+        seen.setdefault(words_of(perspective.text), perspective)
     return list(seen.values())
 
 
@@ -170,7 +171,7 @@ class FilePerspectives:
         for perspective in read_perspectives(path):
             self._by_id.setdefault(perspective.question_id, []).append(perspective)
             if text := str(perspective.extra.get("question", "")):
-                self._ids.setdefault(_folded(text), perspective.question_id)
+                self._ids.setdefault(folded(text), perspective.question_id)
 
     @property
     def name(self) -> str:
@@ -184,7 +185,7 @@ class FilePerspectives:
     def _find(self, question: Question) -> PerspectiveSet:
         key = question.id
         if key not in self._by_id:
-            key = self._ids.get(_folded(question.text), key)
+            key = self._ids.get(folded(question.text), key)
         if key not in self._by_id and len(self._by_id) == 1:
             (key,) = self._by_id
         if key not in self._by_id:
@@ -194,10 +195,6 @@ class FilePerspectives:
         kept = distinct(self._by_id[key])[: self._count]
         named = (replace(p, extra={**p.extra, "origin": self.name}) for p in kept)
         return PerspectiveSet(tuple(named), self.name)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 class PerspectiveHit(NamedTuple):

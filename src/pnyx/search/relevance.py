@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.corpora.text.tokens import stem
+from pnyx.corpora.text.wording import words_of
 from pnyx.judge.answers import Answer, Judged, Provenance
 from pnyx.models.embed.embedder import PACKAGED, embedder_from
 from pnyx.records import Evidence, judged_text
@@ -60,8 +60,7 @@ _stem = functools.lru_cache(1 << 16)(stem)
 
 def content_words(text: str) -> frozenset[str]:
     """Return the stems of the words that carry the matter of a question."""
-    words = re.findall(r"\w+", text.casefold())
-    return frozenset(_stem(word) for word in words if word not in _FORM)
+    return frozenset(_stem(word) for word in words_of(text) if word not in _FORM)
 
 
 class RankedRelevance:

@@ -10,10 +10,11 @@ import functools
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from pnyx.corpora.text.wording import folded
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Judged
 from pnyx.judge.claims import claims, is_plain
@@ -127,7 +128,7 @@ class TopicMatcher:
             typed, relation = name.strip(), 1
             if typed.casefold().startswith(NOT):
                 typed, relation = typed[len(NOT) :].strip(), -1
-            text = _folded(typed)
+            text = folded(typed)
             self._typed.setdefault(text, typed)
             if not text:
                 raise InputError(f"topic: found {shorten(name, 60)!r}, expected one of the corpus")
@@ -140,7 +141,7 @@ class TopicMatcher:
         found, rest = {}, []
         for topic in own:
             why: Why = "named"
-            relation = self._named.get(_folded(topic), 0)
+            relation = self._named.get(folded(topic), 0)
             if not relation:
                 why, relation = "words", same_words(topic, question)
             if relation:
@@ -149,7 +150,7 @@ class TopicMatcher:
                 rest.append(topic)
         compared = self._compare(question, own, rest) if rest and question.strip() else {}
         none = TopicMatch("", 0.0, 0.0, "meaning", False)
-        return {t: found.get(t) or compared.get(t) or _renamed(none, t) for t in own}
+        return {t: found.get(t) or compared.get(t) or replace(none, topic=t) for t in own}
 
     def _compare(
         self, question: str, topics: Sequence[str], rest: Sequence[str]
@@ -177,7 +178,7 @@ class TopicMatcher:
 
     def problems(self, topics: Iterable[str]) -> list[str]:
         """Say which of the topics named by hand are not among these, and which these are."""
-        own = {_folded(topic): topic for topic in topics if topic.strip()}
+        own = {folded(topic): topic for topic in topics if topic.strip()}
         lacking = [name for name in self._named if name not in own]
         if not lacking:
             return []
@@ -213,14 +214,6 @@ def near_topics(topics: Sequence[LabelledTopic]) -> tuple[LabelledTopic, ...]:
         return ()
     may_be = (one for one in topics if one.match.same + one.match.opposite >= _MAY_BE)
     return tuple(one for one in may_be if len(one.match.topic) <= MOST)[:_MEANT]
-
-
-def _renamed(match: TopicMatch, topic: str) -> TopicMatch:
-    return TopicMatch(topic, match.same, match.opposite, match.why, match.used)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _logistic(rows: Floats, weights: Sequence[float]) -> list[float]:

@@ -10,6 +10,11 @@ def clean(text: str) -> str:
     return " ".join("".join(c for c in text if c.isspace() or c >= " ").split())
 
 
+def folded(text: str) -> str:
+    """Return a text on one line, by which two are told to be the same but for case and space."""
+    return " ".join(text.casefold().split())
+
+
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words by which two texts are compared."""
     return tuple(re.findall(r"\w+", text.casefold()))

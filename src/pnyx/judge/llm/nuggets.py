@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pnyx.corpora.text.wording import words_of
 from pnyx.judge.answers import Answer, Provenance, Unscored, after
 from pnyx.judge.base import Emit, Judge, refuse_other_kinds
 from pnyx.judge.forms.base import shape
@@ -92,8 +92,7 @@ class NuggetJudge:
         results: dict[tuple[str, ...], str] = {}
         for number in range(1, topic.size + 1):
             text = " ".join(getattr(reply, str(number)).split())
-            words = tuple(re.findall(r"\w+", text.casefold()))
-            if words:
+            if words := words_of(text):
                 results.setdefault(words, text)
         return list(results.values()) or "schema: the reply names no point"
 

@@ -193,13 +193,17 @@ def embed_question(index: WordIndex, embedder: Embedder, question: str) -> Quest
     Raises InputError for an index without vectors or with those of another embedder, ModelError for
     an embedder that cannot be used.
     """
-    made_by = document_vectors(index).embedder
-    if made_by != embedder.name:
-        found = f"the index was embedded by {shorten(made_by, 60)}, and the question would be by"
-        advice = "name the same embedder, or embed the index again"
-        raise InputError(f"{found} {shorten(embedder.name, 60)}: {advice}", path=index.path)
+    check_made_by(document_vectors(index).embedder, embedder.name, index.path)
     vector: Question = embedder.encode([question])[0]
     return vector
+
+
+def check_made_by(made_by: str, name: str, path: str | Path) -> None:
+    """Refuse an embedder whose vectors cannot be compared with the index's."""
+    if made_by != name:
+        found = f"the index was embedded by {shorten(made_by, 60)}, and the question would be by"
+        advice = "name the same embedder, or embed the index again"
+        raise InputError(f"{found} {shorten(name, 60)}: {advice}", path=path)
 
 
 class _Partial:

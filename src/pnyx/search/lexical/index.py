@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.native import WORTH_COMPILING, can_compile
 from pnyx.records import Evidence
-from pnyx.search.engine import FeatureInfo, Hit
+from pnyx.search.engine import FeatureInfo, Hit, Remembering
 from pnyx.search.features.access import Feature, read_feature
 from pnyx.search.lexical.kernels import UNMATCHED, Boosts, Kernel, KernelName, score_numpy
 from pnyx.search.lexical.manifest import read_manifest
@@ -49,7 +48,7 @@ class IndexStats:
     seconds: float = 0.0
 
 
-class WordIndex:
+class WordIndex(Remembering):
     """An index open for searching by words; immutable, so it may be shared between threads.
 
     Later changes of the folder are seen after opening it again, even if the old files are gone.
@@ -73,8 +72,7 @@ class WordIndex:
         self._queries = QueryCompiler(opened.segments, opened.tokenizer, collection)
         # All at once: what is opened later may have been replaced by then.
         self._features = {name: self._opened(name) for name in manifest.get("features", {})}
-        self._made: dict[object, Any] = {}
-        self._making = threading.RLock()
+        super().__init__()
         self._recent: OrderedDict[Hashable, Any] = OrderedDict()
         self._latest: list[tuple[list[str], NDArray[np.int64]]] = []
         self._given: dict[str, int] = {}
@@ -260,14 +258,6 @@ class WordIndex:
             found = f"the index has {shorten(name, 40)} of {feature.documents} of its {len(self)}"
             raise InputError(f"{found} documents: {how}", path=self.path)
         return feature
-
-    def once(self, key: object, make: Callable[[], T]) -> T:
-        """Return what `make` gave when it was first called for this key: an index is immutable."""
-        with self._making:
-            if key not in self._made:
-                self._made[key] = make()
-            made: T = self._made[key]
-            return made
 
     def lately(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` gave for this key if that is among the latest few; else make it."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
@@ -15,9 +14,10 @@ from numpy.typing import NDArray
 
 from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
 from pnyx.records import Evidence
-from pnyx.search.engine import EngineType, FeatureInfo, Hit, Topic, TopicQuery
+from pnyx.search.engine import EngineType, FeatureInfo, Hit, Remembering, Topic, TopicQuery
 from pnyx.search.features.clusters import Clusters, check_embedder
 from pnyx.search.features.topic_points import ClusterLabel
+from pnyx.search.features.vectors import check_made_by
 from pnyx.search.lexical import record_codec
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.client import OLDEST, Cluster, ClusterAddress
@@ -40,7 +40,7 @@ _HOW: Final = {
 _FIELDS: Final = {"vectors": "vector", "quality": "quality", "clusters": "cluster"}
 
 
-class RemoteIndex:
+class RemoteIndex(Remembering):
     """An index in a cluster as it was when it was opened; safe in several threads.
 
     Once another has taken its place, its methods raise IndexFolderError: it is to be opened anew.
@@ -51,8 +51,7 @@ class RemoteIndex:
         self.path = str(cluster.address)
         self._ranking = RemoteRanking(cluster, concrete, meta)
         self.tokenizer = self._ranking.tokenizer
-        self._made: dict[object, Any] = {}
-        self._making = threading.RLock()
+        super().__init__()
 
     @classmethod
     def open(cls, where: str | ClusterAddress) -> Self:
@@ -141,13 +140,7 @@ class RemoteIndex:
         """Return the question's vector; None for no words, which are near by chance."""
         if embedder is None:
             raise InputError("a dense ranking needs an embedder, to compare question and documents")
-        made_by = self._needs("vectors").made_by
-        if made_by != embedder.name:
-            found = (
-                f"the index was embedded by {shorten(made_by, 60)}, and the question would be by"
-            )
-            advice = "name the same embedder, or embed the index again"
-            raise InputError(f"{found} {shorten(embedder.name, 60)}: {advice}", path=self.path)
+        check_made_by(self._needs("vectors").made_by, embedder.name, self.path)
         if not text.split():
             return None
         vector: NDArray[np.float32] = embedder.encode([text])[0]
@@ -383,14 +376,6 @@ class RemoteIndex:
         ids: dict[int, str] = {}
         numbers, scores = self._ranking.top({"bool": own}, asked.count, ids)
         return [hit.doc_id for hit in self._hits(numbers, scores, ids)], []
-
-    def once(self, key: object, make: Callable[[], T]) -> T:
-        """See `DocumentIndex`."""
-        with self._making:
-            if key not in self._made:
-                self._made[key] = make()
-            made: T = self._made[key]
-            return made
 
     def compile(self) -> None:
         """Do nothing: the cluster keeps its scripts compiled."""
