@@ -26,6 +26,7 @@ _KEPT_BACK: Final = re.compile(
 )
 """Names that Windows does not give to files, and those that an export itself needs."""
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_INDENTED: Final = re.compile(r"\n\s+")
 
 _ROOM, _VIEW = "pnyx.serve", "pnyx.view"
 _KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -97,6 +98,10 @@ class Links:
         asking = f"?{urlencode(asked)}" if asked and not self.files else ""
         return f"{self.root}{path}{asking}" + (f"#{quote(anchor)}" if anchor else "")
 
+    def has(self, *parts: str) -> bool:
+        """Return whether there is such a page: of an export some are left out."""
+        return bool(parts)
+
     def path(self, *parts: str) -> str:
         """Return where a page is, without what leads to the first page."""
         if not self.files:
@@ -135,7 +140,8 @@ def render(template: str, site: Site, links: Links, **values: Any) -> str:
     `template` is a file under `serve/templates/`. Beside `values` it knows `site`, `links` and
     `version`; `here` among the values is the parts of this page's own address.
     """
-    known = {"here": (), "site": site, "links": links, "version": __version__}
+    known = {"here": (), "site": site, "links": links, "version": __version__, "once": None}
+    known["layout"] = "base.html.j2"
     return environment().get_template(template).render(known | values)
 
 
@@ -143,12 +149,18 @@ def render(template: str, site: Site, links: Links, **values: Any) -> str:
 def environment() -> jinja2.Environment:
     """Return what renders the templates: it makes harmless and escapes whatever is put in."""
     import jinja2
+    from jinja2.ext import Extension
 
     from pnyx.view.model import probability
     from pnyx.view.tables import interval, number, withheld_line
     from pnyx.view.text import one_line, web_address
 
+    class Unindented(Extension):
+        def preprocess(self, source: str, *_: object, **__: object) -> str:
+            return _INDENTED.sub("\n", source)
+
     made = jinja2.Environment(
+        extensions=[Unindented],
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(room) for room in (_ROOM, _VIEW)]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -162,9 +174,20 @@ def environment() -> jinja2.Environment:
         "withheld": withheld_line,
         "probability": probability,
         "one_line": one_line,
+        "content": _content,
         "web_address": web_address,
     }
     return made
+
+
+def _content(text: str) -> Any:
+    """Return text as the content of an element, in which quotation marks need no escaping."""
+    from markupsafe import Markup
+
+    from pnyx.view.text import clean
+
+    text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return Markup(text)  # noqa: S704
 
 
 def _harmless() -> Callable[[Any], Any]:

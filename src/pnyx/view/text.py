@@ -87,9 +87,11 @@ class Segment:
     opens: tuple[str, ...] = ()
 
 
-def cut(text: str, spans: Mapping[str, Span]) -> tuple[Segment, ...]:
+def cut(
+    text: str, spans: Mapping[str, Span], *, most: int = MAX_SHOWN, context: int = CONTEXT
+) -> tuple[Segment, ...]:
     """Cut a passage at the ends of its evidence spans, which may overlap; see `MAX_SHOWN`."""
-    shown = _shown(text, spans.values())
+    shown = _shown(text, spans.values(), most, context)
     edges = {0, len(text)}
     edges.update(edge for span in (*spans.values(), *shown) for edge in span)
     ordered = sorted(edges)
@@ -104,12 +106,12 @@ def cut(text: str, spans: Mapping[str, Span]) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
-def _shown(text: str, spans: Iterable[Span]) -> Sequence[Span]:
+def _shown(text: str, spans: Iterable[Span], most: int, context: int) -> Sequence[Span]:
     """Return the disjoint, ordered parts of a passage to show."""
-    if len(text) <= MAX_SHOWN:
+    if len(text) <= most:
         return [(0, len(text))]
-    wanted = [(0, _word_end(text, CONTEXT))]
-    wanted += [(_word_start(text, a - CONTEXT), _word_end(text, b + CONTEXT)) for a, b in spans]
+    wanted = [(0, _word_end(text, context))]
+    wanted += [(_word_start(text, a - context), _word_end(text, b + context)) for a, b in spans]
     merged: list[Span] = []
     for start, end in sorted(wanted):
         if merged and start <= merged[-1][1]:

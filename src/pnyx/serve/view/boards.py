@@ -209,7 +209,6 @@ def _leaderboards(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
         yield (source.name,), 1
         for measure in board.measures:
             yield (source.name, slug(measure)), pages
-            yield (source.name, slug(measure) + _UP), pages
 
 
 def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, Parts]]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from pnyx._version import __version__
 from pnyx.errors import InputError, PnyxError, escaped
@@ -22,15 +24,20 @@ from pnyx.restricted import hides_text
 from pnyx.serve.rendering import STATIC, Links, Site, render, static_file
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.figure import file_name
+from pnyx.serve.view.gathered import Once, Place, places_of, within
 from pnyx.serve.view.kinds import TABLES
-from pnyx.serve.view.pages import Address, PageFile, Parts
+from pnyx.serve.view.pages import Address, Content, PageFile, Parts
 from pnyx.serve.view.records import ROWS_A_PAGE, NotFoundError, SourceRow
 from pnyx.serve.view.routes import addresses, rendered, show
+from pnyx.serve.view.tables import EVERY
 
 _FORMAT: Final = "pnyx-export"
 _MARK: Final = "export.json"
 _LEFT_OUT: Final = "left-out.html"
 _SCRIPTS: Final = frozenset({"htmx.min.js"})
+_OF_A_TOPIC: Final = 5
+"""Parts of the address of two reports on a topic."""
+
 _LISTS: Final = frozenset(kind.name for kind in TABLES if kind.of)
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{0,15}://[^\s,;\"']+", re.IGNORECASE)
 _PATH: Final = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:[\\/]|~?/|\\\\)[^\s,;\"']*[\\/][^\s,;\"']*")
@@ -110,13 +117,19 @@ def _without_folders(value: Any) -> Any:
 class _FileLinks(Links):
     """Links between files, of which some were left out."""
 
-    known: frozenset[str] = frozenset()
+    places: Mapping[str, Place] = field(default_factory=dict)
 
-    def to(self, *parts: str, anchor: str = "", **query: Any) -> str:
+    def has(self, *parts: str) -> bool:
+        """Return whether the export has a page."""
+        return self.path(*parts) in self.places
+
+    def to(self, *parts: str, anchor: str = "", **_: Any) -> str:
         """Return the address of a page, or of the one that says why it is not there."""
-        if self.path(*parts) not in self.known:
+        place = self.places.get(self.path(*parts))
+        if place is None:
             return f"{self.root}{_LEFT_OUT}"
-        return Links(self.root, self.files).to(*parts, anchor=anchor, **query)
+        jump = "-".join(filter(None, (place.anchor, anchor)))
+        return f"{self.root}{place.path}" + (f"#{quote(jump)}" if jump else "")
 
 
 def export_pages(
@@ -178,9 +191,7 @@ class _Writer:
         pages = {address.page for address in self.wanted}
         nav = [(label, to) for label, to in site.nav if (to[0] if to else "") in pages]
         self.site = Site(site.name, nav, [name for name in site.scripts if name not in _SCRIPTS])
-        plain = Links("", files=True)
-        self.paths = [plain.path(*address.whole) for address in self.wanted]
-        self.known = frozenset(self.paths)
+        self.places = places_of(self.wanted)
         self.pages: Counter[str] = Counter()
         self.taken: set[str] = set()
         self.files: list[str] = []
@@ -188,7 +199,7 @@ class _Writer:
 
     def _wanted(self) -> Iterator[Address]:
         least_sure = self._least_sure() if self.most is not None else set()
-        sentences = 0
+        sentences = compared = narrowed = 0
         for address in addresses(self.catalogue):
             keep = True
             if self.most is None:
@@ -198,8 +209,14 @@ class _Writer:
             elif address.page == "sentence":
                 sentences += 1
                 keep = sentences <= self.most
+            elif address.page == "compare" and len(address.parts) == _OF_A_TOPIC:
+                compared += 1
+                keep = compared <= self.most // 10
             elif address.page in _LISTS:
                 keep = address.number <= max(1, self.most // ROWS_A_PAGE)
+                if address.number > 1 and address.part(1) != EVERY:
+                    narrowed += 1
+                    keep = keep and narrowed <= self.most // 20
             if keep:
                 yield address
             else:
@@ -215,8 +232,12 @@ class _Writer:
         for name in STATIC:
             if name not in _SCRIPTS:
                 self._put(folder, f"static/{name}", [static_file(name)])
-        for done, (address, path) in enumerate(zip(self.wanted, self.paths, strict=True), 1):
-            self._page(folder, path, address)
+        done = 0
+        pages = zip(self.wanted, self.places.values(), strict=True)
+        for path, held in groupby(pages, key=lambda page: page[1].path):
+            gathered = list(held)
+            self._write_file(folder, path, gathered)
+            done += len(gathered)
             if progress is not None:
                 progress(done, len(self.wanted))
         # What pages lead to and an export never has (searches), leads there, too.
@@ -224,7 +245,7 @@ class _Writer:
                   "here": ("left-out",)}  # fmt: skip
         page = render("view/left_out.html.j2", self.site, self._links(_LEFT_OUT), **values)
         self._put(folder, _LEFT_OUT, [page.encode()])
-        files = len(self.files) - sum(self.pages.values())
+        files = len(self.files) - len({place.path for place in self.places.values()})
         exported = Exported(self.pages, files, self.bytes, self.left_out)
         mark = {"format": _FORMAT, "pnyx": __version__, "no_text": hides_text(), **exported.row(),
                 "files": sorted([*self.files, _MARK])}  # fmt: skip
@@ -232,18 +253,28 @@ class _Writer:
         return exported
 
     def _links(self, path: str) -> Links:
-        return _FileLinks("../" * path.count("/"), True, self.known)
+        return _FileLinks("../" * path.count("/"), True, self.places)
 
-    def _page(self, folder: Path, path: str, address: Address) -> None:
-        try:
-            content = show(self.catalogue, address)
-        except NotFoundError as error:
-            raise PnyxError(f"{path}: {error}") from error
-        text = rendered(content, address, self.site, self._links(path))
+    def _write_file(self, folder: Path, path: str, pages: Sequence[tuple[Address, Place]]) -> None:
+        from markupsafe import Markup
+
+        links, once = self._links(path), Once()
+        parts = []
+        for address, place in pages:
+            try:
+                content = show(self.catalogue, address)
+            except NotFoundError as error:
+                raise PnyxError(f"{path}: {error}") from error
+            text = rendered(content, address, self.site, links, once if place.anchor else None)
+            if place.anchor:
+                parts.append((place.anchor, Markup(within(text, place.anchor))))  # noqa: S704
+            self.pages[address.page or "index"] += 1
+            for name, file in content.files.items():
+                self._file(folder, address.here, name, file)
+        if parts:
+            values = {**content.values, "page": address.page, "gathered": parts}
+            text = rendered(Content("gathered", values), address, self.site, links)
         self._put(folder, path, [self.folders.sub("", text).encode()])
-        self.pages[address.page or "index"] += 1
-        for name, file in content.files.items():
-            self._file(folder, address.here, name, file)
 
     def _file(self, folder: Path, here: Parts, name: str, file: PageFile) -> None:
         stem, _, ending = name.rpartition(".")

@@ -47,7 +47,7 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
         "evidence": text_of(line, "evidence"),
         "explanation": text_of(line, "explanation"),
         "behind": behind,
-        "as_json": lambda value: json.dumps(value, indent=1, ensure_ascii=False),
+        "schema_of": _schema,
         "long": _LONG,
         "card": text_of(source.about, "card"),
         "prompts": _prompts(source, judgement.task),
@@ -60,6 +60,17 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
         "after": after,
     }
     return Content("judgement", values)
+
+
+def _schema(schema: Mapping[str, Any]) -> tuple[str, int]:
+    """Return a schema as JSON, and how many fields that are all alike it has one shown of."""
+    fields = schema.get("properties")
+    alike = [*fields.values()] if isinstance(fields, dict) else []
+    count = len(alike) if len(alike) > 1 and all(one == alike[0] for one in alike) else 0
+    if count:
+        name = min(fields, key=lambda name: (len(name), name))  # type: ignore[arg-type]
+        schema = {**schema, "properties": {name: alike[0]}, "required": [name]}
+    return json.dumps(schema, indent=1, ensure_ascii=False), count
 
 
 def _report_of(

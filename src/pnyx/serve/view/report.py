@@ -18,7 +18,7 @@ from pnyx.serve.view.records import JudgementRow, LinkedJudgement, NotFoundError
 from pnyx.serve.view.texts import calls_behind, documents_of, marked, prompt_blocks, text_of
 from pnyx.view.text import Segment, one_line, web_address
 
-_OTHERS: Final = 24
+_OTHERS: Final = 6
 _CHECKS: Final = {"relevance": "Is it about the question?", "stance": "Does it serve this side?"}
 _UNSCORED_FIRST: Final = {"unscored": 0, "yes": 1, "weak": 1, "no": 2}
 

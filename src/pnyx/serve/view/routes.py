@@ -10,6 +10,7 @@ from pnyx.serve.rendering import Links, Site, render
 from pnyx.serve.view import boards, compare, figures, judgement, report, tables
 from pnyx.serve.view.boards import bar_of, definitions_of
 from pnyx.serve.view.catalogue import Catalogue
+from pnyx.serve.view.gathered import Once
 from pnyx.serve.view.kinds import JUDGEMENTS, SOURCES
 from pnyx.serve.view.pages import Address, Content, PageRoute, Parts
 from pnyx.serve.view.reader import KINDS
@@ -58,7 +59,8 @@ def _show_source(catalogue: Catalogue, address: Address) -> Content:
 _LABELS: Final = {
     "path": "File", "kind": "Kind", "task": "Task", "judge": "Judge", "finished": "Finished",
     "card": "What is known of the judge", "started": "Started", "pnyx": "Version of Pnyx",
-    "seed": "Seed", "prompt": "Prompt", "models": "Models", "cost": "Cost", "items": "Items",
+    "seed": "Seed", "prompt": "Prompt", "prompts": "Prompts", "models": "Models",
+    "cost": "Cost", "items": "Items",
     "inputs": "Inputs", "plan": "Rules", "settings": "Settings",
 }  # fmt: skip
 """What a source may say of itself, and what that is called."""
@@ -120,9 +122,13 @@ def addresses(catalogue: Catalogue) -> Iterator[Address]:
                 yield Address(page.name, parts, number, is_file=True)
 
 
-def rendered(content: Content, address: Address, site: Site, links: Links) -> str:
-    """Return a page as HTML."""
+def rendered(
+    content: Content, address: Address, site: Site, links: Links, once: Once | None = None
+) -> str:
+    """Return a page as HTML; with `once` as a part of a file, of whose texts it knows."""
     values = {"here": address.here, **content.values}
+    if once is not None:
+        values |= {"once": once, "layout": "view/part.html.j2"}
     return render(f"view/{content.template}.html.j2", site, links, **values)
 
 

@@ -28,7 +28,10 @@ _ROWS_A_BLOCK: Final = 5000
 
 
 def _show(kind: Kind[Any], catalogue: Catalogue, address: Address) -> Content:
+    sources = _sources(catalogue, kind) if kind.of else ()
     source = catalogue.source(address.part(0)) if address.part(0) not in ("", ALL) else None
+    if source is None and len(sources) == 1:
+        (source,) = sources
     name = source.name if source else ""
     facets = catalogue.facets(name, kind) if kind.of else []
     key = address.part(1) or EVERY
@@ -39,7 +42,7 @@ def _show(kind: Kind[Any], catalogue: Catalogue, address: Address) -> Content:
     values = {
         "kind": kind,
         "source": source,
-        "sources": _sources(catalogue, kind) if kind.of else [],
+        "sources": sources,
         "page": catalogue.table(kind, address.number, address.sort, **filters),
         "filters": _filters(facets, chosen, several=not address.is_file),
         "base": base,
@@ -112,7 +115,8 @@ def _addresses(kind: Kind[Any], catalogue: Catalogue) -> Iterator[tuple[Parts, i
     if not kind.of:
         yield (), pages_of(catalogue.count(kind))
         return
-    for name in ("", *(source.name for source in _sources(catalogue, kind))):
+    names = [source.name for source in _sources(catalogue, kind)]
+    for name in ("", *names) if len(names) > 1 else names:
         total = catalogue.count(kind, source=name)
         if total:
             yield (name or ALL,), 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -133,6 +134,15 @@ def _node_words(passed: str) -> str:
     node, _, answer = passed.partition("=")
     words, place = NODES.get(node), {"yes": 1, "no": 2, "unscored": 3}.get(answer)
     return words[place] if words and place else passed
+
+
+def steps_together(sentence: JudgedSentence) -> list[tuple[TreePath, list[tuple[str, int]]]]:
+    """Return each way with an outcome once, the unscored first, and (what, how often) it is of."""
+    ways: dict[tuple[Any, ...], tuple[TreePath, Counter[str]]] = {}
+    for step in sorted(sentence.steps, key=lambda step: step.outcome != "unscored"):
+        _, abouts = ways.setdefault((step.path, step.outcome, step.weight), (step, Counter()))
+        abouts[step.about] += 1
+    return [(step, list(abouts.items())) for step, abouts in ways.values()]
 
 
 def step_outcome(step: TreePath) -> str:
