@@ -154,10 +154,17 @@ def test_bad_values_are_refused(arguments, problem):
     assert problem in done.output
 
 
-def test_rare_options_stand_last():
-    lines = CliRunner().invoke(_draw, ["--help"]).output.splitlines()
-    headings = [line for line in lines if line and not line.startswith((" ", "Usage"))]
-    assert headings == ["Shape:", "Options:", "More options:"]
+def _headings(lines):
+    return [line for line in lines if line and not line.startswith((" ", "Usage"))]
+
+
+def test_rare_options_stand_last_and_with_help_all_alone():
+    few = CliRunner().invoke(_draw, ["--help"]).output.splitlines()
+    assert _headings(few) == ["Shape:", "Options:"]
+    assert few[-1].split() == ["--help-all", *"Show all options and exit.".split()]
+    done = CliRunner().invoke(_draw, ["--help-all"])
+    lines = done.output.splitlines()
+    assert (done.exit_code, _headings(lines)) == (0, ["Shape:", "Options:", "More options:"])
     text = "\n".join(lines)
     assert "[default: 1, 2]" in text
     assert "x>=3" not in text  # what is out of range is said when it is given
@@ -179,7 +186,12 @@ ALL = dict(_commands(app))
 
 @pytest.mark.parametrize("path", list(ALL), ids=" ".join)
 def test_help_can_be_taken_in(path):
-    text = CliRunner().invoke(app, [*path, "--help"], prog_name="pnyx", terminal_width=80).output
+    def shown(flag):
+        return CliRunner().invoke(app, [*path, flag], prog_name="pnyx", terminal_width=80).output
+
+    text = shown("--help")
+    assert len(text.splitlines()) <= 85
+    text = shown("--help-all") if "--help-all" in text else text
     assert [line for line in text.splitlines() if len(line) > 80] == []
     options = [p for p in ALL[path].params if isinstance(p, click.Option) and p.name != "as_json"]
     usual = [p.opts[-1] for p in options if getattr(p, "heading", "") != "More options"]

@@ -245,7 +245,7 @@ def test_every_command_on_documents_and_responses_can_be_restricted():
     from pnyx.cli import app
 
     def helped(words: list[str]) -> str:
-        return CliRunner().invoke(app, [*words, "--help"], prog_name="pnyx").output
+        return CliRunner().invoke(app, [*words, "--help-all"], prog_name="pnyx").output
 
     for name in RESTRICTED:
         command = app.get_command(None, name.split()[0])

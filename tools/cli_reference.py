@@ -1,4 +1,4 @@
-"""Write docs/cli.md and docs/cli-build.md from the help texts, so that they cannot differ.
+"""Write docs/cli.md, a page for each command below it, and docs/cli-build.md from the help texts.
 
 python tools/cli_reference.py          # writes them
 python tools/cli_reference.py --check  # exit 1 if one is out of date; a test holds it
@@ -15,6 +15,7 @@ from unittest import mock
 import click
 
 from pnyx.cli import COMMANDS, app
+from pnyx.cli.common.params import HELP_ALL
 
 DOCS = Path(__file__).parents[1] / "docs"
 INTRO = """# The command line
@@ -36,23 +37,39 @@ The commands of the plugin `pnyx-build` (`pip install pnyx-build`), made from th
 """
 
 
+LIST = """
+## Commands
+
+| command | what it does |
+|---|---|
+{rows}
+
+```{{toctree}}
+:hidden:
+
+{pages}
+cli-build
+```
+"""
+
+
 def pages() -> dict[str, str]:
     """Return each page by its name."""
     with mock.patch("pnyx.cli.plugins", return_value={}):  # whatever is installed here
-        parts = [INTRO, _section("pnyx", app)]
+        first = _section("pnyx", app)
+    rows = "\n".join(f"| [{verb}](cli/{verb}.md) | {text} |" for verb, text in COMMANDS.items())
+    listed = LIST.format(rows=rows, pages="\n".join(f"cli/{verb}" for verb in COMMANDS))
+    made = {"cli.md": "\n".join([INTRO, first]) + listed}
     for verb in COMMANDS:
-        parts += _verb(verb, f"pnyx.cli.{verb}")
-    return {
-        "cli.md": "\n".join(parts),
-        "cli-build.md": "\n".join([BUILD, *_verb("build", "pnyx_build.cli")]),
-    }
+        made[f"cli/{verb}.md"] = "\n".join(_verb(verb, f"pnyx.cli.{verb}", top="#"))
+    return made | {"cli-build.md": "\n".join([BUILD, *_verb("build", "pnyx_build.cli")])}
 
 
-def _verb(verb: str, module: str) -> list[str]:
+def _verb(verb: str, module: str, top: str = "##") -> list[str]:
     command = importlib.import_module(module).command
     below = command.commands if isinstance(command, click.Group) else command.words
-    parts = [_section(f"pnyx {verb} {name}", one, "###") for name, one in below.items()]
-    return [_section(f"pnyx {verb}", command), *parts]
+    parts = [_section(f"pnyx {verb} {name}", one, f"{top}#") for name, one in below.items()]
+    return [_section(f"pnyx {verb}", command, top), *parts]
 
 
 def _section(name: str, command: click.Command, level: str = "##") -> str:
@@ -60,6 +77,7 @@ def _section(name: str, command: click.Command, level: str = "##") -> str:
         command, info_name=name, terminal_width=88, max_content_width=88, color=False
     )
     context.help_option_names = ["-h", "--help"]
+    context.meta[HELP_ALL] = True
     return f"{level} {name}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
 
 
@@ -67,10 +85,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
+    (DOCS / "cli").mkdir(exist_ok=True)
     for name, text in pages().items():
         if not check:
             (DOCS / name).write_text(text, encoding="utf-8")
-        elif (DOCS / name).read_text(encoding="utf-8") != text:
+        elif not (DOCS / name).is_file() or (DOCS / name).read_text(encoding="utf-8") != text:
             sys.exit(f"docs/{name} is out of date")
 
 

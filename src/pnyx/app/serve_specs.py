@@ -29,6 +29,12 @@ class ServerSpec(Spec, heading="Server"):
     )
 
 
+class BrowserSpec(Spec, heading="Server"):
+    """What is done once pages are served."""
+
+    open: bool = opt(False, "Open the first page in the browser.")
+
+
 class ViewSpec(Spec, heading="Pages"):
     """How results are shown."""
 

@@ -25,6 +25,7 @@ from pnyx.plugins import APART, plugins
 
 COMMANDS: dict[str, str] = {
     "demo": "The main task on the bundled example: search, argue both sides, judge, report.",
+    "start": "Index documents, serve them and open the browser, in one command.",
     "corpus": "Split documents into passages, or build a corpus from the web.",
     "index": "Build a searchable index of documents or arguments.",
     "search": "Search an index for a question or a file of topics.",
@@ -122,6 +123,7 @@ def app() -> None:
     \b
     Start here:
       pnyx demo --out demo-out
+      pnyx start arguments.jsonl
       pnyx index arguments.jsonl --out my.index
       pnyx argue my.index "Should voting be compulsory?" --html report.html
 

@@ -41,7 +41,11 @@ class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
     topic_id: str | None = opt(None, "Topic id.", "--id", shown="from the question")
 
 
-@verb("argue", without={"search": "stance certainty"}, rare={"model": "plan budget"})
+@verb(
+    "argue",
+    without={"search": "stance certainty"},
+    rare={"model": "plan budget", "search": "rerank threshold diversify perspectives"},
+)
 @click.argument("index")
 @click.argument("question")
 def command(

@@ -6,7 +6,7 @@ import click
 
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
-from pnyx.app.serve_specs import ServerSpec
+from pnyx.app.serve_specs import BrowserSpec, ServerSpec
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
 
@@ -20,6 +20,7 @@ from pnyx.cli.common.params import verb
 def command(
     index: str,
     server: ServerSpec,
+    browser: BrowserSpec,
     argue: ArgueSpec,
     search: SearchSpec,
     model: PaidModelSpec,
@@ -48,11 +49,14 @@ def command(
     with open_service(asking, say) as service:
         app = build_asking(service, server.token or "")
         about = {"index": index, "documents": service.documents}
-        run_app(
-            app,
-            server,
-            f"{service.name}, {service.documents:,} documents",
-            say,
-            on_start=lambda url: print_result({"url": url, **about}, "", as_json=as_json),
-        )
+
+        def started(url: str) -> None:
+            print_result({"url": url, **about}, "", as_json=as_json)
+            if browser.open:
+                import webbrowser
+
+                webbrowser.open(url + (f"?token={server.token}" if server.token else ""))
+
+        what = f"{service.name}, {service.documents:,} documents"
+        run_app(app, server, what, say, on_start=started)
     return 0

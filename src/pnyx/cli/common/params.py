@@ -23,12 +23,15 @@ from click.exceptions import Exit
 
 from pnyx.app.spec import Opt, Spec, flags_of, opts_of
 from pnyx.cli.common import EXIT_INTERRUPTED
+from pnyx.cli.common.config import config_options, save_config
 from pnyx.cli.common.options import Outcome
 from pnyx.errors import OptionError, PnyxError, escaped
 from pnyx.restricted import hides_text, no_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MORE = "More options"
+HELP_ALL = "pnyx.help_all"
+"""Key of a context's `meta` under which help shows all options."""
 
 
 class SpecOption(click.Option):
@@ -44,7 +47,10 @@ class SpecOption(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help shows options under headings; `words` are answered by others."""
+    """A command whose help shows options under headings; `words` are answered by others.
+
+    What few need stands under --help-all.
+    """
 
     def __init__(
         self,
@@ -72,6 +78,8 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; choices that do not go together are bad usage of it."""
         try:
+            if save_config(ctx):
+                return 0
             self._check_outputs(ctx)
             if not (ctx.meta.get(_RESTRICTED) or hides_text()):
                 return super().invoke(ctx)
@@ -105,6 +113,13 @@ class Command(click.Command):
                     raise OptionError(f"{other} and {flag} both write to standard output")
                 raise OptionError(f"{flag} names the same file as {other}: it would be lost")
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with --help-all where --help leaves some out."""
+        known = super().get_params(ctx)
+        if not any(isinstance(parameter, SpecOption) for parameter in known):
+            return known
+        return [*known, *config_options(_MORE), _help_all()]
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -112,9 +127,12 @@ class Command(click.Command):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
                 sections.setdefault(getattr(parameter, "heading", ""), []).append(record)
-        more = sections.pop(_MORE, None)
+        more = sections.pop(_MORE, [])
         plain = sections.pop("", None)
-        for heading, records in (*sections.items(), ("Options", plain), (_MORE, more)):
+        shown = [*sections.items(), ("Options", plain)]
+        if ctx.meta.get(HELP_ALL):
+            shown.append((_MORE, more))
+        for heading, records in shown:
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
@@ -193,6 +211,23 @@ def verb(
         return command
 
     return make
+
+
+def _help_all() -> click.Option:
+    def show(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            ctx.meta[HELP_ALL] = True
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+
+    return click.Option(
+        ["--help-all"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="Show all options and exit.",
+    )
 
 
 def _restrict(ctx: click.Context, _: click.Parameter, value: bool) -> None:

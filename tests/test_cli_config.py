@@ -1,0 +1,123 @@
+"""`--config`, `--save-config` and `--help-all`; `pnyx start`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+import urllib.request
+
+import pytest
+
+from command import caller, run, write_rows
+
+call = caller()
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("config")
+    corpus = folder / "docs.jsonl"
+    rows = [{"id": f"d{n}", "text": f"voting is a duty, says number {n}"} for n in range(5)]
+    write_rows(corpus, rows)
+    assert run("index", str(corpus), "--out", str(folder / "my.index"), "--lexical") == 0
+    return folder / "my.index"
+
+
+@pytest.fixture
+def hits(call):
+    def found(*arguments):
+        code, out, err = call("search", *arguments, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return found
+
+
+def test_options_come_from_a_file_and_the_command_line_counts(index, tmp_path, hits):
+    config = tmp_path / "c.toml"
+    config.write_text('k = 2\n[search]\nmodel = "bm25"\n[argue]\npoints = 1\n')
+    found = hits(index, "voting", "--config", config)
+    assert (len(found), found[0]["why"]["name"]) == (
+        2,
+        hits(index, "voting", "--model", "bm25")[0]["why"]["name"],
+    )
+    assert len(hits(index, "voting", "--config", config, "-k", 3)) == 3
+
+
+def test_what_is_saved_gives_the_same_results(index, tmp_path, hits, call):
+    saved = tmp_path / "c.toml"
+    options = ("--model", "bm25", "--b", ".3", "-k", 2)
+    code, out, _ = call(
+        "search", str(index), "voting", *map(str, options), "--save-config", str(saved)
+    )
+    assert (code, out) == (0, "")
+    assert tomllib.loads(saved.read_text()) == {"search": {"model": "bm25", "b": 0.3, "k": 2}}
+    assert hits(index, "voting", "--config", saved) == hits(index, "voting", *options)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("kk = 3", "c.toml: found 'kk', expected an option of pnyx search: topics, out, k,"),
+        ('k = "many"', "c.toml: k: 'many' is not a valid integer"),
+        ("k = ", "c.toml: not valid TOML"),
+        ("k = 0", "c.toml: k: 0 is not in the range"),
+        ('token = "x"', "c.toml: found 'token', expected an option"),
+        (None, "c.toml: cannot be read"),
+    ],
+)
+def test_a_file_that_is_wrong_is_one_line(index, tmp_path, call, content, line):
+    config = tmp_path / "c.toml"
+    if content is not None:
+        config.write_text(content)
+    code, out, err = call("search", index, "voting", "--config", config)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert line in err
+
+
+def test_help_is_one_screen_and_help_all_has_the_rest(call):
+    short, full = call("argue", "--help")[1], call("argue", "--help-all")[1]
+    assert "--html" in short
+    assert "--certainty" not in short
+    assert "--certainty" in full
+    assert "--config" in full
+
+
+def test_start_indexes_serves_and_opens_the_browser_and_then_uses_the_index(index, tmp_path, call):
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
+    browser.chmod(0o700)
+    environment = {**os.environ, "BROWSER": f"{browser} %s"}
+    source = index.parent / "docs.jsonl"
+    command = [
+        sys.executable,
+        "-m",
+        "pnyx",
+        "start",
+        str(source),
+        "--lexical",
+        "--port",
+        "0",
+        "--json",
+    ]
+    for already in (False, True):
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as started:  # fmt: skip
+            line = started.stdout.readline()
+            while "url" not in line:  # what `pnyx index` prints stands before
+                assert line, started.stderr.read()
+                line = started.stdout.readline()
+            url = json.loads(line)["url"]
+            with urllib.request.urlopen(f"{url}v1/search?q=voting&k=1") as answer:
+                assert json.load(answer)["hits"][0]["id"].startswith("d")
+            started.send_signal(signal.SIGINT)
+            said = started.stderr.read()
+        assert (tmp_path / "opened").read_text() == f"{url}\n"
+        assert ("docs.jsonl.index is there already" in said) is already
+    assert call("start", str(tmp_path / "nothing"))[0] == 2
