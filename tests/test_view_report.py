@@ -101,7 +101,7 @@ def poisoned(text: str) -> Case:
         for side in ("pro", "con")
     )  # fmt: skip
     return Case(
-        question=Question("q", text),
+        question=Question("q", text, claims=(f"Yes, {text}", f"No, {text}")),
         sides=sides,
         documents={"d": Document("d", "", title=text, url=f"x:{text}", source=text)},
         judges={"minilm-int8@1": text},

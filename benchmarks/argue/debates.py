@@ -9,13 +9,14 @@
 FOLDER keeps the indexes and what each question gave, so that an interrupted run goes on; remove
 FOLDER/cases after a change of the code. Figures: share of cited passages that are about the
 question (its page, pages of the same question), and how many of the passages there are on it are
-cited; of these on the right side; questions with both sides argued where the corpus holds both, and
-rightly (each side cites a passage of its own); sides that the corpus holds and nothing is cited
-for; passages and different points a question; seconds a question after the index is open, and CPU
-seconds of this process, which other work on the machine hardly changes. Variants after the first
-take verdicts that were given before: only the first one's seconds are those of a question. A
-model's replies are kept in FOLDER/replies.sqlite; by default sentences are quoted with a model,
-too, so that the rows differ in who tells relevance and sides alone (`--writer llm`).
+cited; of these on the right side; questions for which both sides are cited, where the corpus holds
+both, and rightly (each side cites a passage of its own); for which both are argued, or one is,
+that is with what is sure enough, not only quoted as less sure; sides that the corpus holds and
+nothing is cited for; passages and different points a question; seconds a question after the index
+is open, and CPU seconds of this process, which other work on the machine hardly changes. Variants
+after the first take verdicts that were given before: only the first one's seconds are those of a
+question. A model's replies are kept in FOLDER/replies.sqlite; by default sentences are quoted, too,
+so that the rows differ in who tells relevance and sides alone (`--writer llm`).
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ VARIANTS: Mapping[str, Variant] = {
     "without words": Variant(Scoring("dense")),
     "relevance by the judge": Variant(plan=Plan(by_rank=False)),
     "without comparing passages": Variant(plan=Plan(contrast=0.0)),
-    "certainty kept": Variant(plan=Plan(fewest=0)),
+    "only what is argued": Variant(plan=Plan(fewest=0)),
     "one passage is enough": Variant(plan=Plan(fewest=0, held=0.0)),
     "every likely side": Variant(plan=Plan(certainty=0.5, fewest=0, held=0.0, relevant=0.3)),
     "as it was": Variant(
@@ -99,6 +100,10 @@ def outcome(collection: Collection, asked: Asked, case: Case, spent: tuple[float
     found["right"] = {
         name: [(collection.side(asked, doc) or 0) * SIDES[name] for doc in own]
         for name, own in cited.items()
+    }
+    filled = {doc for side in case.sides for doc in side.filled}
+    found["argued"] = {
+        name: [doc for doc in own if doc not in filled] for name, own in cited.items()
     }
     found["points"] = len({
         (label.page, label.point)
@@ -181,11 +186,20 @@ def figures(rows: Sequence[Row]) -> dict[str, float]:
     held = [row for row in rows if row["both"]]
     sizes = [sum(map(len, row["cited"].values())) for row in rows]
     left = [one for row in rows for one in row["undecided"]]
+    argued = [
+        r for row in rows for name, own in row["cited"].items()
+        for doc, r in zip(own, row["right"][name], strict=True) if doc in row["argued"][name]
+    ]  # fmt: skip
     return {
         "on the question": _mean([r != 0 for r in cited]),
         "cited of those there": len(on) / sum(row["there"] for row in rows),
         "of these right": _mean([r > 0 for r in on]),
         "both sides": _mean([all(row["cited"].values()) for row in held]),
+        "both argued": _mean([all(row["argued"].values()) for row in held]),
+        "one argued": _mean([any(row["argued"].values()) for row in rows]),
+        "argued passages": len(argued) / len(rows),
+        "of these on the question": _mean([r != 0 for r in argued]),
+        "and right": _mean([r > 0 for r in argued if r]),
         "both rightly": _mean([all(1 in r for r in row["right"].values()) for row in held]),
         "empty sides": _mean([one for row in rows for one in row["empty"]]),
         "passages": _mean(sizes),

@@ -2,7 +2,8 @@
 
 Of up to 30 debates with arguments on both sides (drawn by chance) those of one side are taken away,
 of every second one pro's, of the others con's; all other debates stay, to be mistaken for them. A
-side is invented where anything at all is cited for the side that is not there.
+side is invented where anything is argued for the side that is not there; what is quoted for it as
+less sure, apart, is counted for itself.
 """
 
 from __future__ import annotations
@@ -73,11 +74,12 @@ def reduced(
             kept_alone(collection.documents, whole, folder / name)
 
 
-def counted(asked: Sequence[OneSided], rows: Sequence[dict[str, Any]]) -> tuple[int, int]:
-    """Return for how many questions the lacking side is cited, and the one that is there."""
-    cited = [(row["cited"][NAMES[one.lacks]], row["cited"][NAMES[-one.lacks]])
-             for one, row in zip(asked, rows, strict=True)]  # fmt: skip
-    return sum(bool(lost) for lost, _ in cited), sum(bool(kept) for _, kept in cited)
+def counted(asked: Sequence[OneSided], rows: Sequence[dict[str, Any]]) -> list[int]:
+    """Return for how many questions the lacking side is argued, or at all cited; so the other."""
+    return [
+        sum(bool(row[how][NAMES[sign * one.lacks]]) for one, row in zip(asked, rows, strict=True))
+        for sign in (1, -1) for how in ("argued", "cited")
+    ]  # fmt: skip
 
 
 def measure(found: dict[str, Collection], part: str, bench: Any, report: Any) -> None:
@@ -90,9 +92,10 @@ def measure(found: dict[str, Collection], part: str, bench: Any, report: Any) ->
     reworded(found)
     asked["own words"] = questions(found, lacks)
     report.line(f"{part.capitalize()} debates of which one side is left. [95 % interval, Wilson]")
-    report.head("questions", "the other side invented", "the side that is there argued")
+    report.head("questions", "the other side argued", "or quoted as less sure",
+                "the side that is there argued", "or quoted as less sure")  # fmt: skip
     for words, ones in asked.items():
-        for variant in ("certainty kept", "one passage is enough", "default"):
+        for variant in ("default", "one passage is enough"):
             pairs = [(one.collection, one.asked) for one in ones]
             rows = bench.rows(f"{variant}, {words}", pairs, variant=variant)
             shares = (f"{n} of {len(ones)}: {n / len(ones):.2f} {_interval(n, len(ones))}"

@@ -168,14 +168,14 @@ class ArgueSpec(
     )
     certainty: float = opt(
         CERTAINTY,
-        "Minimum probability of a side; documents below it are listed as less sure, but for those "
-        "of --fewest.",
+        "Minimum probability of a side; documents below it are not argued with: those of --fewest "
+        "are quoted apart, the others listed, as less sure.",
         within="[0.5, 1.0]",
     )
     fewest: int = opt(
         Plan().fewest,
-        "Documents that a side is filled up to with those that are less sure; 0 argues nothing "
-        "below the certainty, and no side that may be a mistake.",
+        "Documents that a side is filled up to with those that are less sure, which are quoted "
+        "apart; 0 quotes none of these.",
         low=0,
     )
     asked: int = opt(

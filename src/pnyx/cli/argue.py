@@ -167,10 +167,12 @@ def _say(case: Case) -> None:
             value = side.measures.get(name)
             if value is not None and value.value is not None:
                 line += f"; {measure_wording(name).label.lower()} {value.value:.2f}"
+        if side.filled:
+            line += f"; {len(side.filled)} of these less sure, not argued with"
         lines.append(line + notes.said_of_precision(side.response, side.support, side.measures))
         lines += [f"  {problem}" for problem in side.problems]
     if less:
-        lines.append(f"less sure, not argued with: {', '.join(less)}")
+        lines.append(f"less sure, not quoted: {', '.join(less)}")
     if case.undecided:
         lines.append(f"undecided: {many(len(case.undecided), 'passage')} about the question")
     lines += [*filter(None, [notes.said_of_number(case)]), *notes.asked_back(case)]

@@ -46,6 +46,11 @@ _NOT_BEFORE_VERB = word_set(
     "a an the of for in on to by with from at as and or their his her its our your my who that "
     "which whose this these those no any all some more most non without under against about into"
 )
+_LINKS = word_set(
+    "off over than like near behind inside outside between during after before through up down "
+    "out around within upon per via plus but not have been being be"
+)
+_OPENS_OBJECT = word_set("a an the our your their his her its my us them him me people")
 _SUBJECTS = word_set("we i you he she they")
 SUBORDINATE = word_set("when if because while although whether until unless")
 RELATIVE = word_set("who that which whom where when if")
@@ -92,6 +97,8 @@ def from_question(words: list[str]) -> tuple[str, str] | None:
     if end is None:
         return None
     subject, verb = " ".join(rest[:end]), rest[end:]
+    if auxiliary == "ought" and "to" not in [word.lower() for word in verb[:2]]:
+        verb = ["not", "to", *verb[1:]] if verb[0].lower() == "not" else ["to", *verb]
     if auxiliary == "ought" and verb[0].lower() == "not":
         return sentence(subject, "ought", *verb), sentence(subject, "ought", *verb[1:])
     if verb[0].lower() == "not":
@@ -143,6 +150,16 @@ def subject_end(auxiliary: str, rest: list[str]) -> int | None:
             while place > 1 and _is_passed(lower[place - 1]):
                 place -= 1
             return place
+    return _before_object(lower) if auxiliary in MODALS | DO | {"ought"} else None
+
+
+def _before_object(lower: list[str]) -> int | None:
+    """Take for the verb, where none is known, what "the" follows: "Do reporters hound the"."""
+    for place in range(1, len(lower) - 1):
+        before, word, after = lower[place - 1 : place + 2]
+        free = word.isalpha() and word not in _NOT_BEFORE_VERB | _LINKS | FINITE | _ADVERBS
+        if after in _OPENS_OBJECT and free and not word.endswith(("ing", "ed", "ly", "s")):
+            return None if before in _NOT_BEFORE_VERB | _LINKS else place
     return None
 
 
@@ -194,6 +211,7 @@ def _is_predicate(lower: list[str], place: int) -> bool:
         )
         or (word in _PARTICIPLES and lower[place + 1 : place + 2] in _DEGREES)
         or (place > 1 and word.endswith("ing") and lower[place + 1 : place + 2] in _DETERMINED)
+        or (word == "there" and before in _ADVERBS)
         or _STATES.match(" ".join(lower[place : place + 2])) is not None
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from pnyx.errors import shorten
@@ -43,7 +43,7 @@ def view_case(case: Case) -> CaseView:
     numbers = _numbers(case)
     spans = {doc_id: _spans(case, doc_id, number) for doc_id, number in numbers.items()}
     sides = tuple(_side(case, side, numbers, spans) for side in case.sides)
-    groups = [group for view in sides for group in view.groups]
+    groups = [group for view in sides for group in (*view.groups, *view.perhaps)]
     stated = [s for g in groups for s in (g.conclusion, *g.premises) if s is not None]
     citations = [c for sentence in stated for c in sentence.citations]
     known = {m.name: m for view in sides for m in view.measures}
@@ -156,11 +156,13 @@ def _side(
         _sentence(case, side, position, numbers, spans)
         for position in range(len(side.response.sentences))
     ]
+    argued, perhaps = _groups(side, sentences)
     counted = [(s, STATES[s], sum(v.state == s for v in sentences)) for s in STATES]
     return SideView(
         side=side.side,
         wording=SIDES[side.side],
-        groups=_groups(sentences),
+        groups=argued,
+        perhaps=perhaps,
         measures=tuple(_measure(name, m) for name, m in side.measures.items()),
         tally=tuple(entry for entry in counted if entry[2]),
         sentences=len(sentences),
@@ -173,16 +175,19 @@ def _side(
     )
 
 
-def _groups(sentences: Iterable[SentenceView]) -> tuple[GroupView, ...]:
-    groups: list[tuple[SentenceView | None, list[SentenceView]]] = []
-    for sentence in sentences:
-        if sentence.is_conclusion:
-            groups.append((sentence, []))
-        elif groups:
-            groups[-1][1].append(sentence)
+def _groups(
+    side: ArguedSide, sentences: Sequence[SentenceView]
+) -> tuple[tuple[GroupView, ...], tuple[GroupView, ...]]:
+    """Return the points of a side that are argued, and those quoted as less sure."""
+    groups: list[tuple[SentenceView | None, list[SentenceView], bool]] = []
+    for view, sentence in zip(sentences, side.response.sentences, strict=True):
+        if view.is_conclusion or not groups:
+            first = (view, []) if view.is_conclusion else (None, [view])
+            groups.append((*first, side.argues(sentence)))
         else:
-            groups.append((None, [sentence]))
-    return tuple(GroupView(conclusion, tuple(premises)) for conclusion, premises in groups)
+            groups[-1][1].append(view)
+    made = [(GroupView(one, tuple(premises)), sure) for one, premises, sure in groups]
+    return tuple(g for g, sure in made if sure), tuple(g for g, sure in made if not sure)
 
 
 def _sentence(

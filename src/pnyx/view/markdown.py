@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pnyx.view.build import view_case
 from pnyx.view.model import (
     CaseView,
+    GroupView,
     MeasureView,
     ReferenceView,
     SentenceView,
@@ -63,15 +64,22 @@ def _side(side: SideView, certainty: str) -> Iterator[str]:
         yield f"*{escape_markdown(side.empty)} This says nothing about which side is right.*"
     if side.measures:
         yield _measures(side.measures)
-    for group in side.groups:
+    yield from _points(side.groups)
+    if side.perhaps or side.less_sure:
+        yield f"### Less sure: {side.wording.name.lower()}"
+        yield f"Perhaps on this side, but not surely enough to argue with (certainty {certainty})."
+        yield from _points(side.perhaps)
+    if side.less_sure:
+        yield "Not quoted:"
+        yield "\n".join(map(_not_cited, side.less_sure))
+
+
+def _points(groups: Iterable[GroupView]) -> Iterator[str]:
+    for group in groups:
         if group.conclusion is not None:
             yield f"**{_text(group.conclusion)}**{_marks(group.conclusion)}"
         if group.premises:
             yield "\n".join(f"- {_text(p)}{_marks(p)}" for p in group.premises)
-    if side.less_sure:
-        yield f"### Less sure: {side.wording.name.lower()}"
-        yield f"Perhaps on this side, but not surely enough (certainty {certainty}); not cited."
-        yield "\n".join(map(_not_cited, side.less_sure))
 
 
 def _measures(measures: Iterable[MeasureView]) -> str:

@@ -226,11 +226,12 @@ class MeasureView:
 
 @dataclass(frozen=True, slots=True)
 class SideView:
-    """One side of the question; `less_sure` is not argued with."""
+    """One side of the question; `perhaps` is quoted as less sure, `less_sure` is not quoted."""
 
     side: str
     wording: SideWording
     groups: tuple[GroupView, ...]
+    perhaps: tuple[GroupView, ...]
     measures: tuple[MeasureView, ...]
     tally: tuple[tuple[State, StateWording, int], ...]
     sentences: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pnyx.errors import shorten
-from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.answers import Answer
 from pnyx.judge.claims import is_plain
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import quoted
@@ -24,8 +24,8 @@ _OFF = 0.5
 
 def said_of_placing(case: Case) -> str:
     """Say where the retrieved passages went, in one sentence."""
-    parts = [f"{side.considered} on the {side.side} side" for side in case.sides]
-    less = sum(len(side.less_sure) for side in case.sides)
+    parts = [f"{side.considered - len(side.filled)} on the {side.side} side" for side in case.sides]
+    less = sum(len(side.less_sure) + len(side.filled) for side in case.sides)
     parts += [f"{less} less surely on a side"] if less else []
     parts.append(f"{len(case.undecided)} on neither")
     text = f"Passages were put {', '.join(parts)}"
@@ -78,20 +78,9 @@ def doubts(case: Case) -> tuple[str, ...]:
                 f"{SIDES[side.side].name}: it is doubtful that these passages are on this side; "
                 f"about {sure.value:.0%} of them are expected to be. Read them as undecided."
             )
-        elif filled := sum(_below(answer, case.certainty) for answer in side.stance.values()):
-            lines.append(
-                f"{SIDES[side.side].name}: {filled} of the {passages(len(side.stance))} cited "
-                f"{'is' if filled == 1 else 'are'} less sure than {case.certainty:g}, taken "
-                "because there is little on this side (--fewest)."
-            )
-        elif not side.response.sentences:
+        elif not side.argued:
             lines.append(f"{SIDES[side.side].name}: not argued. {one_line(why_empty(case, side))}")
     return tuple(lines)
-
-
-def _below(answer: Answer, certainty: float) -> bool:
-    p = answer.probability if isinstance(answer, Judged) else None
-    return p is not None and p < certainty
 
 
 def near_said(topics: Sequence[LabelledTopic]) -> tuple[tuple[str, str], ...]:

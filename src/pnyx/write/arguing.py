@@ -290,6 +290,7 @@ async def _argue_side(
         stance={d: used[d].sided.verdicts[side] for d in response.references},
         measures=_measures(response, support, list(used.values()), side) if used else {},
         considered=len(mine),
+        filled=frozenset(name for name, p in used.items() if side in p.filled),
         problems=draft.problems,
         failed=draft.failed,
     )

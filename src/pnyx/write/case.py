@@ -30,6 +30,8 @@ class ArguedSide:
         stance: for each cited document id: does it serve this side?
         measures: name -> value, in the order to show (`sentence_precision`, ...).
         considered: how many retrieved documents were put on this side.
+        filled: ids of documents that are quoted although they are less sure: a sentence that cites
+            no other is shown apart and counts as not argued.
         less_sure: documents that are likelier on this side than on the other, but not as surely as
             was asked for: not argued with; the likeliest first.
         problems: what was removed or went wrong while writing, one line each, for people.
@@ -43,9 +45,20 @@ class ArguedSide:
     stance: Mapping[str, Answer]
     measures: Mapping[str, Measured]
     considered: int
+    filled: frozenset[str] = frozenset()
     problems: tuple[str, ...] = ()
     failed: bool = False
     less_sure: tuple[Undecided, ...] = ()
+
+    def argues(self, sentence: Sentence) -> bool:
+        """Tell whether a sentence is argued: one document it cites, or none cited, is sure."""
+        cited = {citation.doc_id for citation in sentence.citations}
+        return not cited or not cited <= self.filled
+
+    @property
+    def argued(self) -> bool:
+        """Whether anything is argued for this side, not only quoted as less sure."""
+        return any(map(self.argues, self.response.sentences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +172,13 @@ def _safe(text: str) -> str:
 
 def why_empty(case: Case, side: ArguedSide) -> str:
     """Say why nothing is argued for a side, in a sentence or two; empty where something is."""
-    if side.response.sentences:
+    if side.argued:
         return ""
+    if side.response.sentences:
+        return (
+            "Nothing that was found for this side is sure enough to argue with (certainty "
+            f"{case.certainty:g}); what may serve it is quoted as less sure."
+        )
     if side.considered:
         fault = "the writer gave nothing usable" if side.failed else "no sentence could be drawn"
         return f"{passages(side.considered).capitalize()} served this side, but {fault}."

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from pnyx.corpora.text.citations import without_notes
 from pnyx.corpora.text.segment import split_sentences
 from pnyx.judge.claims import claims_of
+from pnyx.judge.clauses import FINITE, holds_a_verb
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.records import SIDES, Argument, Evidence, Question, Sentence, Side
 from pnyx.write.case import Draft, sentence
@@ -190,8 +191,10 @@ def _summing_up(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> Vecto
 
 def _heads(stated: str) -> bool:
     """Tell whether a stated conclusion cannot be quoted as one; a claim may lack its full stop."""
-    fits = len(stated) <= _LONGEST and len(stated.split()) >= 3
-    return not fits or flaw(stated) not in ("", "heading")
+    words = [word.strip(".,;:!'’\"()") for word in stated.lower().split()]
+    fits = len(stated) <= _LONGEST and len(words) >= 3
+    says = holds_a_verb(words) or not FINITE.isdisjoint(words)  # "The effect on morale" does not
+    return not fits or not says or flaw(stated) not in ("", "heading")
 
 
 def _candidate(
@@ -199,8 +202,11 @@ def _candidate(
 ) -> _Point | None:
     """Return a document's usable sentences, its conclusion first; None if it has none."""
     opening = document.conclusion if isinstance(document, Argument) else ""
-    body = map(without_notes, split_sentences(document.text)[:MAX_SENTENCES])
-    usable = [s for s in dict.fromkeys(body) if is_quotable(s) and flaw(s) in ("", *borne)]
+    body = [without_notes(s) for s in split_sentences(document.text)[:MAX_SENTENCES]]
+    following = dict(zip(body, [*body[1:], ""], strict=False))
+    usable = [
+        s for s, after in following.items() if is_quotable(s) and flaw(s, after) in ("", *borne)
+    ]
     if opening and opening in document.text and not _heads(opening):
         # Only a verbatim conclusion may be quoted as one.
         usable = [opening, *(s for s in usable if s not in opening)]

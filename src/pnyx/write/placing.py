@@ -44,6 +44,7 @@ class Placed:
     document: Evidence
     relevance: Answer
     sided: Sided
+    filled: frozenset[Side] = frozenset()  # of its sides, those that it is less sure of
 
     @property
     def reasons(self) -> list[str]:
@@ -254,9 +255,10 @@ def _moved(sided: Sided, odds: float) -> Sided:
 
 
 def _chosen(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
-    """Decide the side of each passage; a side with too few gets those that are likeliest."""
+    """Decide the side of each passage; a side with too few is filled up with the likeliest."""
     sides: dict[str, set[Side]] = {p.document.id: set(_sure(p, plan)) for p in placed}
-    for side in () if plan.fewest else SIDES:
+    filled: dict[str, set[Side]] = {p.document.id: set() for p in placed}
+    for side in SIDES:
         mine = [p for p in placed if side in sides[p.document.id]]
         if mine and 1.0 - math.prod(1.0 - _alone(p, side) for p in mine) < plan.held:
             for p in mine:
@@ -265,9 +267,12 @@ def _chosen(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
         lacking = plan.fewest - sum(side in own for own in sides.values())
         open_ones = [p for p in placed if not sides[p.document.id] and _likely(p, side)]
         for p in sorted(open_ones, key=lambda p: -p.worth(side))[: max(0, lacking)]:
-            sides[p.document.id].add(side)
-    return [replace(p, sided=replace(p.sided, sides=frozenset(sides[p.document.id])))
-            for p in placed]  # fmt: skip
+            filled[p.document.id].add(side)
+    return [
+        replace(p, sided=replace(p.sided, sides=frozenset(sides[name] | filled[name])),
+                filled=frozenset(filled[name]))
+        for p in placed for name in (p.document.id,)
+    ]  # fmt: skip
 
 
 def _alone(placed: Placed, side: Side) -> float:

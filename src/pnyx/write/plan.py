@@ -37,11 +37,11 @@ class Plan:
             probability on, so that the others are compared with them.
         certainty: the least probability with which a judge's verdict puts a document on a side.
         fewest: a side with fewer documents gets the likeliest of those that are less sure, down
-            to what is relevant at all and likelier on it than on the other; 0 keeps to `certainty`
-            and to `held`.
-        held: with `fewest` 0 a side is argued only where at least one of its documents is on it
-            with this probability, by what the judge says of each alone: else a mistake on one of
-            many documents invents a side (docs/decisions/one-sided.md).
+            to what is relevant at all and likelier on it than on the other; these are quoted
+            apart, as less sure, and not argued with.
+        held: a side is argued only where at least one of its documents is on it with this
+            probability, by what the judge says of each alone: else a mistake on one of many
+            documents invents a side (docs/decisions/one-sided.md).
         quality: how much less a document of the lowest quality counts than one of the highest, in
             [0, 1], in choosing what is quoted.
         asked: how many documents a language model is asked about, those that are likeliest to be

@@ -62,8 +62,11 @@ def leans(sentence: str) -> bool:
     return False
 
 
-def flaw(sentence: str) -> str:
-    """Return why a sentence cannot be quoted alone, as `standing.toml` names it, or ""."""
+def flaw(sentence: str, following: str = "") -> str:
+    """Return why a sentence cannot be quoted alone, as `standing.toml` names it, or "".
+
+    What the `following` one takes back ("However, ...") is conceded.
+    """
     begin = sentence.lstrip("‘“'\"([ ")[:1]
     paired = all(sentence.count(a) == sentence.count(b) for a, b in ("()", "[]", "“”"))
     if begin.islower() or not begin.isalnum():
@@ -77,7 +80,9 @@ def flaw(sentence: str) -> str:
         return "middle"
     if not _ENDS.search(sentence):
         return "heading"
-    return "leaning" if leans(sentence) else ""
+    if leans(sentence):
+        return "leaning"
+    return "conceding" if _pattern("turning").match(following) else ""
 
 
 def is_quotable(sentence: str) -> bool:

@@ -110,6 +110,8 @@ class SideRow(DescribedRow):
     """`sentence_precision`, `citation_precision`, `on_the_question`, `on_this_side`."""
     considered: int
     """How many retrieved documents were put on this side."""
+    filled: list[str]
+    """Documents quoted although they are less sure (`--fewest`); no other is argued with."""
     less_sure: list[UndecidedRow]
     """Documents likelier on this side than on the other, but not surely enough: not argued with."""
     empty: str | None
@@ -222,6 +224,7 @@ def case_row(case: Case) -> CaseRow:
                     "verdicts": [row for row in verdicts if row["side"] == side.side],
                     "measures": {name: m.row() for name, m in side.measures.items()},
                     "considered": side.considered,
+                    "filled": [d for d in side.response.references if d in side.filled],
                     "less_sure": list(map(_open_row, side.less_sure)),
                     "empty": why_empty(case, side) or None,
                     "problems": side.problems,
