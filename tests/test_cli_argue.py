@@ -248,6 +248,10 @@ def test_nothing_below_the_certainty_is_argued_with(
         assert cited.isdisjoint(one["doc_id"] for one in side["less_sure"])
         assert all(one[stance]["probability"] >= 0.5 for one in side["less_sure"])
         assert (side["empty"] is None) == bool(side["response"]["answer"])
+        assert side["filled"] == []
+    for side in filled["sides"]:
+        told = {v["doc_id"]: v["probability"] for v in side["verdicts"] if v["task"] == "stance"}
+        assert {name for name, p in told.items() if p < 0.9} <= set(side["filled"])
     less = sum(len(side["less_sure"]) for side in sure["sides"])
     assert less > sum(len(side["less_sure"]) for side in filled["sides"])
     assert sum(side["considered"] for side in filled["sides"]) > sum(

@@ -468,3 +468,25 @@ def test_colours_have_the_contrast_of_wcag_aa(scheme):
     for front, back in pairs:
         low, high = sorted((_luminance(colours[front]), _luminance(colours[back])))
         assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)
+
+
+def test_what_is_less_sure_is_quoted_apart_and_not_argued():
+    case = build_case()
+    pro, con = case.sides
+    whole = replace(con, filled=frozenset(con.response.references))
+    first = {c.doc_id for c in pro.response.sentences[0].citations}
+    part = replace(pro, filled=frozenset(pro.response.references) - first)
+    case = replace(case, sides=(part, whole))
+    page = view_case(case)
+    assert page.sides[0].groups
+    assert page.sides[0].empty == ""
+    assert not page.sides[1].groups
+    assert len(page.sides[1].perhaps) > 1
+    assert page.sides[1].empty.startswith("Nothing that was found for this side is sure enough")
+    assert any(line.startswith("Con: not argued.") for line in page.doubts)
+    assert page.sentences == sum(len(side.response.sentences) for side in case.sides)
+    html, markdown = render_html(case), render_markdown(case)
+    quoted = page.sides[1].perhaps[0].conclusion
+    assert quoted is not None
+    assert html.index('id="less-con-h"') < html.index(f'id="{quoted.id}"')
+    assert "### Less sure: con" in markdown

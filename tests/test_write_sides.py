@@ -241,6 +241,19 @@ def test_a_side_that_hardly_has_a_passage_is_not_argued() -> None:
     assert found["d"] == found["e"] == {"con"}
 
 
+def test_what_fills_a_side_up_is_known_as_less_sure() -> None:
+    pro = {"a": 0.95, "b": 0.9, "c": 0.6, "d": 0.25}
+    known = [Judged(True, BY, 0.9)] * 4
+    documents = [Document(name, name) for name in pro]
+    plan = Plan(contrast=0.0, fewest=2)
+    judge: Any = Weighing(pro)
+    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, plan, known))
+    # On con one passage alone is sure, but may well be a mistake: .75 is below .86.
+    assert [(set(p.sided.sides), set(p.filled)) for p in placed] == [
+        ({"pro"}, set()), ({"pro"}, set()), (set(), set()), ({"con"}, {"con"})
+    ]  # fmt: skip
+
+
 def test_passages_below_the_certainty_are_less_sure() -> None:
     documents = [Document(name, name) for name in "abcd"]
     known = [Judged(p >= 0.35, BY, p) for p in (0.9, 0.9, 0.9, 0.2)]

@@ -281,7 +281,7 @@ def main() -> None:
     options = parser.parse_args()
     report = Report("argue")
     if options.one_sided:
-        report.name += "-one-sided"
+        report.name += f"-one-sided-{options.part}"
         bench = Bench(options.work, embedder_from(), Remembered(default_judge(None)))
         measure(collections(DATA), options.part, bench, report)
         report.write(options.write)

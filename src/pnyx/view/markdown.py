@@ -67,7 +67,7 @@ def _side(side: SideView, certainty: str) -> Iterator[str]:
     yield from _points(side.groups)
     if side.perhaps or side.less_sure:
         yield f"### Less sure: {side.wording.name.lower()}"
-        yield f"Perhaps on this side, but not surely enough to argue with (certainty {certainty})."
+        yield f"Perhaps on this side, but not surely enough to argue with ({certainty})."
         yield from _points(side.perhaps)
     if side.less_sure:
         yield "Not quoted:"

@@ -73,13 +73,13 @@ def doubts(case: Case) -> tuple[str, ...]:
                 f"question; about {about.value:.0%} of them are expected to be."
             )
         sure = side.measures.get("on_this_side")
-        if sure is not None and sure.value is not None and sure.value < _DOUBTFUL:
+        if not side.argued:
+            lines.append(f"{SIDES[side.side].name}: not argued. {one_line(why_empty(case, side))}")
+        elif sure is not None and sure.value is not None and sure.value < _DOUBTFUL:
             lines.append(
                 f"{SIDES[side.side].name}: it is doubtful that these passages are on this side; "
                 f"about {sure.value:.0%} of them are expected to be. Read them as undecided."
             )
-        elif not side.argued:
-            lines.append(f"{SIDES[side.side].name}: not argued. {one_line(why_empty(case, side))}")
     return tuple(lines)
 
 

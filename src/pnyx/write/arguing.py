@@ -182,6 +182,7 @@ def _case(
         about=sum(p.used and not p.reasons for p in placed),
         expected_about=expected_about(placed),
         certainty=plan.certainty,
+        held=plan.held,
         passed_over=sum(p.passed_over for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),
         unscored_reason=_usual_reason(placed),

@@ -15,6 +15,7 @@ from pnyx.records import SIDES, Citation, Evidence, Question, Response, Sentence
 from pnyx.search.plan import CERTAINTY
 from pnyx.search.topics import LabelledTopic, near_topics
 from pnyx.write.placing import Expected
+from pnyx.write.plan import HELD
 from pnyx.write.weighing import Weighing
 
 
@@ -51,9 +52,9 @@ class ArguedSide:
     less_sure: tuple[Undecided, ...] = ()
 
     def argues(self, sentence: Sentence) -> bool:
-        """Tell whether a sentence is argued: one document it cites, or none cited, is sure."""
+        """Tell whether a sentence is argued: where some are less sure, it cites one that is not."""
         cited = {citation.doc_id for citation in sentence.citations}
-        return not cited or not cited <= self.filled
+        return not self.filled or not cited <= self.filled
 
     @property
     def argued(self) -> bool:
@@ -86,6 +87,7 @@ class Case(Result):
         about: how many retrieved documents are about the question, on whatever side; not those with
             a verdict missing.
         certainty: the least probability of a side with which a document is argued with.
+        held: the least probability that a side has a document at all.
         expected_about: how many retrieved documents are about the question by their probabilities.
         passed_over: how many retrieved documents are not about the question.
         unscored: on how many retrieved documents a verdict on relevance or stance is missing.
@@ -106,6 +108,7 @@ class Case(Result):
     about: int = 0
     expected_about: Expected = Expected()  # noqa: RUF009 - frozen
     certainty: float = CERTAINTY
+    held: float = HELD
     passed_over: int = 0
     unscored: int = 0
     unscored_reason: str = ""
@@ -148,6 +151,11 @@ class Case(Result):
         return "".join([*parts, *(f"<p><small>{_safe(each)}</small></p>" for each in judges)])
 
     @property
+    def least(self) -> str:
+        """What a passage and a side must have to be argued with, in words."""
+        return f"certainty {self.certainty:g} of a passage, {self.held:g} of the side as a whole"
+
+    @property
     def near_topics(self) -> tuple[LabelledTopic, ...]:
         """Topics that the question may mean, where labels on none count."""
         return near_topics(self.topics)
@@ -176,8 +184,8 @@ def why_empty(case: Case, side: ArguedSide) -> str:
         return ""
     if side.response.sentences:
         return (
-            "Nothing that was found for this side is sure enough to argue with (certainty "
-            f"{case.certainty:g}); what may serve it is quoted as less sure."
+            f"Nothing that was found for this side is sure enough to argue with ({case.least}); "
+            "what may serve it is quoted as less sure."
         )
     if side.considered:
         fault = "the writer gave nothing usable" if side.failed else "no sentence could be drawn"
@@ -185,9 +193,8 @@ def why_empty(case: Case, side: ArguedSide) -> str:
     said = "Nothing about the question was found."
     if side.less_sure:
         said = (
-            "Nothing that was found for this side is sure enough to argue with (certainty "
-            f"{case.certainty:g}): {passages(len(side.less_sure))} may serve it, listed "
-            "as less sure."
+            f"Nothing that was found for this side is sure enough to argue with ({case.least}): "
+            f"{passages(len(side.less_sure))} may serve it, listed as less sure."
         )
     elif case.about:
         said = (
