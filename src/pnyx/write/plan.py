@@ -17,8 +17,9 @@ POINTS: Final = 4
 CONTEXT: Final = 6000
 """Tokens of documents that a language model is shown for a side, all together."""
 
-HELD: Final = 0.86
-"""The least probability that a side has a document at all; chosen on development debates."""
+HELD: Final = 0.94
+"""The least probability that a side has a document at all; chosen on development debates
+(docs/decisions/one-sided.md)."""
 
 SHOTS: Final = 3
 """Worked examples that are shown before a question (ConQRet, 3.2.2)."""
