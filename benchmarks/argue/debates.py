@@ -276,7 +276,7 @@ def main() -> None:
     parser.add_argument("--variant", nargs="*", default=list(VARIANTS))
     parser.add_argument("--llm", metavar="SPEC")
     parser.add_argument("--writer", choices=("extractive", "llm"), default="extractive")
-    parser.add_argument("--questions", type=int, help="only so many, drawn from all sets")
+    parser.add_argument("--questions", type=int, help="only so many, drawn by chance; as many in own words")
     parser.add_argument("--one-sided", action="store_true", help="see one_sided.py")
     options = parser.parse_args()
     report = Report("argue")
@@ -292,8 +292,9 @@ def main() -> None:
     reworded(found)
     own = _of_part(found, options.part)
     if options.questions:
-        order = np.random.default_rng(0).permutation(len(asked))
-        asked = [asked[i] for i in order[: options.questions]]
+        rng = np.random.default_rng(0)
+        asked, own = ([every[i] for i in rng.permutation(len(every))[: options.questions]]
+                      for every in (asked, own))  # fmt: skip
     bench = Bench(options.work, embedder_from(), Remembered(default_judge(None)), options.writer)
     names = ["default"] if options.llm else options.variant
     tables = {name: bench.rows(name, asked) for name in names}

@@ -22,8 +22,8 @@ from pnyx.models.embed.embedder import Embedder
 
 MOST = 30
 FIRST = {"development": 0, "test": 30}
-"""Of the debates in their order by chance, the first that is asked: on the first 30 test debates the
-rule was too lax, and was made stricter, so that these are no longer reported."""
+"""Of the debates in their order by chance, the first that is asked. On the first 30 test debates
+the rule was too lax and was made stricter, so these are no longer reported."""
 NAMES = {1: "pro", -1: "con"}
 
 

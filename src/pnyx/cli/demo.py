@@ -110,9 +110,10 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
         f"{len(cases)} questions argued and judged in {seconds:.0f} s; the reports are in "
         f"{Path(out)}, to be opened in a browser:"
     )
+    named = "the packaged models" if model is None else judge.name
     parts: list[Part] = [
         demo_table(measures),
-        [f"judge {judge.name}; how far it can be trusted stands at the end of each report"],
+        [f"judged by {named}; how far that can be trusted stands at the end of each report"],
         [done],
         Table((Column("report"), Column("question")), reports),
     ]
