@@ -276,7 +276,7 @@ def main() -> None:
     parser.add_argument("--variant", nargs="*", default=list(VARIANTS))
     parser.add_argument("--llm", metavar="SPEC")
     parser.add_argument("--writer", choices=("extractive", "llm"), default="extractive")
-    parser.add_argument("--questions", type=int, help="only so many, drawn by chance; as many in own words")
+    parser.add_argument("--questions", type=int, help="so many, and in own words, by chance")
     parser.add_argument("--one-sided", action="store_true", help="see one_sided.py")
     options = parser.parse_args()
     report = Report("argue")
