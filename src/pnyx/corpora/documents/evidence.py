@@ -15,6 +15,8 @@ from pnyx.records import SIDES, STANCES, Argument, Document, Evidence, Premise, 
 
 ID_NAMES = ("id", "_id", "docid", "doc_id", "docno")
 TEXT_NAMES = ("text", "contents")
+MSMARCO_TEXT = ("segment", "passage", "body")
+"""Of segments of documents (v2.1), passages (v2), and documents (both)."""
 _QUOTED_TITLE = re.compile(r'"([^\n]+)"[ \t\r]*\n')
 _DOCUMENT = ("title", "url", "source", "conclusion", "premises")
 _ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "source", "url")
@@ -112,6 +114,11 @@ def _pyserini(row: Mapping[str, Any]) -> Document:
     return document(fields, identifier, text, title)
 
 
+def _msmarco(row: Mapping[str, Any]) -> Document:
+    fields = Fields(row)
+    return document(fields, fields.identifier("pid", "docid"), fields.required(*MSMARCO_TEXT))
+
+
 def _only_argument(row: Mapping[str, Any]) -> Argument:
     if "premises" not in row and "conclusion" not in row:
         raise InputError("no conclusion and no premises, expected an argument")
@@ -184,4 +191,5 @@ FORMATS = (
         "beir", _scan_beir, row_writer(lambda record: beir_row(_evidence_row(record), record.id))
     ),
     json_lines("pyserini", _pyserini, columns=True),
+    json_lines("msmarco", _msmarco, columns=True),
 )

@@ -1,0 +1,1 @@
+"""Published Lucene indexes as an engine of Pnyx: `pyserini:FOLDER_OR_NAME` (docs/lucene.md)."""

@@ -1,0 +1,273 @@
+"""A Lucene index open for searching: an `Engine` that ranks by words."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.corpora.text.tokens import Tokenizer
+from pnyx.errors import IndexFolderError, InputError, shorten
+from pnyx.records import Evidence
+from pnyx.search.engine import EngineType, FeatureInfo, Hit, Topic, TopicQuery
+from pnyx.search.plan import AUTO, Scoring, check_least
+from pnyx.search.ranking.models import BM25, MODELS, make_model
+from pnyx_pyserini.java import java, told
+from pnyx_pyserini.places import folder_of
+from pnyx_pyserini.records import record_of
+
+if TYPE_CHECKING:
+    from pnyx.models.embed.embedder import Embedder
+
+T = TypeVar("T")
+
+_ID, _CONTENTS, _RAW = "id", "contents", "raw"
+"""The fields of Anserini's indexes."""
+_LUCENE: Final = "org.apache.lucene."
+_MOST_WORDS: Final = 1_000
+"""Different words of one question, below Lucene's bound of clauses (1,024)."""
+_COMMON: Final = 0.01
+"""Share of documents with "the" from which an index was not made by the English analyzer."""
+
+
+class LuceneIndex:
+    """A Lucene index that Anserini made, as it was when it was opened; safe in several threads.
+
+    Numbers are Lucene's own. Of features (vectors, quality, topics) it has none.
+    """
+
+    def __init__(self, path: Path, reader: Any, known_by: str) -> None:
+        self.path, self.known_by = path, known_by
+        self.tokenizer = Tokenizer()
+        self._reader = reader
+        self._made: dict[object, Any] = {}
+        self._making = threading.RLock()
+
+    @classmethod
+    def open(cls, address: str) -> Self:
+        """Open `pyserini:FOLDER_OR_NAME`.
+
+        Raises IndexFolderError where there is none, where it is damaged or by a release of Lucene
+        that cannot be read, or where it was not made for words by Anserini's English analyzer.
+        """
+        path = folder_of(address)
+        if not path.is_dir():
+            raise IndexFolderError("is not there", path=path)
+        with told(path):
+            folder = java("java.nio.file.Path").of(str(path.absolute()))
+            directory = java(_LUCENE + "store.FSDirectory").open(folder)
+            reader = java(_LUCENE + "index.DirectoryReader").open(directory)
+            commit = str(reader.getIndexCommit().getSegmentsFileName())
+            check_made_by_anserini(path, reader)
+        return cls(path, reader, hashlib.sha256((path / commit).read_bytes()).hexdigest())
+
+    @property
+    def name(self) -> str:
+        """See `Engine`."""
+        return f"index {self.path.name}"
+
+    def __len__(self) -> int:
+        return int(self._reader.numDocs())
+
+    # Ranking -------------------------------------------------------------------------------------
+
+    def retrieve(
+        self,
+        text: str,
+        scoring: Scoring,
+        k: int,
+        embedder: Embedder | None = None,  # noqa: ARG002
+    ) -> list[Hit]:
+        """Return the best `k` documents; ties in the order of the index, scores in float32."""
+        if scoring.model == AUTO:
+            raise ValueError("auto names no model before choose_scoring has chosen one")
+        if scoring.model not in MODELS:
+            found = f"a Lucene index is searched by words alone, not by {scoring.model}"
+            raise InputError(f"{found}: expected {' or '.join(MODELS)}", path=self.path)
+        check_least("k", k, 1)
+        searched = self._searcher(scoring.model, scoring.parameters)
+        query = self._query(text)
+        if query is None:
+            return []
+        with told(self.path):
+            top = searched.search(query, min(k, max(1, len(self)))).scoreDocs
+            scores = [float(row.score) for row in top]
+            ids = self._ids([int(row.doc) for row in top])
+        return list(map(Hit, ids, count(1), scores))
+
+    def _searcher(self, model: str, parameters: Mapping[str, float]) -> Any:
+        scoring = make_model(model, parameters)
+        searcher = java(_LUCENE + "search.IndexSearcher")(self._reader)
+        similarities = _LUCENE + "search.similarities."
+        if isinstance(scoring, BM25):
+            similarity = java(similarities + "BM25Similarity")(scoring.k1, scoring.b)
+        else:
+            similarity = java(similarities + "LMDirichletSimilarity")(scoring.mu)
+        searcher.setSimilarity(similarity)
+        return searcher
+
+    def _query(self, text: str) -> Any:
+        """Return the bag of a question's words; None where it has none."""
+        counts = Counter(self.tokenizer.terms(text))
+        if len(counts) > _MOST_WORDS:
+            words = f"the question has {len(counts):,} different words"
+            raise InputError(f"{words}, expected at most {_MOST_WORDS:,}")
+        query = java(_LUCENE + "search.BooleanQuery$Builder")()
+        should = java(_LUCENE + "search.BooleanClause$Occur").SHOULD
+        for term, often in counts.items():
+            word: Any = _term_query(_CONTENTS, term)
+            if often > 1:
+                word = java(_LUCENE + "search.BoostQuery")(word, float(often))
+            query.add(word, should)
+        return query.build() if counts else None
+
+    def nearest(self, vector: NDArray[np.float32], k: int) -> list[Hit]:  # noqa: ARG002
+        """Raise InputError: there are no vectors."""
+        self._lacks("vectors")
+
+    def compile(self) -> None:
+        """Do nothing: Java compiles what it runs often."""
+
+    # Documents -----------------------------------------------------------------------------------
+
+    def __contains__(self, doc_id: object) -> bool:
+        return isinstance(doc_id, str) and self._number(doc_id) is not None
+
+    def document(self, doc_id: str) -> Evidence:
+        """Return the record with this id; KeyError where there is none."""
+        number = self._number(doc_id)
+        if number is None:
+            raise KeyError(doc_id)
+        return self._record(number)
+
+    def fetch(self, ids: Sequence[str]) -> list[Evidence]:
+        """See `Engine`."""
+        return list(self.documents_at(self.numbers(ids).tolist()))
+
+    def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        """See `DocumentIndex`."""
+        found = list(map(self._number, ids))
+        for doc_id, number in zip(ids, found, strict=True):
+            if number is None:
+                raise InputError(f"has no document {shorten(doc_id, 60)!r}", path=self.path)
+        return np.array(found, dtype=np.int64)
+
+    def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
+        """See `DocumentIndex`."""
+        return map(self._record, numbers)
+
+    def documents(self) -> Iterator[Evidence]:
+        """Return every record in the order of the index."""
+        return self.documents_at(range(len(self)))
+
+    def _number(self, doc_id: str) -> int | None:
+        with told(self.path):
+            searcher = java(_LUCENE + "search.IndexSearcher")(self._reader)
+            query = java(_LUCENE + "search.ConstantScoreQuery")(_term_query(_ID, doc_id))
+            top = searcher.search(query, 1).scoreDocs
+            return int(top[0].doc) if len(top) else None
+
+    def _ids(self, numbers: Sequence[int]) -> list[str]:
+        values = java(_LUCENE + "index.MultiDocValues").getBinaryValues(self._reader, _ID)
+        if values is None:  # stored beside the texts, which takes several times as long
+            stored, only = self._reader.storedFields(), java("java.util.Set").of(_ID)
+            return [str(stored.document(number, only).get(_ID)) for number in numbers]
+        found = {}
+        for number in sorted(numbers):  # values can be read forwards only
+            values.advanceExact(number)
+            found[number] = str(values.binaryValue().utf8ToString())
+        return [found[number] for number in numbers]
+
+    def _record(self, number: int) -> Evidence:
+        with told(self.path):
+            found = self._reader.storedFields().document(number)
+            doc_id, raw, contents = map(found.get, (_ID, _RAW, _CONTENTS))
+        texts = (None if text is None else str(text) for text in (raw, contents))
+        try:
+            return record_of(str(doc_id), *texts)
+        except InputError as error:
+            told_of = f"document {shorten(str(doc_id), 60)!r}: {error.problem}"
+            raise IndexFolderError(told_of, path=self.path) from error
+
+    # Features ------------------------------------------------------------------------------------
+
+    def feature_info(self, name: str) -> FeatureInfo | None:  # noqa: ARG002
+        """Return None: there are no features."""
+        return None
+
+    def _lacks(self, what: str) -> NoReturn:
+        raise InputError(f"a Lucene index has no {what}", path=self.path)
+
+    def vectors(self, ids: Sequence[str]) -> NDArray[np.float32]:  # noqa: ARG002
+        """Raise InputError: there are none."""
+        self._lacks("vectors")
+
+    def quality(self, ids: Sequence[str]) -> NDArray[np.float32]:  # noqa: ARG002
+        """Raise InputError: there is none."""
+        self._lacks("quality")
+
+    def quality_shares(self, ids: Sequence[str]) -> NDArray[np.float64]:  # noqa: ARG002
+        """Raise InputError: there are none."""
+        self._lacks("quality")
+
+    def topics(self, ids: Sequence[str]) -> list[Topic | None]:  # noqa: ARG002
+        """Raise InputError: there are none."""
+        self._lacks("topics")
+
+    def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:  # noqa: ARG002
+        """Return nothing: there are no topics."""
+        return [], []
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """See `DocumentIndex`."""
+        with self._making:
+            if key not in self._made:
+                self._made[key] = make()
+            made: T = self._made[key]
+            return made
+
+
+def _term_query(field: str, term: str) -> Any:
+    return java(_LUCENE + "search.TermQuery")(java(_LUCENE + "index.Term")(field, term))
+
+
+def check_made_by_anserini(path: Path, reader: Any) -> None:
+    """Refuse what is not of whole documents, with ids, searched by English terms."""
+    documents = int(reader.numDocs())
+    if reader.hasDeletions():
+        told_of = "holds deleted documents, expected an index merged by Anserini's -optimize"
+        raise IndexFolderError(told_of, path=path)
+    for field in (_ID, _CONTENTS) if documents else ():
+        if not int(reader.getDocCount(field)):
+            told_of = f"has no terms in the field {field}, expected an index of words by Anserini"
+            raise IndexFolderError(told_of, path=path)
+    common = int(reader.docFreq(java(_LUCENE + "index.Term")(_CONTENTS, "the")))
+    if common > _COMMON * documents:
+        told_of = f'{common:,} of {documents:,} documents have the term "the"'
+        expected = "expected an index by the English analyzer, without stop words"
+        raise IndexFolderError(f"{told_of}, {expected}", path=path)
+
+
+def state_of(address: str) -> tuple[int | str, ...]:
+    """Return the latest commit of an index; see `EngineType`."""
+    try:
+        path = folder_of(address)
+    except (IndexFolderError, InputError) as error:
+        raise OSError(str(error)) from error
+    commits = [(own.st_mtime_ns, own.st_size, p.name) for p, own in _commits(path)]
+    return max(commits, default=())
+
+
+def _commits(path: Path) -> Iterator[tuple[Path, Any]]:
+    for commit in path.glob("segments_*"):
+        yield commit, commit.stat()
+
+
+LUCENE: Final = EngineType(LuceneIndex.open, state_of)

@@ -1,0 +1,55 @@
+"""Where the index of an address is: a folder, or what Pyserini has fetched by name."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from pnyx.errors import IndexFolderError, InputError, shorten
+
+SCHEME: Final = "pyserini:"
+CACHE: Final = "PYSERINI_CACHE"
+
+
+def folder_of(address: str) -> Path:
+    """Return the folder that `pyserini:FOLDER_OR_NAME` stands for.
+
+    Raises IndexFolderError where there is none: a name is looked up only where Pyserini keeps what
+    it fetched.
+    """
+    rest = address.removeprefix(SCHEME)
+    if not rest:
+        raise InputError(f"{SCHEME} names no index, expected {SCHEME}FOLDER or {SCHEME}NAME")
+    if Path(rest).is_dir() or "/" in rest or os.sep in rest:
+        return Path(rest)
+    kept = _cache()
+    names = sorted(entry.name for entry in kept.iterdir()) if kept.is_dir() else []
+    found = [name for name in names if _stands_for(rest, name) and (kept / name).is_dir()]
+    if len(found) == 1:
+        return kept / found[0]
+    if found:
+        known = ", ".join(found)
+        raise IndexFolderError(f"{len(found)} of that name in {kept}: {known}", path=address)
+    fetch = f"python -m pyserini.search.lucene --index {shorten(rest, 60)} fetches it"
+    how = f"{fetch}, or unpack its archive and name the folder (docs/lucene.md)"
+    raise IndexFolderError(f"is neither a folder nor in {kept}: {how}", path=address)
+
+
+def _cache() -> Path:
+    """Return where Pyserini keeps indexes."""
+    home = os.environ.get(CACHE) or Path.home() / ".cache" / "pyserini"
+    return Path(home) / "indexes"
+
+
+def _stands_for(name: str, folder: str) -> bool:
+    """Whether a folder has the name, as `lucene-inverted.NAME.20240418.4f9675` and older ones do.
+
+    Pyserini may add the checksum of the archive at the end.
+    """
+    inner = re.fullmatch(
+        r"(?:lucene-inverted|lucene-index|index)[.-](.+?)[.-]\d{8}[.-][0-9a-f]{6,7}(?:\.[0-9a-f]{32})?",
+        folder,
+    )
+    return folder == name or (inner is not None and inner[1] == name)
