@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,7 @@ class _Point:
     vectors: Vectors
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractiveWriter:
     """Quotes, orders and deduplicates; deterministic, and grounded by construction.
 
@@ -53,24 +55,13 @@ class ExtractiveWriter:
             surely on the question and the side, and of good quality.
     """
 
-    name = "extractive"
-
-    def __init__(
-        self,
-        *,
-        points: int = POINTS,
-        premises: int = 2,
-        repeat: float = 0.85,
-        novelty: float = 0.2,
-        order: float = 0.1,
-        encoder: Encoder | None = None,
-    ) -> None:
-        self.points = points
-        self.premises = premises
-        self.repeat = repeat
-        self.novelty = novelty
-        self.order = order
-        self._encoder = encoder
+    name: ClassVar = "extractive"
+    points: int = POINTS
+    premises: int = 2
+    repeat: float = 0.85
+    novelty: float = 0.2
+    order: float = 0.1
+    encoder: Encoder | None = None
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
         """Return up to `points` conclusions with their premises; empty without documents."""
@@ -80,9 +71,7 @@ class ExtractiveWriter:
         return await anyio.to_thread.run_sync(self._write, question, claim, documents)
 
     def _write(self, question: Question, claim: str, documents: Sequence[Evidence]) -> Draft:
-        if self._encoder is None:
-            self._encoder = load_encoder()
-        encoder = self._encoder
+        encoder = self.encoder or load_encoder()
         query, asserted = encoder.encode([question.text, claim])
         for borne in ((), _BORNE):  # a side is not left empty for sentences that lean on others
             found = (_candidate(encoder, document, asserted, borne) for document in documents)

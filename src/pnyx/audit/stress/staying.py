@@ -83,18 +83,19 @@ def _overall(sheet: Sheet, tables: Mapping[str, Floats]) -> Measured:
     return sheet.mean(sheet.overall(list(tables.values())))
 
 
+def _summed(
+    sheet: Sheet, tables: Mapping[str, Floats], asked: Mapping[str, int], primary: str, said: str
+) -> Summary:
+    measures, ways = {primary: _overall(sheet, tables)}, _rows(sheet, tables, asked, primary)
+    return {"primary": primary, "measures": measures, "said": said, "ways": ways}
+
+
 def _changed(after: Any, before: Said, now: Said) -> float | None:
     return change(after[0], before, now)
 
 
 def _reworded(sheet: Sheet) -> Summary:
-    tables, asked = _ways(sheet, _changed)
-    return {
-        "primary": "changed",
-        "measures": {"changed": _overall(sheet, tables)},
-        "said": "verdicts change with the wording",
-        "ways": _rows(sheet, tables, asked, "changed"),
-    }
+    return _summed(sheet, *_ways(sheet, _changed), "changed", "verdicts change with the wording")
 
 
 def _order(sheet: Sheet) -> Summary:
@@ -110,13 +111,9 @@ def _order(sheet: Sheet) -> Summary:
         measures["listed_first_on_top"] = _first_on_top(sheet)
     else:
         tables, asked = _ways(sheet, _changed)
-    measures = {"changed": _overall(sheet, tables), **measures}
-    return {
-        "primary": "changed",
-        "measures": measures,
-        "said": "verdicts change with the order",
-        "ways": _rows(sheet, tables, asked, "changed"),
-    }
+    found = _summed(sheet, tables, asked, "changed", "verdicts change with the order")
+    found["measures"] |= measures
+    return found
 
 
 def _argument_orders(
@@ -164,13 +161,7 @@ def _length(sheet: Sheet) -> Summary:
         gains, _ = _ways(sheet, _gained)
         found["measures"]["gain"] = _overall(sheet, gains)
         return {**found, "said": "verdicts change with words that say nothing"}
-    tables, asked = _ways(sheet, _gained)
-    return {
-        "primary": "gain",
-        "measures": {"gain": _overall(sheet, tables)},
-        "said": "words that say nothing are rewarded",
-        "ways": _rows(sheet, tables, asked, "gain"),
-    }
+    return _summed(sheet, *_ways(sheet, _gained), "gain", "words that say nothing are rewarded")
 
 
 def _gained(after: Any, before: Said, now: Said) -> float | None:

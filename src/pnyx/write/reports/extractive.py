@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,7 @@ class _Candidates:
     vectors: Floats  # of the texts [n, d]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractiveReporter:
     """Quotes, without repeating itself, what fits the request best; deterministic.
 
@@ -50,25 +52,16 @@ class ExtractiveReporter:
         leaning: what a sentence loses that leans on the one before it.
     """
 
-    name = "extractive"
-    asks = False
-
-    def __init__(
-        self,
-        *,
-        novelty: float = 0.3,
-        coverage: float = 0.5,
-        again: float = 0.2,
-        repeat: float = 0.85,
-        least: float = 0.3,
-        source: float = 0.5,
-        leaning: float = 0.2,
-        encoder: Encoder | None = None,
-    ) -> None:
-        self.novelty, self.coverage = novelty, coverage
-        self.repeat, self.least, self.leaning = repeat, least, leaning
-        self.source, self.again = source, again
-        self._encoder = encoder
+    name: ClassVar = "extractive"
+    asks: ClassVar = False
+    novelty: float = 0.3
+    coverage: float = 0.5
+    again: float = 0.2
+    repeat: float = 0.85
+    least: float = 0.3
+    source: float = 0.5
+    leaning: float = 0.2
+    encoder: Encoder | None = None
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
         """Return the report; without sentences where no document has one that fits."""
@@ -78,12 +71,11 @@ class ExtractiveReporter:
         return await anyio.to_thread.run_sync(self._write, gathered, limits)
 
     def _write(self, gathered: Gathered, limits: Limits) -> Draft:
-        if self._encoder is None:
-            self._encoder = load_encoder()
-        found = _candidates(self._encoder, gathered.documents)
+        encoder = self.encoder or load_encoder()
+        found = _candidates(encoder, gathered.documents)
         if found is None:
             return Draft((), quotes=True)
-        facets = self._encoder.encode(list(gathered.facets))
+        facets = encoder.encode(list(gathered.facets))
         fit = found.vectors @ facets.T
         worth = np.array([gathered.worth[ids[0]] for ids in found.cited], dtype=np.float32)
         chosen = self._choose(found, fit, worth, limits)
