@@ -1,4 +1,4 @@
-"""The README, run from top to bottom, word for word."""
+"""The tour of the documentation, run as it stands; the README shows a part of it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from pnyx.corpora.bundled import load_example
 
 pytestmark = pytest.mark.all
 
+TOUR = Path(__file__).parents[1] / "docs" / "tour.md"
 README = Path(__file__).parents[1] / "README.md"
 TRAINS = importlib.util.find_spec("torch") is not None
 
 
-def blocks(language: str) -> list[str]:
-    """Return the README's blocks in a language, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text("utf-8"), flags=re.S | re.M)
+def blocks(language: str, page: Path = TOUR) -> list[str]:
+    """Return the blocks of a page in a language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), flags=re.S | re.M)
 
 
 def printed(work: Callable[[], Any]) -> str:
@@ -74,6 +75,13 @@ def said(run_once, tmp_path_factory) -> Iterator[tuple[Path, dict[str, str]]]:
                 said = printed(lambda given=arguments: command_line(given))
             found[" ".join(re.findall(r"[a-z-]+", command)[1:3])] = said
         yield folder, found
+
+
+def test_the_readme_is_short_and_shows_what_the_tour_runs() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= 120
+    ran = "".join(blocks("sh")).splitlines()
+    assert set("".join(blocks("sh", README)).splitlines()) <= set(ran)
+    assert blocks("python", README) == blocks("python")
 
 
 def test_the_script_in_python_works(said):
