@@ -155,3 +155,22 @@ def test_every_field_of_a_format_is_in_the_documentations_table():
         missing = [f for f in ("id", *found.required, *found.optional) if f"`{f}`" not in line]
         assert not missing, (name, missing)
         assert name in FORMATS
+
+
+@pytest.mark.parametrize("name", ITEM_FORMATS)
+@given(data=st.data())
+def test_a_row_that_is_told_to_be_right_at_a_glance_is_right(name, data):
+    form = ITEM_FORMATS[name]
+    texts = st.sampled_from(["a", "x y", "", " ", "\x1f", "\ud800", "é"])
+    values = st.none() | st.booleans() | st.floats() | st.integers(-2, 2) | texts
+    fields = dict.fromkeys(("id", *form.required), values)
+    row = data.draw(st.fixed_dictionaries(fields, optional=dict.fromkeys(form.optional, values)))
+    if form._is_plain(row):
+        assert form._validate(row).id == row["id"]
+
+
+def test_the_usual_rows_are_told_at_a_glance():
+    answer = {"id": "1", "task": "support", "value": True, "unscored": None, "judge": "j"}
+    assert ITEM_FORMATS["answers"]._is_plain({**answer, "probability": 0.5, "reasons": []})
+    assert not ITEM_FORMATS["answers"]._is_plain({**answer, "value": None})
+    assert ITEM_FORMATS["labels"]._is_plain({"id": "1", "value": False})

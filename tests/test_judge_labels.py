@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from pnyx.judge.answers import Judged, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
-from pnyx.judge.verdicts import Verdict
+from pnyx.judge.verdicts import Verdict, read_said, read_verdicts
 from pnyx.measure.answers.raters import measure_raters
 from pnyx.measure.core.ground_truth import read_labels, truth_of_labels
 from pnyx.measure.perspectives.verdicts import read_verdicts as read_pair_verdicts
@@ -153,7 +154,7 @@ def test_an_adjudicated_label_alone_counts_for_every_reader(tmp_path, place):
     (answer,) = ask(judge, [support("a")])
     assert answer.value is False
     assert judge.card == "people's labels: 2 labels of 2 items by 2 annotators"
-    assert read_labels(path, "support").gold["a", ""].yes is False
+    assert read_labels(path, "support").gold["a"].yes is False
     assert truth_of_labels(path)(Verdict("a")) is False
     assert read_pair_verdicts(path).of("q", "d", "1").value is False
     said = [
@@ -161,3 +162,21 @@ def test_an_adjudicated_label_alone_counts_for_every_reader(tmp_path, place):
         for name, value in (("a", False), ("b", True))
     ]
     assert measure_raters(said, [path]).compared[0].mean["exact"].value == 1
+
+
+def test_rows_that_share_what_is_alike_say_what_each_says_by_itself(tmp_path):
+    rows = [
+        {"id": f"{n}", "task": "support", "value": None if n % 5 == 4 else n % 2 == 0,
+         "probability": n / 20, "unscored": "lost: it" if n % 5 == 4 else None, "judge": "j",
+         "group": f"g{n // 4}", "doc_id": n if n % 7 == 3 else f"d{n}", "reasons": [n],
+         "method": "words"}
+        for n in range(20)
+    ]  # fmt: skip
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for source in (path, rows):
+        for (verdict, *own), plain in zip(read_said(source), read_verdicts(source), strict=True):
+            assert own == [plain.id, plain.value, plain.probability, plain.line]
+            shared = {"id": plain.id, "value": plain.value, "probability": plain.probability}
+            assert replace(verdict, **shared, extra={}) == replace(plain, extra={})
+            assert verdict.extra == {"method": "words"}

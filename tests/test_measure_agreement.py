@@ -20,8 +20,9 @@ from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2
 from pnyx.measure.answers.registry import MEASURES, RANKING_MEASURES
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import Gold, Joined, Pair, join_labels, read_labels
+from pnyx.measure.core.ground_truth import Joined, join_labels, read_labels
 from pnyx.measure.core.intervals import draw_weights, interval_of, percentile_interval
+from pnyx.measure.core.pairs import Gold, Pair
 from tries import tries
 
 
@@ -62,7 +63,7 @@ def gold_of(tmp_path: Path, task: str, *rows: dict[str, Any]) -> tuple[dict[Any,
 )
 def test_what_a_label_says(tmp_path, value, yes, grade):
     gold, _ = gold_of(tmp_path, "relevance", {"id": "1", "value": value})
-    assert gold == {("1", ""): Gold(yes, grade)}
+    assert gold == {"1": Gold(yes, grade)}
 
 
 def test_annotators_are_joined_by_majority_and_a_tie_is_no_label(tmp_path):
@@ -76,9 +77,9 @@ def test_annotators_are_joined_by_majority_and_a_tie_is_no_label(tmp_path):
         for n, (v, u) in enumerate(votes)
     ]
     gold, tied = gold_of(tmp_path, "support", *rows)
-    assert tied == {("b", "")}
-    assert gold[("a", "")] == Gold(True, pytest.approx(2 / 3), True)
-    assert gold[("c", "")] == Gold(True, pytest.approx(1.2), None)  # split on being unsure
+    assert tied == {"b"}
+    assert gold["a"] == Gold(True, pytest.approx(2 / 3), True)
+    assert gold["c"] == Gold(True, pytest.approx(1.2), None)  # split on being unsure
 
 
 def test_a_files_gains_count_alone_where_there_are_any(tmp_path):
@@ -89,7 +90,7 @@ def test_a_files_gains_count_alone_where_there_are_any(tmp_path):
         {"id": "1", "value": True, "gain": 2, "annotator": "b"},
         {"id": "2", "value": 7},
     )
-    assert gold == {("1", ""): Gold(True, 2.5), ("2", ""): Gold(True, None)}
+    assert gold == {"1": Gold(True, 2.5), "2": Gold(True, None)}
 
 
 def test_ratings_are_means_by_dimension(tmp_path):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import Gold, Joined, Pair, join_labels
+from pnyx.measure.core.ground_truth import Joined, join_labels
+from pnyx.measure.core.pairs import Gold, Pair
 from pnyx.measure.core.ppi import prediction_powered
 from pnyx.measure.perspectives.corrected import FEWEST, Correction, place_of
 from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, TopicTable, mrecall

@@ -19,7 +19,8 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import Gold, Joined, Pair
+from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.pairs import Gold, Pair
 from pnyx.measure.runs.ranked import ndcg, ranking_average_precision
 from tries import tries
 

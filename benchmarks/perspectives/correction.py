@@ -18,7 +18,8 @@ import numpy as np
 
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import Gold, Joined, Pair
+from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.pairs import Gold, Pair
 from pnyx.measure.perspectives.corrected import Correction
 from pnyx.measure.perspectives.table import (
     PERSPECTIVE_MEASURES,

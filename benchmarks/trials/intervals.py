@@ -24,8 +24,9 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.base import Bootstrap, Measured
-from pnyx.measure.core.ground_truth import Gold, Joined, Pair
+from pnyx.measure.core.ground_truth import Joined
 from pnyx.measure.core.intervals import UNIT, column_means
+from pnyx.measure.core.pairs import Gold, Pair
 from pnyx.measure.core.weighted import Floats
 
 DRAWS, MANY = 300, 200_000

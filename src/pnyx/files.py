@@ -14,6 +14,8 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
+from json.scanner import make_scanner
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -154,7 +156,8 @@ def scan_raw_lines(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
     """Yield (1-based number, place, bytes) of each line; `place` is for `read_line_at`."""
     with open_binary(path) as stream:
         number, place = 0, 0
-        while raw := guarded(lambda: stream.readline(MAX_LINE_BYTES + 1), str(path)):
+        read = partial(stream.readline, MAX_LINE_BYTES + 1)
+        while raw := guarded(read, str(path)):
             number += 1
             if len(raw) > MAX_LINE_BYTES:
                 limit = MAX_LINE_BYTES // (1024 * 1024)
@@ -208,8 +211,8 @@ def parse_json_object(
 ) -> dict[str, Any]:
     """Decode one line that must be a JSON object; InputError with its place otherwise."""
     try:
-        value = _DECODER.decode(line)
-        if not keep_surrogates and _UNHELD_ESCAPE.search(line):
+        value = _decoded_json(line)
+        if not keep_surrogates and "\\u" in line and _UNHELD_ESCAPE.search(line):
             value = clean_value(value)
     except (ValueError, RecursionError) as error:
         fault = shorten(str(error))
@@ -235,8 +238,22 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+_DECODER: Any = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 """`json.loads` with these would make one anew for each line."""
+
+_scan = make_scanner(_DECODER)
+
+
+def _decoded_json(line: str) -> Any:
+    """Decode as `_DECODER` does; the usual line, an object and nothing around it, in one step."""
+    if line[:1] == "{":
+        try:
+            value, end = _scan(line, 0)
+        except StopIteration:
+            end = -1
+        if end == len(line):
+            return value
+    return _DECODER.decode(line)
 
 
 def parse_json(content: bytes) -> Any:

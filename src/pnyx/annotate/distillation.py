@@ -28,7 +28,8 @@ from pnyx.judge.stances import ask_relevance
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.core.base import Measured
-from pnyx.measure.core.ground_truth import Gold, Joined, Pair
+from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.pairs import Gold, Pair
 from pnyx.placing import make_folder
 from pnyx.students.student import (
     CARD,

@@ -21,7 +21,7 @@ from pnyx.view.results import calibration_parts
 if TYPE_CHECKING:
     from pnyx.judge.calibration.recalibration import Recalibration
     from pnyx.measure.core.base import Measured
-    from pnyx.measure.core.ground_truth import Pair
+    from pnyx.measure.core.pairs import Pair
 
 FEWEST = 20
 """Labelled answers below which a curve says more of chance than of the judge."""

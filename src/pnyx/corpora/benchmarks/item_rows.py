@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from math import isfinite
 from typing import Annotated, Any, Literal
@@ -170,3 +170,38 @@ def model_of(name: str, required: tuple[str, ...], optional: tuple[str, ...]) ->
     if name in _WHOLE:
         checks["whole"] = model_validator(mode="after")(_WHOLE[name])
     return create_model(name, __base__=Row, __validators__=checks, **fields)
+
+
+def plain_of(
+    name: str, required: tuple[str, ...], optional: tuple[str, ...]
+) -> Callable[[Mapping[str, Any]], bool]:
+    """Return what says of most right rows that they are right, several times as fast as the model.
+
+    It never says so of a wrong one.
+    """
+    needed, filled = {"id", *required}, {"id"}
+    usual: dict[str, set[type]] = {"value": {bool}, "probability": {float}}
+    allowed: dict[str, set[type]] = {"id": {str}}
+    for field in (*required, *optional):
+        kind = _OTHERS.get((name, field), _USUAL.get(field, str))
+        types: set[type] = {str} if kind in (str, Id, Filled) else usual.get(field, set())
+        nullable = field == "unscored" or (field in optional and field != "value")
+        allowed[field] = types | {type(None)} if nullable else types
+        filled |= {field} if kind == Filled else set()
+
+    def is_plain(row: Mapping[str, Any]) -> bool:
+        for field, value in row.items():
+            if field in allowed:
+                kind = type(value)
+                if kind not in allowed[field]:
+                    return False
+                if kind is float and not 0 <= value <= 1:
+                    return False
+                # What is not ASCII could be a lone surrogate; what begins with a space, be blank.
+                if kind is str and not (
+                    value.isascii() and (value[:1] > " " or field not in filled)
+                ):
+                    return False
+        return needed <= row.keys()
+
+    return is_plain if _WHOLE.get(name) in (None, _answered_or_not) else lambda _: False

@@ -29,15 +29,23 @@ class ItemFormat:
 
         return partial(checked, model_of(self.name, self.required, self.optional))
 
+    @cached_property
+    def _is_plain(self) -> Callable[[Mapping[str, Any]], bool]:
+        from pnyx.corpora.benchmarks.item_rows import plain_of
+
+        return plain_of(self.name, self.required, self.optional)
+
     def parse(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Check one row and return it with its id as text."""
+        if isinstance(row, dict) and self._is_plain(row):
+            return row
         key = self._validate(row).id
         return row if row["id"] == key and isinstance(row, dict) else {**row, "id": key}
 
     def identity(self, row: Mapping[str, Any]) -> Hashable:
         """Return what may occur once in a file."""
         if not any(map(row.get, self.key[1:])):  # most have no dimension, no annotator
-            return str(row[self.key[0]])
+            return row["id"] if type(row["id"]) is str else str(row["id"])
         return tuple(str(row.get(name) or "") for name in self.key)
 
 

@@ -30,8 +30,9 @@ from pnyx.measure.answers.registry import (
     Spread,
 )
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
-from pnyx.measure.core.ground_truth import Joined, Pair, join_labels
+from pnyx.measure.core.ground_truth import Joined, join_labels
 from pnyx.measure.core.intervals import draw_clusters, draw_weights
+from pnyx.measure.core.pairs import PairColumns
 from pnyx.measure.core.weighted import (
     ClusterWeights,
     EachCluster,
@@ -73,11 +74,11 @@ class Agreement(Result):
     @property
     def counts(self) -> dict[str, Any]:
         """How much was joined, scored and left out, for JSON."""
-        joined = self.joined
-        verdicts = [pair.verdict for pair in joined.pairs]
-        without = sum(v.value is not None and v.probability is None for v in verdicts)
+        joined, pairs = self.joined, PairColumns.of(self.joined.pairs)
+        valued, stated = np.isfinite(pairs.value()), np.isfinite(pairs.probability())
+        without = int(np.count_nonzero(valued & ~stated))
         return {
-            **counts_of(len(verdicts), [v.unscored for v in verdicts if v.value is None]),
+            **counts_of(len(pairs), pairs.unscored),
             "without_probability": without if joined.task != "quality" else None,
             "answers_without_label": joined.answers_without_label,
             "labels_without_answer": joined.labels_without_answer,
@@ -164,18 +165,17 @@ def _rows_by(names: Iterable[str]) -> Iterator[tuple[str, Index]]:
         yield name, np.array(rows[name], dtype=np.intp)
 
 
-def _columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
+def _columns(pairs: PairColumns) -> dict[str, Floats]:
     """Return the columns of `GoldColumn` and `ScoreColumn` by name, (pairs,) each; NaN for none."""
-    gold, verdicts = [p.gold for p in pairs], [p.verdict for p in pairs]
-    yes, gain = numbers([g.yes for g in gold]), numbers([g.gain for g in gold])
-    value = numbers([v.value for v in verdicts])
-    probability = numbers([None if v.value is None else v.probability for v in verdicts])
+    yes, gain = pairs.labels(lambda gold: gold.yes), pairs.labels(lambda gold: gold.gain)
+    value = pairs.value()
+    probability = np.where(np.isnan(value), np.nan, pairs.probability())
     return {
         "yes": yes,
         "gain": gain,
         "grade": np.where(np.isnan(gain), yes, gain),
-        "uncertain": numbers([g.uncertain for g in gold]),
-        "rating": numbers([g.rating for g in gold]),
+        "uncertain": pairs.labels(lambda gold: gold.uncertain),
+        "rating": pairs.labels(lambda gold: gold.rating),
         "correct": np.where(np.isnan(value), np.nan, value == yes),
         "value": value,
         "probability": probability,
@@ -189,20 +189,23 @@ class _Agreeing:
 
     def __init__(self, joined: Joined, bootstrap: Bootstrap) -> None:
         self.joined, self.bootstrap = joined, bootstrap
-        pairs = joined.pairs
-        self.columns = _columns(pairs)
-        self.order: Index = np.argsort(np.array([p.verdict.line for p in pairs]), kind="stable")
-        self.groups = [p.group for p in pairs]
-        names = [("group", p.group) if p.group else ("item", p.verdict.id) for p in pairs]
-        numbered = {name: i for i, name in enumerate(sorted(set(names)))}
-        self.clusters: Index = np.array([numbered[name] for name in names], dtype=np.intp)
+        self.pairs = PairColumns.of(joined.pairs)
+        self.columns = _columns(self.pairs)
+        self.order, self.groups = self.pairs.in_order(), self.pairs.groups
+        both = list(zip(self.groups, self.pairs.ids, strict=True))
+        groups = sorted(set(filter(None, self.groups)))
+        alone = sorted({name for group, name in both if not group})
+        numbered = {name: number for number, name in enumerate(groups)}
+        single = {name: number for number, name in enumerate(alone, len(groups))}
+        places = (numbered[group] if group else single[name] for group, name in both)
+        self.clusters: Index = np.fromiter(places, np.intp, len(both))
         self.undefined: dict[str, int] = {}
 
     def result(self) -> Agreement:
-        pairs, quality = self.joined.pairs, self.joined.task == "quality"
+        pairs, quality = self.pairs, self.joined.task == "quality"
         pooled = self._cells(np.arange(len(pairs)))
         by_group = self._by_group(pooled)
-        by_dimension = dict(self._split(p.verdict.dimension for p in pairs) if quality else ())
+        by_dimension = dict(self._split(said.dimension for said in pairs.said) if quality else ())
         means = self._group_means(pooled, by_group)
         yes, probability = self.columns["yes"], self.columns["probability"]
         stated = np.isfinite(probability)
@@ -360,7 +363,7 @@ class _Agreeing:
         }
 
     def _places(self, dimension: str) -> Index:
-        named = [pair.verdict.dimension == dimension for pair in self.joined.pairs]
+        named = [said.dimension == dimension for said in self.pairs.said]
         return np.flatnonzero(np.array(named, dtype=np.bool_))
 
     def _dimension_mean(

@@ -9,7 +9,8 @@ from pathlib import Path
 from pnyx.corpora.base import located
 from pnyx.errors import InputError, shorten
 from pnyx.judge.verdicts import Source, Verdict, file_of, of_one_judge, read_verdicts
-from pnyx.measure.core.ground_truth import Gold, Joined, Pair, Truth
+from pnyx.measure.core.ground_truth import Joined, Truth
+from pnyx.measure.core.pairs import Gold, Pair
 
 _HALF = 0.5
 """Score on a scale of 0 to 1 from which a document counts as called relevant."""

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from pnyx.corpora import read_qrels
 from pnyx.corpora.base import located
+from pnyx.corpora.benchmarks.label_words import ADJUDICATED
 from pnyx.errors import InputError, shorten
-from pnyx.judge.labels import consensus, counted_labels
+from pnyx.judge.labels import consensus, counted
 from pnyx.judge.verdicts import (
     YES_NO_TASKS,
+    Said,
     Source,
     Verdict,
     file_of,
     of_one_judge,
-    read_verdicts,
+    read_said,
     shown_value,
     yes_or_no,
 )
+from pnyx.measure.core.pairs import Gold, Pair, PairColumns
 
 Key: TypeAlias = tuple[str, str]  # (id, dimension); the dimension is empty except for ratings
+LabelKey: TypeAlias = str | Key  # The id alone where there is no dimension
 
 Truth: TypeAlias = Callable[[Verdict], bool | None]
 """Says whether a pair is relevant; None where nobody has said."""
@@ -41,35 +46,11 @@ _TAKEN: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
-    """What people say of a question: majority, mean grade, whether most doubted, mean rating."""
-
-    yes: bool | None = None
-    gain: float | None = None
-    uncertain: bool | None = None
-    rating: float | None = None
-    group: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Labels:
     """Gold of several annotators by key; questions without a majority are `tied` and have none."""
 
-    gold: Mapping[Key, Gold]
-    tied: frozenset[Key] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A labelled question that was asked: the judge's verdict, and what people say."""
-
-    verdict: Verdict
-    gold: Gold
-
-    @property
-    def group(self) -> str:
-        """The topic of the label, else of the answer; empty where neither names one."""
-        return self.gold.group or self.verdict.group or self.verdict.question_id
+    gold: Mapping[LabelKey, Gold]
+    tied: frozenset[LabelKey] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +58,12 @@ class Joined:
     """A judge's answers with labels of the same questions, on support, relevance or quality.
 
     `tied` counts labels without a majority, which are left out; `labels_without_answer` those whose
-    question has no line among the answers.
+    question has no line among the answers. Of the verdicts' `extra` little is kept.
     """
 
     task: str
     judge: str
-    pairs: tuple[Pair, ...]
+    pairs: Sequence[Pair]
     answers_without_label: int = 0
     labels_without_answer: int = 0
     tied: int = 0
@@ -99,12 +80,13 @@ class _Label(NamedTuple):
     graded: bool
 
 
-def _label(verdict: Verdict, task: str) -> _Label:
+def _label(said: Said, task: str) -> _Label:
     """Read one label; `graded` is whether its value is a grade rather than yes or no."""
-    value, gain, unsure = verdict.value, verdict.extra.get("gain"), verdict.extra.get("uncertain")
+    verdict, _, value, _, line = said
+    gain, unsure = verdict.extra.get("gain"), verdict.extra.get("uncertain")
     partly = isinstance(value, str) and value.strip().lower() == "partially"
     return _Label(
-        verdict.line,
+        line if verdict.group else 0,  # so that equal ones can be shared where they name none
         verdict.group,
         _rating(value, "value") if task == "quality" else grade_of(value),
         None if gain is None else _rating(gain, "gain"),
@@ -113,23 +95,48 @@ def _label(verdict: Verdict, task: str) -> _Label:
     )
 
 
+def _key(said: Said) -> LabelKey:
+    return (said[1], said[0].dimension) if said[0].dimension else said[1]
+
+
+def _sorted_by(key: LabelKey) -> tuple[str, str]:
+    return key if isinstance(key, tuple) else (key, "")
+
+
+def _votes(source: Source, task: str) -> Iterator[tuple[LabelKey, bool, _Label]]:
+    """Yield each label: of what, whether it decides, and what it says."""
+    last, alike = None, dict[bool, _Label]()
+    for said in read_said(source, "labels"):
+        if said[0] is not last:
+            last, alike = said[0], {}
+        value = said[2]
+        label = alike.get(value) if isinstance(value, bool) and not last.group else None
+        if label is None:
+            try:
+                label = _label(said, task)
+            except InputError as error:
+                raise located(error, _path(source), said[4]) from error
+            if isinstance(value, bool):
+                alike[value] = label
+        yield _key(said), last.annotator == ADJUDICATED, label
+
+
 def read_labels(source: Source, task: str) -> Labels:
     """Read labels; several annotators become one gold (`grade_of`), `adjudicated` counts alone."""
-
-    def label(verdict: Verdict) -> _Label:
-        try:
-            return _label(verdict, task)
-        except InputError as error:
-            raise located(error, _path(source), verdict.line) from error
-
-    votes = counted_labels(read_verdicts(source, "labels"), label)
-    explicit = any(label.gain is not None for labels in votes.values() for label in labels)
-    graded = any(label.graded for labels in votes.values() for label in labels)
-    gold: dict[Key, Gold] = {}
+    votes, several = counted(_votes(source, task))
+    every = chain(votes.values(), *several.values())
+    explicit = graded = False
+    for label in every:
+        explicit, graded = explicit or label.gain is not None, graded or label.graded
+    gold: dict[LabelKey, Gold] = {}
+    single: dict[_Label, Gold] = {}
     alike: dict[Gold, Gold] = {}  # Most labels of a group say the same
-    tied = set[Key]()
-    for key in list(votes):
-        labels = votes.pop(key)
+    tied = set[LabelKey]()
+    for key, first in votes.items():
+        labels = several.get(key) or [first]
+        if len(labels) == 1 and first in single:
+            gold[key] = single[first]
+            continue
         group = _one_group(labels, source)
         grades = [label.grade for label in labels]
         if task == "quality":
@@ -143,6 +150,8 @@ def read_labels(source: Source, task: str) -> Labels:
             tied.add(key)
             continue
         gold[key] = alike.setdefault(one, one)
+        if len(labels) == 1:
+            single[first] = gold[key]
     return Labels(gold, frozenset(tied))
 
 
@@ -152,7 +161,7 @@ def _one_group(labels: Sequence[_Label], source: Source) -> str:
         if label.group != first:
             found = f"{shorten(label.group, 40)!r} and {shorten(first, 40)!r}"
             problem = InputError(f"group: found {found} for the same id, expected one")
-            raise located(problem, _path(source), label.line)
+            raise located(problem, _path(source), label.line or labels[0].line)
     return first
 
 
@@ -206,36 +215,108 @@ def join_labels(
     """
     if task is not None and task not in _TAKEN:
         raise ValueError(f"no task {task!r}, expected support, relevance or quality")
-    first = ""
+    taken: dict[str, str] = {}  # the answers' task -> what is measured
+    last: Verdict | None = None
 
-    def checked(verdict: Verdict) -> Verdict:
-        nonlocal task, first
-        task = task or next((name for name, of in _TAKEN.items() if verdict.task in of), "support")
-        allowed = _TAKEN[task]
-        if verdict.task not in allowed:
-            problem = f"task: found {shorten(verdict.task, 40)!r}, expected {' or '.join(allowed)}"
-            raise InputError(problem)
-        first = first or verdict.task
-        if verdict.task != first:
-            found = f"{verdict.task!r} after {first!r}"
-            raise InputError(f"task: found {found}, expected one task in the file")
-        value = _answer(verdict.value, task)
-        return verdict if value is verdict.value else replace(verdict, value=value)
+    def checked(said: Said) -> Said:
+        nonlocal last
+        verdict, key, value, probability, line = said
+        if verdict is not last:
+            _check_task(verdict.task, taken, task)
+            last = verdict
+        if (value is not None and not isinstance(value, bool)) or task == "quality":
+            value = _answer(value, taken[verdict.task])
+        return verdict, key, value, probability, line
 
-    verdicts = of_one_judge(read_verdicts(answers), judge, answers, checked)
-    rows = {verdict.key: verdict for verdict in verdicts}
-    gold = _own_labels(rows, _path(answers)) if labels is None else read_labels(labels, str(task))
-    pairs = [Pair(row, gold.gold[k]) for k, row in sorted(rows.items()) if k in gold.gold]
-    if not pairs:
-        raise InputError(_no_pairs(rows, gold), path=_path(answers))
-    return Joined(
-        str(task),
-        pairs[0].verdict.judge,
-        tuple(pairs),
-        answers_without_label=sum(k not in gold.gold and k not in gold.tied for k in rows),
-        labels_without_answer=sum(key not in rows for key in gold.gold),
-        tied=len(gold.tied),
-    )
+    rows = iter(_distinct(answers, of_one_judge(read_said(answers), judge, answers, checked)))
+    first = next(rows)
+    task = next(iter(taken.values()))
+    gold = None if labels is None else read_labels(labels, task)
+    joining = _Joining(gold, _path(answers))
+    for said in chain((first,), rows):
+        joining.add(said)
+    return joining.joined(task, first[0].judge)
+
+
+def _check_task(task: str, taken: dict[str, str], wanted: str | None) -> None:
+    """Note what answers to a task are measured as, unless they cannot be."""
+    measured = wanted or next((n for n, tasks in _TAKEN.items() if task in tasks), "support")
+    if task not in _TAKEN[measured]:
+        expected = " or ".join(_TAKEN[measured])
+        raise InputError(f"task: found {shorten(task, 40)!r}, expected {expected}")
+    if taken and task not in taken:
+        found = f"{task!r} after {next(iter(taken))!r}"
+        raise InputError(f"task: found {found}, expected one task in the file")
+    taken[task] = measured
+
+
+def _distinct(source: Source, rows: Iterator[Said]) -> Iterable[Said]:
+    """Let the last of several verdicts on one item count; files do not hold several."""
+    if isinstance(source, str | Path):
+        return rows
+    return {_key(said): said for said in rows}.values()
+
+
+class _Joining:
+    """Answers joined with labels one by one; without labels, with their own field `label`."""
+
+    def __init__(self, labels: Labels | None, path: str) -> None:
+        self._own, self._path = labels is None, path
+        self._labels = labels or Labels({})
+        self._pairs, self._unlabelled, self._tied = PairColumns(), 0, False
+        self._shown: list[LabelKey] = []
+
+    def add(self, said: Said) -> None:
+        """Add an answer."""
+        key = _key(said)
+        gold = self._own_label(said) if self._own else self._labels.gold.get(key)
+        if gold is not None:
+            self._pairs.add(said, gold)
+            return
+        if len(self._shown) < 2:
+            self._shown.append(key)
+        tied = key in self._labels.tied
+        self._tied |= tied
+        self._unlabelled += not tied
+
+    def _own_label(self, said: Said) -> Gold | None:
+        label = said[0].extra.get("label")
+        if label is None:
+            return None
+        try:
+            return _OWN[grade_of(label) > 0]
+        except InputError as error:
+            problem = InputError(f"label: {error.problem.removeprefix('value: ')}")
+            raise located(problem, self._path, said[4]) from error
+
+    def joined(self, task: str, judge: str) -> Joined:
+        """Return what was joined; InputError where it is nothing."""
+        if not len(self._pairs):
+            raise InputError(self._no_pairs(), path=self._path)
+        return Joined(
+            task,
+            judge,
+            self._pairs.by_id(),
+            answers_without_label=self._unlabelled,
+            labels_without_answer=0 if self._own else len(self._labels.gold) - len(self._pairs),
+            tied=len(self._labels.tied),
+        )
+
+    def _no_pairs(self) -> str:
+        def shown(keys: Sequence[LabelKey]) -> str:
+            names = (" ".join(filter(None, _sorted_by(key))) for key in keys[:2])
+            return ", ".join(repr(shorten(name, 40)) for name in names) or "none"
+
+        if self._tied:
+            return "no answer has a label that is not tied"
+        labelled = [*islice(self._labels.gold, 2), *self._labels.tied]
+        return (
+            f"no answer has a label (answers are to {shown(self._shown)}; "
+            f"labels are of {shown(labelled)})"
+        )
+
+
+_OWN = (Gold(yes=False), Gold(yes=True))
 
 
 def _answer(value: Any, task: str) -> Any:
@@ -246,38 +327,12 @@ def _answer(value: Any, task: str) -> Any:
     return yes_or_no(value)
 
 
-def _own_labels(rows: Mapping[Key, Verdict], path: str) -> Labels:
-    gold = {}
-    for key, row in rows.items():
-        if row.extra.get("label") is None:
-            continue
-        try:
-            gold[key] = Gold(grade_of(row.extra["label"]) > 0)
-        except InputError as error:
-            problem = InputError(f"label: {error.problem.removeprefix('value: ')}")
-            raise located(problem, path, row.line) from error
-    return Labels(gold)
-
-
-def _no_pairs(rows: Mapping[Key, Any], labels: Labels) -> str:
-    def shown(keys: Sequence[Key]) -> str:
-        shown_keys = (repr(shorten(" ".join(filter(None, key)), 40)) for key in keys[:2])
-        return ", ".join(shown_keys) or "none"
-
-    if any(key in labels.tied for key in rows):
-        return "no answer has a label that is not tied"
-    return (
-        f"no answer has a label (answers are to {shown(list(rows))}; "
-        f"labels are of {shown([*labels.gold, *labels.tied])})"
-    )
-
-
 def truth_of_labels(source: Source) -> Truth:
     """Return what people's labels say, joined on id; of several, the majority."""
     gold = read_labels(source, "relevance").gold
 
     def truth(verdict: Verdict) -> bool | None:
-        label = gold.get((verdict.id, ""))
+        label = gold.get(verdict.id)
         return None if label is None else label.yes
 
     return truth

@@ -16,7 +16,8 @@ import numpy as np
 
 from pnyx.errors import InputError, shorten
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.ground_truth import Joined, Pair
+from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.pairs import Pair
 from pnyx.measure.core.ppi import prediction_powered
 from pnyx.measure.perspectives.table import PerspectiveMeasureAt, TopicTable
 
