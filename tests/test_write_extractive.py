@@ -150,6 +150,12 @@ def test_any_text_is_quoted_verbatim_or_not_at_all(
         ("Free buses are used by many more people :)", "smiley"),
         ("See the figures of the service at www.buses.example today.", "link"),
         ("The Many Uses of Free Buses in Cities", "heading"),
+        ("We grant that free buses are of use to a few.", "conceding"),
+        ("We grant free rides to all who are out of work.", ""),
+        ("Report of the Council It is a waste to run empty buses.", "middle"),
+        ("We have already pointed out how many people ride free buses.", "debate"),
+        ("Second, free buses are used by more people than cheap ones.", "leaning"),
+        ("Free buses cost the city of Halden approx.", "middle"),
     ],
 )
 def test_a_sentence_that_cannot_stand_alone_says_why(sentence: str, expected: str) -> None:
@@ -166,6 +172,17 @@ def test_what_cannot_stand_is_not_quoted_while_another_can(writer: ExtractiveWri
     assert [s.text for s in draft.sentences] == [leaning], "a side is not left empty for it"
     asks = Document("d", "Who would ever want to walk in the rain?")
     assert not run_blocking(writer.write(QUESTION, "pro", [asks])).sentences
+
+
+def test_what_the_next_sentence_takes_back_is_conceded() -> None:
+    granted = "Free buses bring people without a car to work and to school."
+    assert flaw(granted, "They save the climate.") == ""
+    assert flaw(granted, "However, they have to be paid for.") == "conceding"
+
+
+def test_a_heading_without_a_verb_is_no_conclusion() -> None:
+    assert _heads("The effect on the morale of drivers")
+    assert not _heads("Free buses harm the morale of drivers")
 
 
 def test_a_huge_conclusion_is_not_read_for_flaws(monkeypatch):
