@@ -483,7 +483,7 @@ def test_what_is_less_sure_is_quoted_apart_and_not_argued():
     assert not page.sides[1].groups
     assert len(page.sides[1].perhaps) > 1
     assert page.sides[1].empty.startswith("Nothing that was found for this side is sure enough")
-    assert any(line.startswith("Con: not argued.") for line in page.doubts)
+    assert "Con: not argued, only quoted as less sure." in page.doubts
     assert page.sentences == sum(len(side.response.sentences) for side in case.sides)
     html, markdown = render_html(case), render_markdown(case)
     quoted = page.sides[1].perhaps[0].conclusion

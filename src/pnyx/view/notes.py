@@ -73,7 +73,9 @@ def doubts(case: Case) -> tuple[str, ...]:
                 f"question; about {about.value:.0%} of them are expected to be."
             )
         sure = side.measures.get("on_this_side")
-        if not side.argued:
+        if side.response.sentences and not side.argued:
+            lines.append(f"{SIDES[side.side].name}: not argued, only quoted as less sure.")
+        elif not side.argued:
             lines.append(f"{SIDES[side.side].name}: not argued. {one_line(why_empty(case, side))}")
         elif sure is not None and sure.value is not None and sure.value < _DOUBTFUL:
             lines.append(
