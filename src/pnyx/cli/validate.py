@@ -14,6 +14,7 @@ from pnyx.cli import EXIT_BAD_INPUT
 from pnyx.cli.common.options import warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, PnyxError, escaped
+from pnyx.view.text import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,12 +121,8 @@ def _report(file: str, name: str | None, rows: Iterator[Any], as_json: bool) -> 
         result = {"file": file, "format": name, "ok": count == 0, "records": records}
         click.echo(json.dumps({**result, "faults": faults, "fault_count": count}))
     elif count == 0:
-        _say_ok(file, "index" if name == "pnyx-index" else f"{name}, {_records(records)}")
+        _say_ok(file, "index" if name == "pnyx-index" else f"{name}, {many(records, 'record')}")
     return EXIT_BAD_INPUT if count else 0
-
-
-def _records(count: int) -> str:
-    return f"{count} record{'' if count == 1 else 's'}"
 
 
 def _say_ok(file: str, kind: str) -> None:
@@ -207,8 +204,8 @@ class _Findings:
                 warn(f"{count - _WARNED} more on {category}")
         if not errors:
             of = f"{rules.track} by the rules of {rules.source}"
-            minded = f", {warnings} warning{'' if warnings == 1 else 's'}" if warnings else ""
-            _say_ok(self._file, f"{of}, {_records(records)}{minded}")
+            minded = f", {many(warnings, 'warning')}" if warnings else ""
+            _say_ok(self._file, f"{of}, {many(records, 'record')}{minded}")
         return EXIT_BAD_INPUT if errors else 0
 
     def _add(self, finding: Finding) -> None:

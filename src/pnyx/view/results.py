@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import escaped, shorten
 from pnyx.view.tables import Column, Table
+from pnyx.view.text import many
 
 if TYPE_CHECKING:
     from pnyx.annotate.distillation import Distilled
@@ -241,7 +242,7 @@ def report_line(report: Report) -> str:
     if report.failed:
         return f"{name}: nothing usable was written"
     count -= report.negative
-    line = f"{name}: {count} sentence{'' if count == 1 else 's'} from "
+    line = f"{name}: {many(count, 'sentence')} from "
     line += f"{len(report.response.references)} of {len(report.gathered.documents)} documents"
     line += said_of_precision(report.response, report.support, report.measures)
     if report.lacking:

@@ -18,6 +18,7 @@ from pnyx.cli.measure.runs import (
 )
 from pnyx.errors import escaped
 from pnyx.view.tables import Column, Table, interval, number
+from pnyx.view.text import many
 
 if TYPE_CHECKING:
     from pnyx.measure.perspectives.leaning import Leaning
@@ -67,7 +68,7 @@ def _correction_notes(result: PerspectiveCoverage) -> list[str]:
     counts = [measured.labelled for run in result.runs for measured in run.corrected.values()]
     fewest, few = correction["fewest_questions"], correction["few_questions"]
     count = min(counts, default=0)
-    labels = f"labels of {count} measured question{'' if count == 1 else 's'}"
+    labels = f"labels of {many(count, 'measured question')}"
     if count < fewest:
         lines.append(
             f"warning: not corrected: {labels}, expected at least {fewest}, picked at "
@@ -98,7 +99,7 @@ def report(
     result: PerspectiveCoverage, leaning: Sequence[Leaning], source: str, per_topic: bool
 ) -> list[Part]:
     """Return the tables; `source` is the file of perspectives."""
-    runs = f"{len(result.runs)} run{'s' if len(result.runs) > 1 else ''}"
+    runs = many(len(result.runs), "run")
     of = (
         f"perspectives: {runs} on {result.perspectives} perspectives on {result.questions} "
         f"questions of {escaped(source, 200)}"

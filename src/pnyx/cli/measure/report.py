@@ -28,6 +28,7 @@ from pnyx.cli.measure.runs import (
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.reports.plan import MIN_SCORED
 from pnyx.view.tables import Column
+from pnyx.view.text import many
 
 if TYPE_CHECKING:
     from pnyx.judge.reports.records import JudgedReport
@@ -364,7 +365,7 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in result.runs]
     several = len(shown) > 1
     runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name, 40)}"
-    topics = f"{len(result.topics)} topic{'s' if len(result.topics) > 1 else ''}"
+    topics = many(len(result.topics), "topic")
 
     def items(run: MeasuredReports, name: str) -> list[str]:
         kind = report_measures()[name].items

@@ -26,6 +26,7 @@ from pnyx.cli.measure.runs import (
 )
 from pnyx.errors import escaped
 from pnyx.view.tables import Column, Table
+from pnyx.view.text import many
 
 if TYPE_CHECKING:
     from pnyx.measure.runs.correlation import RetrieverCorrelation
@@ -137,7 +138,7 @@ def _report(result: Retrieval, spec: RetrievalSpec) -> list[Part]:
     """Return the tables for people."""
     sizes = sorted({len(run.per_topic) for run in result.runs})
     topics = " to ".join(map(str, sizes if len(sizes) < 3 else (sizes[0], sizes[-1])))
-    runs = f"{len(result.runs)} run{'s' if len(result.runs) > 1 else ''}"
+    runs = many(len(result.runs), "run")
     title = f"retrieval: {runs} on {topics} topics of {escaped(spec.qrels)}"
     means = runs_table(result, "topics", lambda run, name: run.measures[name], title=title)
     effect = ["d: mean difference in standard deviations of the topics' differences"]

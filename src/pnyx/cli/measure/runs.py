@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pnyx.app.spec import Spec, out_opt
 from pnyx.errors import InputError, OptionError, escaped
 from pnyx.view.tables import Column, Marked, Table
+from pnyx.view.text import many
 
 if TYPE_CHECKING:
     from pnyx.measure.core.base import Bootstrap, Measured
@@ -78,7 +79,7 @@ def listed(topics: Sequence[str], what: str = "topic") -> str:
     """Return how many topics these are, and the first of them."""
     shown = ", ".join(escaped(topic, 30) for topic in topics[:_LISTED])
     more = f" and {len(topics) - _LISTED} more" if len(topics) > _LISTED else ""
-    return f"{len(topics)} {what}{'s' if len(topics) > 1 else ''} ({shown}{more})"
+    return f"{many(len(topics), what)} ({shown}{more})"
 
 
 def runs_table(
@@ -220,12 +221,9 @@ def chance(p: float | None) -> str:
 
 def test_legend(test: str, comparisons: Sequence[Comparison]) -> str:
     """Say what marks a significant difference."""
-    tests = sum(c.p_holm is not None for c in comparisons)
+    tests = many(sum(c.p_holm is not None for c in comparisons), "comparison")
     named = "t-test" if test == "t" else "randomisation test"
-    return (
-        f"p < .05 in a two-sided paired {named}, Holm-Bonferroni over {tests} "
-        f"comparison{'' if tests == 1 else 's'}"
-    )
+    return f"p < .05 in a two-sided paired {named}, Holm-Bonferroni over {tests}"
 
 
 def draws_legend(drawn: str, bootstrap: Bootstrap) -> list[str]:
@@ -236,6 +234,5 @@ def draws_legend(drawn: str, bootstrap: Bootstrap) -> list[str]:
 
 def few_warning(bootstrap: Bootstrap, count: int, what: str) -> list[str]:
     """Return a line where intervals come from draws of too few topics, or questions."""
-    few = f"{count} {what}{'s' if count > 1 else ''}"
-    warning = f"warning: intervals drawn from {few} are too narrow, or none"
+    warning = f"warning: intervals drawn from {many(count, what)} are too narrow, or none"
     return [warning] if bootstrap.draws and count < _FEW else []

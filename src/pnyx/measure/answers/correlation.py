@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -90,14 +90,17 @@ def weighted_kendall(gold: Floats, score: Floats, weights: Floats) -> Floats:
 def weighted_spearman(gold: Floats, score: Floats, weights: Floats) -> Floats:
     """Spearman's rank correlation, in [-1, 1], mean ranks for ties (Spearman 1904)."""
     middle = (weights.sum(axis=1, keepdims=True) + 1) / 2
-    a, b = (Ties(x).ranks(weights) - middle for x in (gold, score))
-    size = (weights * a * a).sum(axis=1) * (weights * b * b).sum(axis=1)
-    return np.clip(ratio((weights * a * b).sum(axis=1), np.sqrt(size)), -1.0, 1.0)
+    return alike((Ties(x).ranks(weights) - middle for x in (gold, score)), weights)
 
 
 def weighted_pearson(gold: Floats, score: Floats, weights: Floats) -> Floats:
     """Pearson's correlation, in [-1, 1]; undefined where either side is constant (Pearson 1895)."""
-    a, b = (_centred(values, weights) for values in (gold, score))
+    return alike((_centred(values, weights) for values in (gold, score)), weights)
+
+
+def alike(sides: Iterable[Floats], weights: Floats) -> Floats:
+    """Return each draw's correlation, by both sides' distances from the mean (draws, n)."""
+    a, b = sides
     size = (weights * a * a).sum(axis=1) * (weights * b * b).sum(axis=1)
     return np.clip(ratio((weights * a * b).sum(axis=1), np.sqrt(size)), -1.0, 1.0)
 

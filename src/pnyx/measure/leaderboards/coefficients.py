@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pnyx.measure.answers.correlation import alike
 from pnyx.measure.core.weighted import Floats, ratio
 
 Singles: TypeAlias = npt.NDArray[np.float32]
@@ -99,8 +100,8 @@ def _block(first: Floats, second: Floats, weights: Floats) -> dict[str, Floats]:
         "tau_ap": there,
         "tau_ap_b": (there + back) / 2,
         "tau_gap": _mean_share(far, far - near, untied, weights),
-        "spearman": _pearson(first_ranks, second_ranks, weights),
-        "pearson": _pearson(a.values, b.values, weights),
+        "spearman": alike((_centred(x, weights) for x in (first_ranks, second_ranks)), weights),
+        "pearson": alike((_centred(side.values, weights) for side in (a, b)), weights),
     }
     return {name: np.where(lacking, np.nan, values) for name, values in result.items()}
 
@@ -125,12 +126,6 @@ def _ranks(side: _Side, above: Floats, weights: Floats) -> Floats:
     """Return 1-based ranks from the lowest, ties sharing the mean of theirs."""
     total = weights.sum(axis=1)[:, None]
     return np.asarray((total + 1 + _over(side.below, weights) - above) / 2)
-
-
-def _pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
-    a, b = (_centred(values, weights) for values in (x, y))
-    size = (weights * a * a).sum(axis=1) * (weights * b * b).sum(axis=1)
-    return np.clip(ratio((weights * a * b).sum(axis=1), np.sqrt(size)), -1.0, 1.0)
 
 
 def _centred(values: Floats, weights: Floats) -> Floats:

@@ -23,6 +23,15 @@ _MODELS: Final = {
     "quality": "Quality",
     "copy": "Copy",
 }
+_FACTORS: Final = {
+    "C": ("the cosine of question and topic", "not used"),
+    "Q": ("the predicted quality", "not used"),
+    "quality": (
+        "the share of documents of lower quality",
+        "its quality is not known, so taken as middling",
+    ),
+}
+"""Factor -> what it rests on, and what is said where that is not known."""
 _MOST_WORDS: Final = 8
 
 
@@ -49,10 +58,9 @@ def why_view(rank: int, why: Explanation | None) -> WhyView:
         return WhyView(f"It is number {rank} of the ranking; the parts of its score are gone.", ())
     parts = why.parts if why.name in ("touche", "hybrid", "good") else (why,)
     sign = " × " if why.combine == "product" else " + "
-    sums = sign.join(f"{_number(p.value)} for {_called(p).lower()}" for p in parts)
     score = f"Number {rank} with a score of {_number(why.value)}"
     if len(parts) > 1:
-        score += f", which is {sums}"
+        score += f", which is {_parts_said(parts, sign)}"
     return WhyView(f"{score}. {_strongest(parts, why.combine)}".strip(), tuple(_rows(why, parts)))
 
 
@@ -86,32 +94,23 @@ def _rows(why: Explanation, parts: Sequence[Explanation]) -> Iterator[WhyRow]:
 def _relevance_rows(part: Explanation) -> Iterator[WhyRow]:
     """Return what relevance is made of: the document's own score, its parts, its neighbours."""
     own, near = part.parts
-    said = f"{own.weight:g} × {_number(own.raw or 0.0)}, its own score: {_parts_said(own)}"
+    said = f"{own.weight:g} × {_number(own.raw or 0.0)}, its own score: {_parts_said(own.parts)}"
     others = f"{near.weight:g} × {_number(near.raw or 0.0)}, the documents most like it"
     yield WhyRow("Relevance", _number(part.value), f"{said}; + {others}")
     yield from _rows(own, own.parts)
 
 
-def _parts_said(why: Explanation) -> str:
-    return " + ".join(f"{_number(p.value)} for {_called(p).lower()}" for p in why.parts)
+def _parts_said(parts: Sequence[Explanation], sign: str = " + ") -> str:
+    return sign.join(f"{_number(p.value)} for {_called(p).lower()}" for p in parts)
 
 
 def _meaning(part: Explanation) -> str:
     if part.name == "dense":
         said = _measured("cosine of question and document", part)
         return said or "not among the nearest in meaning"
-    if part.name == "C":
-        if part.raw is None:
-            return "not used"
-        return f"1 + {part.weight:g} × {part.raw:.2f}, the cosine of question and topic"
-    if part.name == "Q":
-        if part.raw is None:
-            return "not used"
-        return f"1 + {part.weight:g} × {part.raw:.2f}, the predicted quality"
-    if part.name == "quality":
-        if part.raw is None:
-            return "its quality is not known, so taken as middling"
-        return f"1 + {part.weight:g} × {part.raw:.2f}, the share of documents of lower quality"
+    if part.name in _FACTORS:
+        what, unknown = _FACTORS[part.name]
+        return unknown if part.raw is None else f"1 + {part.weight:g} × {part.raw:.2f}, {what}"
     if part.name == "copy":
         return "nearly the same text as one above it"
     words = _words(part)
