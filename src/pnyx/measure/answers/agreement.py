@@ -192,13 +192,13 @@ class _Agreeing:
         self.pairs = PairColumns.of(joined.pairs)
         self.columns = _columns(self.pairs)
         self.order, self.groups = self.pairs.in_order(), self.pairs.groups
-        both = list(zip(self.groups, self.pairs.ids, strict=True))
-        groups = sorted(set(filter(None, self.groups)))
-        alone = sorted({name for group, name in both if not group})
+        ids, groups = self.pairs.ids, sorted(set(filter(None, self.groups)))
+        alone = sorted({ids[row] for row, group in enumerate(self.groups) if not group})
         numbered = {name: number for number, name in enumerate(groups)}
         single = {name: number for number, name in enumerate(alone, len(groups))}
+        both = zip(self.groups, ids, strict=True)
         places = (numbered[group] if group else single[name] for group, name in both)
-        self.clusters: Index = np.fromiter(places, np.intp, len(both))
+        self.clusters: Index = np.fromiter(places, np.intp, len(ids))
         self.undefined: dict[str, int] = {}
 
     def result(self) -> Agreement:

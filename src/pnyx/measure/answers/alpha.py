@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -61,7 +61,16 @@ def krippendorff_alpha(ratings: Ratings, level: AlphaLevel = "ordinal") -> float
 @prepared
 def weighted_alpha_nominal(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     """Krippendorff's alpha of two raters, values equal or not, in [-1, 1]."""
-    return partial(RatedUnits(np.stack([gold, score])).alpha, "nominal")
+    first, second, count = _codes(gold, score)
+    apart = (first != second) * 2.0
+
+    def alpha(weights: Weights) -> Floats:
+        total = 2 * weights.sum(axis=1)
+        shares = weight_by(first, weights, count) + weight_by(second, weights, count)
+        least = total * total - (shares * shares).sum(axis=1)
+        return 1.0 - ratio((weights @ apart) * (total - 1), least)
+
+    return alpha
 
 
 @on_arrays
@@ -79,9 +88,8 @@ def weighted_alpha_interval(gold: Floats, score: Floats, weights: Floats) -> Flo
 @prepared
 def weighted_kappa(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     """Cohen's kappa, in [-1, 1]: agreement beyond each side's shares (Cohen 1960)."""
-    codes = np.unique(np.round(np.concatenate([gold, score]), _DIGITS), return_inverse=True)[1]
-    first, second = codes[: len(gold)], codes[len(gold) :]
-    same, count = (first == second).astype(np.float64), int(codes.max(initial=0)) + 1
+    first, second, count = _codes(gold, score)
+    same = (first == second).astype(np.float64)
 
     def kappa(weights: Weights) -> Floats:
         total = weights.sum(axis=1)
@@ -91,6 +99,14 @@ def weighted_kappa(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
         return ratio(agreed - expected, np.where(1 - expected <= 1e-12, 0.0, 1 - expected))
 
     return kappa
+
+
+def _codes(gold: Floats, score: Floats) -> tuple[Index, Index, int]:
+    """Return a number for each value of both sides, and how many numbers there are."""
+    if all(((side == 0) | (side == 1)).all() for side in (gold, score)):
+        return gold.astype(np.intp), score.astype(np.intp), 2
+    codes = np.unique(np.round(np.concatenate([gold, score]), _DIGITS), return_inverse=True)[1]
+    return codes[: len(gold)], codes[len(gold) :], int(codes.max(initial=0)) + 1
 
 
 class RatedUnits:

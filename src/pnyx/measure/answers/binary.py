@@ -58,8 +58,8 @@ class _Ranked:
     def __init__(self, gold: Floats, score: Floats) -> None:
         self._gold, self._score = gold, score
         order = np.argsort(-score, kind="stable")
-        self._yes, self._no = order[gold[order] > 0], order[gold[order] <= 0]
-        yes, no = -score[self._yes], -score[self._no]
+        self.yes, self._no = order[gold[order] > 0], order[gold[order] <= 0]
+        yes, no = -score[self.yes], -score[self._no]
         last = np.append(yes[1:] != yes[:-1], len(yes) > 0)[: len(yes)]
         self._yes_ends = np.flatnonzero(last) + 1
         ends = np.stack([np.searchsorted(no, yes[last], side=side) for side in _SIDES], axis=1)
@@ -75,7 +75,7 @@ class _Ranked:
         return np.concatenate([np.empty(0), *sums])
 
     def _block(self, times: Floats, clusters: Index, of: _AtScores) -> Floats:
-        yes_sums, no_sums = (RunningSums(times, clusters[x]) for x in (self._yes, self._no))
+        yes_sums, no_sums = (RunningSums(times, clusters[x]) for x in (self.yes, self._no))
         total, above = np.zeros(times.shape[1]), np.zeros((1, times.shape[1]))
         for start in range(0, len(self._yes_ends), _SCORES):
             some = slice(start, start + _SCORES)
@@ -110,10 +110,10 @@ class _Ranked:
 @prepared
 def weighted_auroc(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     """Area under the ROC curve, in [0, 1], ties counting half; undefined with one class only."""
-    ranked, is_yes = _Ranked(gold, score), (gold > 0).astype(np.float64)
+    ranked = _Ranked(gold, score)
 
     def auroc(weights: Weights) -> Floats:
-        yes = weights @ is_yes
+        yes = weights[:, ranked.yes].sum(axis=1)
         pairs = yes * (weights.sum(axis=1) - yes)
         wrong = ranked.summed(weights, lambda here, _, before, down_to: here * (before + down_to))
         return ratio(pairs - wrong / 2, pairs)
@@ -124,12 +124,16 @@ def weighted_auroc(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
 @prepared
 def weighted_average_precision(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     """Average precision over thresholds, ties one, not interpolated, as in scikit-learn."""
-    ranked, is_yes = _Ranked(gold, score), (gold > 0).astype(np.float64)
+    ranked = _Ranked(gold, score)
 
     def precisions(here: Floats, yes: Floats, _: Floats, down_to: Floats) -> Floats:
         return here * (yes / np.maximum(yes + down_to, _LEAST))
 
-    return lambda weights: ratio(ranked.summed(weights, precisions), weights @ is_yes)
+    def average(weights: Weights) -> Floats:
+        yes = weights[:, ranked.yes].sum(axis=1)
+        return ratio(ranked.summed(weights, precisions), yes)
+
+    return average
 
 
 def weighted_brier(gold: Floats, score: Floats, weights: Weights) -> Floats:

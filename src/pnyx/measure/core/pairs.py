@@ -92,16 +92,17 @@ class PairColumns(Sequence[Pair]):
 
     def by_id(self) -> PairColumns:
         """Return the pairs by id, then dimension."""
-        of: Callable[[int], Any] = self.ids.__getitem__
+        order = np.argsort(np.array(self.ids, dtype=object), kind="stable")
         if any(said.dimension for said in {id(said): said for said in self.said}.values()):
-            of = lambda at: (self.ids[at], self.said[at].dimension)  # noqa: E731
-        order, columns = sorted(range(len(self)), key=of), PairColumns()
-        columns.ids = [self.ids[at] for at in order]
-        columns.values = [self.values[at] for at in order]
-        columns.said = [self.said[at] for at in order]
-        columns.gold = [self.gold[at] for at in order]
-        columns._probabilities = array("d", map(self._probabilities.__getitem__, order))
-        columns._lines = array("q", map(self._lines.__getitem__, order))
+            named = np.array([said.dimension for said in self.said], dtype=object)
+            order = np.lexsort((named, np.array(self.ids, dtype=object)))
+        columns = PairColumns()
+        for name in ("ids", "values", "said", "gold"):
+            column = np.empty(len(order), dtype=object)
+            column[:] = getattr(self, name)
+            setattr(columns, name, column[order].tolist())
+        columns._probabilities = array("d", np.array(self._probabilities)[order].tobytes())
+        columns._lines = array("q", np.array(self._lines)[order].tobytes())
         return columns
 
     @property
