@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 from chat_server import ChatServer
+from pnyx.distributions import binomial_below
 from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.judge.base import ask
@@ -20,7 +21,6 @@ from pnyx.judge.calibration.selective import (
     CONFIDENCE,
     ConfidenceRegions,
     Region,
-    _tail,
     choose_thresholds,
     error_bound,
 )
@@ -44,7 +44,7 @@ def test_the_bound_is_clopper_and_pearsons(found):
     expected = 1.0 if errors == kept else beta.ppf(CONFIDENCE, errors + 1, kept - errors)
     assert error_bound(errors, kept) == pytest.approx(expected, abs=1e-9)
     for share in (0.01, 0.1, 0.5, 0.99):
-        assert _tail(errors, kept, share) == pytest.approx(
+        assert binomial_below(errors, kept, share) == pytest.approx(
             binom.cdf(errors, kept, share), rel=1e-6, abs=1e-200
         )
 

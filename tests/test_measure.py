@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
@@ -15,7 +14,7 @@ from pnyx.judge.answers import Judged, Provenance, Unscored
 from pnyx.measure.answers import binary
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.base import Measured
-from pnyx.measure.core.intervals import log_odds_interval, student_quantile, wilson
+from pnyx.measure.core.intervals import log_odds_interval, wilson
 from pnyx.measure.reports.responses import (
     citation_precision,
     judged_response,
@@ -60,11 +59,6 @@ def test_f1_and_accuracy_equal_scikit_learn(pairs: list[tuple[bool, bool]]) -> N
         assert ours == pytest.approx(metrics.f1_score(labels, values, zero_division=0))
     ours = MEASURES["accuracy"].value(labels, values)
     assert ours == pytest.approx(metrics.accuracy_score(labels, values))
-
-
-@given(degrees=st.floats(2, 500))
-def test_students_quantile_is_scipys(degrees: float) -> None:
-    assert student_quantile(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees), rel=1e-4)
 
 
 def test_an_interval_in_log_odds_by_hand() -> None:

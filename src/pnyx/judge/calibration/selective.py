@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pnyx.distributions import beta_quantile, binomial_below
 from pnyx.judge.calibration.curves import STRICT
 
 CONFIDENCE = 0.95
@@ -170,7 +171,7 @@ def _widest(
         level += part if start else 0.0
         errors, kept = int((inside & wrong).sum()), int(inside.sum())
         some, of = _effective(errors, kept, effect)
-        if level and _tail(some, of, error) <= level:
+        if level and binomial_below(some, of, error) <= level:
             widest = limit, Region(kept, errors, error_bound(some, of), effect)
         else:
             level = 0.0
@@ -214,15 +215,4 @@ def _effective(errors: int, kept: int, effect: float) -> tuple[int, int]:
 
 def error_bound(errors: int, kept: int, confidence: float = CONFIDENCE) -> float:
     """Return Clopper and Pearson's one-sided upper bound (1934) on a share of errors."""
-    if errors >= kept:
-        return 1.0
-    from scipy.special import betaincinv
-
-    return float(betaincinv(errors + 1, kept - errors, confidence))
-
-
-def _tail(errors: int, kept: int, share: float) -> float:
-    """Return P(at most `errors` of `kept`) where each is an error with probability `share`."""
-    from scipy.special import bdtr
-
-    return 1.0 if errors >= kept else float(bdtr(errors, kept, share))
+    return 1.0 if errors >= kept else beta_quantile(confidence, errors + 1, kept - errors)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pnyx.distributions import student_quantile
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured
 from pnyx.measure.core.weighted import Floats, defined_mean, ratio
 
@@ -55,20 +56,6 @@ def share_of(yes: int, scored: int, asked: int) -> Measured:
     if not scored:
         return Measured(None, 0, asked)
     return Measured(yes / scored, scored, asked, *wilson(yes, scored))
-
-
-def student_quantile(degrees: float, below: float = 0.975) -> float:
-    """Return the value below which Student's t lies with chance `below`."""
-    from scipy.special import stdtrit  # scipy.stats would take over a second to import
-
-    return float(stdtrit(degrees, below))
-
-
-def student_below(t: float, degrees: float) -> float:
-    """Return the chance that Student's t lies below `t`."""
-    from scipy.special import stdtr
-
-    return float(stdtr(degrees, t))
 
 
 def log_odds_interval(

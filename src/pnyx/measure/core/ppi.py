@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pnyx.distributions import student_below, student_quantile
 from pnyx.measure.core.base import Measured, row_of
-from pnyx.measure.core.intervals import log_odds_interval, student_below, student_quantile
+from pnyx.measure.core.intervals import log_odds_interval
 from pnyx.measure.core.weighted import Floats
 
 LEAST_LABELLED = 4

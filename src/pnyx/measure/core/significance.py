@@ -12,8 +12,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from pnyx.distributions import student_below
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, row_of, withheld
-from pnyx.measure.core.intervals import mean_intervals, student_below
+from pnyx.measure.core.intervals import mean_intervals
 from pnyx.measure.core.weighted import Floats
 
 Test: TypeAlias = Literal["t", "randomisation"]
