@@ -50,7 +50,8 @@ _OPINION = re.compile(
 _SIGNS = re.compile(r"(?<![\s?!.…])[\s?!.…]++$")
 _SECOND = re.compile(
     r",? or (?:is|are|do|does|should|can|will|would|must)\b.*$"
-    r"|, and (?:if so, )?(?:is|are|do|does|should|can|will|would|must) (?:it|they|we|he|she)\b.*$",
+    r"|,? and if so\b.*$"
+    r"|, and (?:is|are|do|does|should|can|will|would|must) (?:it|they|we|he|she)\b.*$",
     re.IGNORECASE,
 )
 """The other of two questions: "Are zoos cruel, or do they protect animals?"."""
@@ -65,6 +66,11 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 _EXPLETIVE = re.compile(r"^\w+(?:n['’]t)? (?:not )?it .*\b(?:to|that|for|if|time)\b", re.IGNORECASE)
+_THERE = re.compile(
+    r"There (?:is|are) (?!(?:an?|the|too|enough|already|still|such|any|some|no|not|more|less|fewer"
+    r"|much|many|only|always|never|one|nothing|something|really|so|as|\w+ly)\b)"
+)
+"""There is something that has no article: without it there is "no life", not "not life"."""
 _CONDITION = re.compile(
     r"^((?:if|when|as long as|even if|once|since|although) [^,?]+|(?:given|assuming|in|with|without"
     rf"|for|under|after|before|during|at) [^,?]+(?=, (?:{AUXILIARIES})\b)), ",
@@ -80,12 +86,12 @@ def claims(question: str) -> tuple[str, str]:
     behind it, and what asks nothing "Yes: ..." and "No: ...".
     """
     line = " ".join(question.split())
-    if before := _TOLD.match(line):
-        return _after(before[1], before[2])
-    line = plain(line, VERBS)
+    told, line = _TOLD.match(line), plain(line, VERBS)
+    if told and "?" in line:
+        return _after(told[1], told[2])
     core = re.sub(r",? or not$", "", _SIGNS.sub("", line), flags=re.IGNORECASE)
-    if told := matter(core):
-        return _good_or_bad(*told)
+    if named := matter(core):
+        return _good_or_bad(*named)
     if "?" in line and (choice := _ALTERNATIVE.search(core)):
         return _of_alternatives(core, choice) or _unsure(line)
     if both := rivals(core, VERBS):
@@ -149,6 +155,8 @@ def _of_quantity(pro: str, con: str) -> tuple[str, str]:
         return pro if free else f"Some{first[3:]} {rest}", f"Nobody {rest}"
     if pro.startswith("There is such a "):
         return pro, pro.replace(" such a ", " no such ", 1)
+    if thing := _THERE.match(pro):
+        return pro, f"{thing[0]}no {pro[thing.end() :]}"
     some = re.match(r"There (is|are) any ", pro)
     if some:
         tail = pro[some.end() :]

@@ -112,7 +112,8 @@ def from_question(words: list[str]) -> tuple[str, str] | None:
     asserted = [*head, *tail]
     con = sentence(subject, auxiliary, "not", *verb)
     if verb[0] == "still":
-        con = sentence(subject, auxiliary, "no longer", *verb[1:])
+        before, after = _asserted(subject, auxiliary, verb[1:])
+        con = sentence(*before, "no longer", *after)
     if "no" in verb[:2] or _NEVER.intersection(verb[:2]):
         con = sentence("It is not true that", lowered(" ".join(asserted)))
     return sentence(*asserted), con

@@ -22,7 +22,10 @@ _REWRITTEN: Final = (
     # What is said before and after the question.
     (_re(rf"^(?:(?:hey|hi|so|well|ok|okay|guys|honestly|really|seriously|frankly|overall|again"
          rf"|on balance|in the end|all in all|in your (?:opinion|view))\b[,:]? )+{_ASKS}"), ""),
-    (_re(r"^([^.!?]{9,}\?) [^?]+$"), r"\1"),
+    (_re(r"^([^.!?]{9,}\?) (?:[^?]+|(?:and|if so)\b.+)$"), r"\1"),
+    (_re(r"^(?:some|many|most|people|they|critics|experts)(?: people)? (?:say|think|argue|claim"
+         r"|believe) (?:that )?([^.!?]{9,})[.!] (?:do you agree|is (?:that|it) (?:right|true|so)"
+         r"|are they right|what do you think)\?$"), r"\1."),
     (_re(r"^(?:i (?:do )?(?:think|believe|feel)|in my (?:opinion|view),?) (?:that )?(.{9,}?)[.,!]?"
          r"(?: (?:am i right|is that right|right|do you agree|don['’]t you think|what do you think)"
          r"\?)$"), r"\1."),
@@ -43,6 +46,9 @@ _REWRITTEN: Final = (
     # "Should not every citizen ...?" and "Is it not cruel ...?" expect a yes, as "Isn't it" does.
     (_re(r"^(should|must|can|will|are|is) not (?=\w[^?]*\?$)"), r"\1 "),
     (_re(r"^(is|was) it not (?=\w[^?]*\?$)"), r"\1 it "),
+    (_re(r"^why do we still (?=\w)"), "Should we still "),
+    (_re(r"^why (?:is|are) (.+) still ((?:legal|allowed|illegal|banned|forbidden|a crime)"
+         r"\b.*)$"), r"Should \1 still be \2"),
     (_re(r"^why (?=(?:should|must|can|ought|is|are|do|does)\b)"), ""),
     (_re(r"^why (should|must|can)n['’]t we (.*[^?])\?*$"), r"We \1 not \2."),
     (_re(r"^why not (?=\w)"), "Should we "),
@@ -127,6 +133,9 @@ _RIVALS: Final = (
      r"\3 \1 \2.", r"\4 \1 \2."),
     # "Are we better off with or without the euro?"
     (_re(r"^(.+) with or without (.+)$"), r"\1 with \2", r"\1 without \2"),
+    # "Should buses be free for everyone, or only for the poor?"
+    (_re(r"^(.+?) (for|in|to|by|with|at|on|from) ([^,]+?),? or ((?:just|only|merely) \2 .+)$"),
+     r"\1 \2 \3", r"\1 \4"),
     # "Do cameras make us safer or just less free?"
     (_re(r"^(.+? )((?:an? |the )?[\w-]+),? or ((?:just|only|merely|simply) .+)$"),
      r"\1\2", r"\1\3"),
@@ -139,10 +148,12 @@ _STAYS = _re(r"^(should|must|shall|can|will) (.+?),? or (?:should (?:it|they) )?
              r"((?:stay|remain|keep|continue) .+)$")  # fmt: skip
 _WAYS: Final = (
     "legal|illegal|banned|forbidden|allowed|permitted|abolished|scrapped|kept|closed|open|reformed"
-    "|regulated|compulsory|voluntary|optional|private|public|free|paid for"
+    "|independent|part of [\\w ]+|regulated|compulsory|voluntary|optional|private|public|free"
+    "|paid for"
 )
 _OPPOSED: Final = _re(rf"^(.+ (?:be|is|are|stay|remain)) ({_WAYS}),? or ({_WAYS})$")
 _TWO_THINGS = _re(r"^([\w-]+|[\w-]+ [\w-]+) or ([\w-]+|[\w-]+ [\w-]+)$")
+_TWO_SORTS = _re(r"^([\w' -]+): ((?:an? )?[\w-]+) or ((?:an? )?[\w-]+)$")
 _BETTER = _re(r"^(?:which|what) (?:is|are) ((?:better|worse|more|less)\b[^,:]*)[,:] "
               r"(.+?),? or (.+)$")  # fmt: skip
 
@@ -177,6 +188,9 @@ def _two_things(core: str, verbs: frozenset[str]) -> tuple[str, str] | None:
         made = [f"{one} {'are' if _PLURAL.search(one) else 'is'} {better[1]}."
                 for one in better.groups()[1:]]  # fmt: skip
         return made[0], made[1]
+    if sorts := _TWO_SORTS.match(core):
+        verb = "are" if _PLURAL.search(sorts[1]) else "is"
+        return f"{sorts[1]} {verb} {sorts[2]}.", f"{sorts[1]} {verb} {sorts[3]}."
     things = _TWO_THINGS.match(core)
     if things and not _ANY.search(core) and not verbs.intersection(core.lower().split()):
         one, other = _as_small(things[1], things[2]), things[2]
