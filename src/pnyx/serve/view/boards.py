@@ -33,7 +33,7 @@ _FIRST_RUNS: Final = 10
 _UP: Final = ".up"
 """Ends the part of an address that names a measure, for the order from the least."""
 
-_WIDE, _HIGH, _PAD = 104, 14, 5.0
+_WIDE, _PAD = 104, 5.0
 """Of the small pictures of values, in px."""
 
 Scale = tuple[float, float]
@@ -106,14 +106,12 @@ def bar_of(value: MeasureValue, scale: Scale | None = None) -> str:
         share = (number - low) / ((high - low) or 1.0)
         return f"{_PAD + min(1.0, max(0.0, share)) * (_WIDE - 2 * _PAD):.1f}"
 
-    level = f'y1="{_HIGH / 2}" y2="{_HIGH / 2}"'
-    parts = [f'<line class="rule" x1="{_PAD}" x2="{_WIDE - _PAD}" {level}/>']
+    line = ""
     if value.low is not None and value.high is not None:
-        parts.append(f'<line class="span" x1="{x(value.low)}" x2="{x(value.high)}" {level}/>')
-    parts.append(f'<circle class="dot" cx="{x(value.value)}" cy="{_HIGH / 2}" r="3.5"/>')
-    head = f'<svg class="figure" width="{_WIDE}" height="{_HIGH}" viewBox="0 0 {_WIDE} {_HIGH}" '
-    # Made of numbers alone.
-    return Markup(f'{head}aria-hidden="true" focusable="false">{"".join(parts)}</svg>')  # noqa: S704
+        line = f'<path d="M{x(value.low)} 7H{x(value.high)}"/>'
+    dot = f'<circle cx="{x(value.value)}" cy="7" r="3.5"/>'
+    # Made of numbers alone; its size is that of `.gauge` in view.css.
+    return Markup(f'<svg class="gauge" aria-hidden="true">{line}{dot}</svg>')  # noqa: S704
 
 
 def _scale(values: Iterable[MeasureValue]) -> Scale:
@@ -222,11 +220,11 @@ def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, P
 def _show_rows(by: str, catalogue: Catalogue, address: Address) -> Content:
     """Show the runs on a topic, or the topics of a run: a table for each source."""
     if by == "run":
-        topic = catalogue.topic(address.part(0))
+        of_topic = topic = catalogue.topic(address.part(0))
         title, chosen, titles = topic.shown, {"topic": topic.name}, {}
         values = catalogue.values(topic=topic.name)
     else:
-        title = catalogue.run(address.part(0)).name
+        of_topic, title = None, catalogue.run(address.part(0)).name
         chosen, titles = {"run": title}, {t.name: t.title for t in catalogue.topics()}
         values = catalogue.values(run=title, topics=True)
     boards = _boards(by, catalogue.reports(**chosen), values, address.number)
@@ -235,6 +233,7 @@ def _show_rows(by: str, catalogue: Catalogue, address: Address) -> Content:
         "title": title,
         "id": name if name != title else "",
         "titles": titles,
+        "topic": of_topic,
         "judged": catalogue.judged_on(**chosen),
         "boards": boards,
         "base": address.here,

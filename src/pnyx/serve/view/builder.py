@@ -25,6 +25,20 @@ SEARCHED: Final = ("explanation", "evidence", "statement", "text", "question", "
 
 _FLUSH: Final = 5000
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_CLASSES: Final = "('yes', 'no', 'a', 'b', 'tie', 'pro', 'con', 'word')"
+_LABELLED: Final = (
+    "UPDATE judgement SET label = coalesce((SELECT l.verdict FROM judgement l WHERE l.source IN "
+    "(SELECT id FROM source WHERE kind = 'labels') AND l.item = judgement.item "
+    "AND l.task IN ('', judgement.task) AND l.dimension IN ('', judgement.dimension) "
+    f"AND l.verdict IN {_CLASSES} LIMIT 1), '') WHERE EXISTS (SELECT 1 FROM source WHERE "
+    "kind = 'labels') AND source NOT IN (SELECT id FROM source WHERE kind = 'labels')"
+)
+_DISAGREED: Final = (
+    "UPDATE judgement SET judges = 'disagree' WHERE (SELECT count(*) FROM source WHERE asked) > 1 "
+    f"AND verdict IN {_CLASSES} AND (item, task, dimension) IN (SELECT item, task, dimension "
+    f"FROM judgement WHERE verdict IN {_CLASSES} AND source NOT IN (SELECT id FROM source WHERE "
+    "kind = 'labels') GROUP BY 1, 2, 3 HAVING count(DISTINCT value) > 1)"
+)
 _KEY_LENGTH: Final = 18
 """Of a facet's key: four of them, joined, are one plain part of an address."""
 
@@ -103,12 +117,13 @@ class Builder:
         """Return the number of a run."""
         return self._id("run", name)
 
-    def topic(self, name: str, title: str = "") -> int:
-        """Return the number of a topic; its title counts where none is known yet."""
+    def topic(self, name: str, title: str = "", request: str = "", background: str = "") -> int:
+        """Return the number of a topic; a text of it counts where none is known yet."""
         number = self._id("topic", name)
-        if title:
-            sql = "UPDATE topic SET title = ? WHERE id = ? AND title = ''"
-            self.connection.execute(sql, (title, number))
+        for column, text in (("title", title), ("request", request), ("background", background)):
+            if text:
+                sql = f"UPDATE topic SET {column} = ? WHERE id = ? AND {column} = ''"
+                self.connection.execute(sql, (text, number))
         return number
 
     def _id(self, table: str, name: str) -> int:
@@ -163,6 +178,8 @@ class Builder:
         self.connection.execute("COMMIT")
         self.connection.executescript(_sql("indexes.sql"))
         self.connection.execute("BEGIN")
+        self.connection.execute(_LABELLED)
+        self.connection.execute(_DISAGREED)
         for kind in TABLES:
             self._count_rows(kind)
         for table in ("run", "topic"):

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -233,9 +232,10 @@ class _Writer:
             if name not in _SCRIPTS:
                 self._put(folder, f"static/{name}", [static_file(name)])
         done = 0
-        pages = zip(self.wanted, self.places.values(), strict=True)
-        for path, held in groupby(pages, key=lambda page: page[1].path):
-            gathered = list(held)
+        files: dict[str, list[tuple[Address, Place]]] = {}
+        for address, place in zip(self.wanted, self.places.values(), strict=True):
+            files.setdefault(place.path, []).append((address, place))
+        for path, gathered in files.items():
             self._write_file(folder, path, gathered)
             done += len(gathered)
             if progress is not None:
@@ -245,8 +245,8 @@ class _Writer:
                   "here": ("left-out",)}  # fmt: skip
         page = render("view/left_out.html.j2", self.site, self._links(_LEFT_OUT), **values)
         self._put(folder, _LEFT_OUT, [page.encode()])
-        files = len(self.files) - len({place.path for place in self.places.values()})
-        exported = Exported(self.pages, files, self.bytes, self.left_out)
+        others = len(self.files) - len(files)
+        exported = Exported(self.pages, others, self.bytes, self.left_out)
         mark = {"format": _FORMAT, "pnyx": __version__, "no_text": hides_text(), **exported.row(),
                 "files": sorted([*self.files, _MARK])}  # fmt: skip
         self._put(folder, _MARK, [json.dumps(mark, indent=1).encode()])

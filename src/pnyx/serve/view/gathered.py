@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -13,6 +13,10 @@ from pnyx.serve.view.pages import Address
 from pnyx.view.text import Segment, Span, clean, cut
 
 JUDGEMENTS_A_FILE: Final = 50
+REPORTS_A_FILE: Final = 25
+REPORTS_ALONE: Final = 1000
+"""Of more reports than these, those on a topic share files."""
+
 _LONG: Final = 300
 """Characters of a text that is worth a link to where it stands already."""
 
@@ -30,11 +34,17 @@ class Place(NamedTuple):
     anchor: str = ""
 
 
-def places_of(wanted: Iterable[Address]) -> dict[str, Place]:
+def places_of(wanted: Sequence[Address]) -> dict[str, Place]:
     """Return the path that a page would have of its own -> its place, in the given order."""
     links = Links("", files=True)
-    counted: Counter[str] = Counter()
+    counted: Counter[tuple[str, ...]] = Counter()
     places: dict[str, Place] = {}
+    alone = sum(address.page == "report" for address in wanted) <= REPORTS_ALONE
+
+    def shared(most: int, *parts: str) -> str:
+        counted[parts] += 1
+        return links.path(*parts, str((counted[parts] - 1) // most + 1))
+
     for address in wanted:
         path = links.path(*address.whole)
         places[path] = Place(path)
@@ -43,9 +53,11 @@ def places_of(wanted: Iterable[Address]) -> dict[str, Place]:
             places[path] = Place(links.path(*report), f"s{n}")
         elif address.page == "judgement":
             name, n = address.parts
-            part = str(counted[name] // JUDGEMENTS_A_FILE + 1)
-            places[path] = Place(links.path("judgement", name, part), f"j{n}")
-            counted[name] += 1
+            places[path] = Place(shared(JUDGEMENTS_A_FILE, "judgement", name), f"j{n}")
+        elif address.page == "report" and not alone:
+            name, _, topic, *_ = address.parts
+            file = shared(REPORTS_A_FILE, "reported", name, topic)
+            places[path] = Place(file, f"r{counted['reported', name, topic]}")
     return places
 
 

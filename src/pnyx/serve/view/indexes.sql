@@ -3,7 +3,7 @@ CREATE UNIQUE INDEX judgement_n ON judgement (source, n);
 CREATE INDEX judgement_item ON judgement (source, item);
 -- Whatever lists are narrowed by stands in one index, so that they are counted without the rows.
 CREATE INDEX judgement_list
-  ON judgement (doubt, source, n, verdict, task, dimension, judge, topic, run);
+  ON judgement (doubt, source, n, verdict, task, dimension, judge, topic, run, threshold, label, judges);
 CREATE INDEX judgement_source ON judgement (source, doubt, n);
 CREATE INDEX judgement_topic ON judgement (topic, source, doubt, n);
 CREATE INDEX judgement_run ON judgement (run, source, doubt, n);

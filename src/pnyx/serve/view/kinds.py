@@ -136,17 +136,21 @@ JUDGEMENTS: Final = Kind(
     "judgements", JudgementRow, "judgement j", "j.id", "j.doubt, j.source, j.n", _names_of("j"),
     "What is unscored stands first, then what the judge was least sure of.", "j",
     _NAMES | {"coded": "j.value"},
-    facets={"value": "j.verdict", "task": "j.task", "judge": "j.judge", "dimension": "j.dimension",
+    facets={"value": "j.verdict", "labelled": "CASE WHEN j.label = '' OR j.doubt < 0 THEN '' "
+            "WHEN j.label = j.verdict THEN 'right' ELSE 'wrong' END",
+            "threshold": "j.threshold", "judges": "j.judges",
+            "task": "j.task", "judge": "j.judge", "dimension": "j.dimension",
             "topic": "j.topic", "run": "j.run"},
     columns=(
         ShownColumn("Item", "item", "item", ("judgement", "source", "n")),
         ShownColumn("Task", "task", "task"),
         ShownColumn("Value", "verdict", "verdict"),
+        ShownColumn("Label", "label", "label"),
         ShownColumn("P(yes)", "probability", "number", number=True),
         _TOPIC,
         ShownColumn("Judge", "judge", "small"),
     ),
-    csv="source n item task dimension value=answer probability unscored judge run topic "
+    csv="source n item task dimension value=answer label probability unscored judge run topic "
         "document=doc perspective",
     listed="Judgements, without texts", indexes=("judgement_source", "judgement_list"),
     nav="Judgements",

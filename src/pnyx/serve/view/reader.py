@@ -24,6 +24,9 @@ from pnyx.serve.view.sources import GivenSource
 Reader = Callable[[Builder, int, str, str], None]
 """Reads a file of a source: (builder, number of the source, its part, its path)."""
 
+_NEAR: Final = 0.1
+"""A probability is near its threshold up to this far from it."""
+
 _STATES: Final = ("unscored", "penalty", "reward", "neutral")
 """Of a sentence with several steps, the first of these counts."""
 
@@ -113,7 +116,7 @@ def _judgements(builder: Builder, source: int, part: str, path: str) -> None:
 
 
 def _judgement(builder: Builder, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a judgement from `item` to `doubt`, in their order."""
+    """Return the columns of a judgement from `item` to `judges`, in their order."""
     if "id" not in row or "value" not in row:
         raise InputError("found no id or no value, expected a line of answers.jsonl")
     value = row["value"]
@@ -138,7 +141,16 @@ def _judgement(builder: Builder, row: Mapping[str, Any]) -> dict[str, Any]:
         "probability": probability,
         "unscored": "" if value is not None else unscored or "no verdict",
         "doubt": _doubt(verdict, probability),
+        "threshold": _nearness(probability, row.get("threshold")),
+        "label": "",  # this and the next are found when all sources are there
+        "judges": "",
     }
+
+
+def _nearness(probability: float | None, threshold: Any) -> str:
+    known = isinstance(threshold, int | float) and not isinstance(threshold, bool)
+    near = probability is not None and abs(probability - (threshold if known else 0.5)) <= _NEAR
+    return "near" if near else ""
 
 
 def _verdict(value: Any) -> str:
@@ -277,7 +289,9 @@ def _topics(builder: Builder, source: int, part: str, path: str) -> None:
     topics = 0
     for question in FORMATS[part].reader(path):
         topics += 1
-        builder.topic(question.id, _shown(question.text))
+        request = "" if question.description == question.text else question.description
+        texts = question.text, request, question.narrative or question.definition
+        builder.topic(question.id, *map(_shown, texts))
     builder.about(source, task="topics", about={"topics": topics})
 
 

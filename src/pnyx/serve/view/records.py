@@ -85,7 +85,7 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class TopicCounts:
-    """A topic; `title` is its text, empty where no source says it; counts as of a run."""
+    """A topic; `title` is its text, `request` what is asked for, empty where no source says it."""
 
     id: int
     name: str
@@ -93,6 +93,8 @@ class TopicCounts:
     reports: int = 0
     scored: int = 0
     asked: int = 0
+    request: str = ""
+    background: str = ""
 
     @property
     def shown(self) -> str:
@@ -115,6 +117,9 @@ class JudgementRow:
     probability: float | None  # of yes, in [0, 1]
     doubt: float  # orders tables: see `schema.sql`
     unscored: str  # why there is no value
+    threshold: str  # `near` where the probability is
+    label: str  # what people's labels say of the item, as `verdict`; empty for nothing
+    judges: str  # `disagree` where several gave it several values
     judge: str
     run: str
     topic: str
@@ -136,6 +141,13 @@ class JudgementRow:
         if isinstance(value, bool):
             return "yes" if value else "no"
         return " ".join(map(str, value)) if isinstance(value, list) else value
+
+    @property
+    def labelled(self) -> str:
+        """Whether the verdict is `right` or `wrong` by people's labels; empty where unknown."""
+        if not self.label or self.verdict == "unscored":
+            return ""
+        return "right" if self.label == self.verdict else "wrong"
 
     @property
     def confidence(self) -> float | None:

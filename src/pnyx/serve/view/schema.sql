@@ -25,18 +25,22 @@ CREATE TABLE run (
 
 CREATE TABLE topic (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, slug TEXT NOT NULL UNIQUE,
-  title TEXT NOT NULL DEFAULT '', reports INTEGER NOT NULL DEFAULT 0,
+  title TEXT NOT NULL DEFAULT '', request TEXT NOT NULL DEFAULT '',
+  background TEXT NOT NULL DEFAULT '', reports INTEGER NOT NULL DEFAULT 0,
   scored INTEGER NOT NULL DEFAULT 0, asked INTEGER NOT NULL DEFAULT 0
 );
 
 -- What a judge said of one item. `n` counts the lines of a source from 1. `doubt` orders lists:
 -- -1 for what is unscored, then the probability of the value given, then 2 where there is none.
+-- `threshold` is `near` where the probability is; `label` is what people's labels say of the item;
+-- `judges` is `disagree` where sources give it several values. All three may be empty.
 CREATE TABLE judgement (
   id INTEGER PRIMARY KEY, source INTEGER NOT NULL, n INTEGER NOT NULL, item TEXT NOT NULL,
   task TEXT NOT NULL, dimension TEXT NOT NULL, run INTEGER, topic INTEGER, doc TEXT NOT NULL,
   perspective TEXT NOT NULL, judge TEXT NOT NULL, value TEXT, verdict TEXT NOT NULL,
-  probability REAL, unscored TEXT NOT NULL, doubt REAL NOT NULL, file INTEGER NOT NULL,
-  place INTEGER NOT NULL, line INTEGER NOT NULL
+  probability REAL, unscored TEXT NOT NULL, doubt REAL NOT NULL, threshold TEXT NOT NULL,
+  label TEXT NOT NULL, judges TEXT NOT NULL, file INTEGER NOT NULL, place INTEGER NOT NULL,
+  line INTEGER NOT NULL
 );
 
 -- Where the text is that a judgement is about, if a file of items was given, too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -10,9 +11,17 @@ from typing import Any, Final
 from pnyx.serve.rendering import slug
 from pnyx.serve.view.boards import leaderboard, measured_sources
 from pnyx.serve.view.catalogue import Catalogue
-from pnyx.serve.view.kinds import JUDGEMENTS, TABLES, Kind
+from pnyx.serve.view.kinds import JUDGEMENTS, SENTENCES, TABLES, Kind
 from pnyx.serve.view.pages import Address, Content, PageFile, PageRoute, Parts
-from pnyx.serve.view.records import FacetValue, NotFoundError, SourceRow, pages_of
+from pnyx.serve.view.records import (
+    ROWS_A_PAGE,
+    FacetValue,
+    NotFoundError,
+    RowPage,
+    SourceRow,
+    pages_of,
+)
+from pnyx.serve.view.texts import listed_texts
 from pnyx.view.tables import Column, Table
 
 ALL: Final = "all"
@@ -22,8 +31,12 @@ EVERY: Final = "every"
 """Stands for a table that is not narrowed, so that the number of a page can follow."""
 
 _MOST_CHIPS: Final = 12
+_MOST_FOLDED: Final = 400
 _LONG_FACETS: Final = ("topic", "run")
 """Facets that are offered only where there are few values or one is chosen."""
+_LONE_FACETS: Final = ("labelled", "threshold", "judges")
+"""Facets of which few rows have a value, so that one value narrows a list."""
+
 _ROWS_A_BLOCK: Final = 5000
 
 
@@ -39,16 +52,18 @@ def _show(kind: Kind[Any], catalogue: Catalogue, address: Address) -> Content:
     narrowed = {facet.facet: facet.value for facet in chosen.values()}
     filters = {"source": name, **narrowed} if kind.of else {}
     base = (kind.name, name or ALL) if kind.of else (kind.name,)
+    page: RowPage[Any] = catalogue.table(kind, address.number, address.sort, **filters)
     values = {
         "kind": kind,
         "source": source,
         "sources": sources,
-        "page": catalogue.table(kind, address.number, address.sort, **filters),
+        "page": page,
         "filters": _filters(facets, chosen, several=not address.is_file),
         "base": base,
         "list": (*base, key) if kind.of else base,
         "here": address.here,
         "sort": address.sort,
+        "texts": listed_texts(catalogue, page.rows) if kind in (JUDGEMENTS, SENTENCES) else [],
     }
     files = {}
     if not address.is_file:  # of an export, whole tables are kept from the page of files
@@ -82,19 +97,24 @@ def _filters(
         by_facet.setdefault(facet.facet, []).append(facet)
     shown: list[dict[str, object]] = []
     for name, values in by_facet.items():
-        if len(values) < 2 and name not in chosen:
+        if len(values) < 2 and name not in chosen and name not in _LONE_FACETS:
             continue
         many = name in _LONG_FACETS and len(values) > _MOST_CHIPS
         few = [] if many else values[:_MOST_CHIPS]
         if name in chosen and chosen[name] not in few:
             few = [chosen[name], *few]
-        if few:
-            chips = [
+        rest = [facet for facet in values if facet not in few][: _MOST_FOLDED if several else 0]
+        chips, folded = (
+            [
                 {"facet": facet, "on": chosen.get(name) == facet,
                  "to": _key(facet, chosen, list(by_facet), several=several)}
-                for facet in few
-            ]  # fmt: skip
-            shown.append({"name": name, "chips": chips, "more": len(values) - len(few)})
+                for facet in some
+            ]
+            for some in (few, rest)
+        )  # fmt: skip
+        if chips or folded:
+            more = len(values) - len(few) - len(rest)
+            shown.append({"name": name, "chips": chips, "folded": folded, "more": more})
     return shown
 
 
@@ -121,8 +141,11 @@ def _addresses(kind: Kind[Any], catalogue: Catalogue) -> Iterator[tuple[Parts, i
         if total:
             yield (name or ALL,), 1
             yield (name or ALL, EVERY), pages_of(total)
-            for facet in catalogue.facets(name, kind):
-                yield (name or ALL, facet.key), pages_of(facet.count)
+            facets = catalogue.facets(name, kind)
+            values = Counter(facet.facet for facet in facets)
+            for facet in facets:
+                if values[facet.facet] <= ROWS_A_PAGE:
+                    yield (name or ALL, facet.key), pages_of(facet.count)
     if kind.nav or catalogue.count(kind):
         yield (), 1
 

@@ -6,11 +6,11 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from pnyx.errors import PnyxError
+from pnyx.errors import PnyxError, shorten
 from pnyx.judge.answers import asked_of
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.judge.reports.records import JudgedReport
@@ -21,8 +21,12 @@ from pnyx.records import Document
 from pnyx.restricted import hides_text
 from pnyx.runs.engine import item_bytes
 from pnyx.serve.view.catalogue import Catalogue
-from pnyx.serve.view.records import JudgementRow, SourceRow
+from pnyx.serve.view.records import JudgementRow, SentenceRow, SourceRow
 from pnyx.view.text import Segment, cut, locate
+
+_KEY: Final = ("source", "run", "topic")
+_CLIPPED: Final = 110
+"""Characters of each text that a row of a list shows."""
 
 _LARGEST: Final = 128 * 1024 * 1024
 """Bytes of an items file that is still read to be shown."""
@@ -191,6 +195,41 @@ def asked_texts(
         known = [text.words for text in shared]
         texts = [*shared, *(text for text in texts if text.words not in known)]
     return texts or stated
+
+
+def listed_texts(catalogue: Catalogue, rows: Sequence[JudgementRow | SentenceRow]) -> list[str]:
+    """Return what each row of a list is about, clipped; empty where no text of it is known."""
+    listed = _Listed(catalogue)
+    texts = (
+        listed.of_sentence(row) if isinstance(row, SentenceRow) else listed.of_judgement(row)
+        for row in (() if hides_text() else rows)
+    )
+    return [" · ".join(shorten(text, _CLIPPED) for text in some[:3]) for some in texts]
+
+
+class _Listed:
+    """What the rows of one list are about; a report is read once."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self.sources = {source.name: source for source in catalogue.sources()}
+        self.reports = cache(lambda *key: catalogue.reports(**dict(zip(_KEY, key, strict=True))))
+        self.judged = cache(catalogue.judged_report)
+        self.texts = cache(catalogue.texts)
+
+    def of_sentence(self, row: SentenceRow) -> list[str]:
+        texts = map(self.texts, self.reports(row.source, row.run, row.topic))
+        return next(([some[row.n - 1]] for some in texts if row.n <= len(some)), [])
+
+    def of_judgement(self, row: JudgementRow) -> list[str]:
+        line = self.catalogue.line(row)
+        found = _fields(line, "") or _of_items(self.sources[row.source], row.item, "")
+        found = found or _fields(self.catalogue.item(row), "")
+        if not found and row.run and row.topic:
+            reports = self.reports(row.source, row.run, row.topic)
+            judged = [self.judged(report) for report in reports if report.kind == "judged"]
+            found = [text for report in judged for text in _of_tree(row, line, report)]
+        return [" ".join(text.words) for text in found]
 
 
 def _texts(pairs: Iterable[tuple[str, str]], evidence: str) -> list[AskedText]:
