@@ -176,8 +176,12 @@ def unique(
     path: str,
     what: str = "id",
     unit: str = "line",
+    shown: Callable[[T], Hashable] | None = None,
 ) -> Iterator[Row[T]]:
-    """Turn each record whose key was seen before into a fault that names both places."""
+    """Turn each record whose key was seen before into a fault that names both places.
+
+    A message has what `shown` returns, by default the key.
+    """
     first: dict[Hashable, int] = {}
     for row in rows:
         if isinstance(row, InputError):
@@ -187,8 +191,9 @@ def unique(
         value = key(record)
         before = first.setdefault(value, number)
         if before != number:
-            shown = " ".join(str(v) for v in value) if isinstance(value, tuple) else value
-            problem = f"duplicate {what} {shorten(str(shown))!r}, first in {unit} {before}"
+            value = value if shown is None else shown(record)
+            name = " ".join(str(v) for v in value) if isinstance(value, tuple) else value
+            problem = f"duplicate {what} {shorten(str(name))!r}, first in {unit} {before}"
             yield located(InputError(problem), path, number, unit)
         else:
             yield row

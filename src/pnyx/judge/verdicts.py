@@ -148,7 +148,8 @@ def _checked(
         return
     item = ITEM_FORMATS[form]
     parsed = parse_rows(rows, item.parse, path, unit)
-    once = unique(parsed, item.identity, path, " and ".join(item.key), unit)
+    what = " and ".join(item.key)
+    once = unique(parsed, item.identities(), path, what, unit, shown=item.identity)
     for place, row in strict(once, path, "items"):
         try:
             yield make(row, place)

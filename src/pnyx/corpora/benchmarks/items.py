@@ -45,8 +45,26 @@ class ItemFormat:
     def identity(self, row: Mapping[str, Any]) -> Hashable:
         """Return what may occur once in a file."""
         if not any(map(row.get, self.key[1:])):  # most have no dimension, no annotator
-            return row["id"] if type(row["id"]) is str else str(row["id"])
+            return str(row[self.key[0]])
         return tuple(str(row.get(name) or "") for name in self.key)
+
+    def identities(self) -> Callable[[Mapping[str, Any]], Hashable]:
+        """Return what tells the rows of one file apart as `identity` does, in less memory.
+
+        Most files have one task and judge, and no dimension: there it is the id alone.
+        """
+        numbers, known = dict[Hashable, int](), dict[Hashable, int]()
+
+        def identity(row: Mapping[str, Any]) -> Hashable:
+            rest = tuple(map(row.get, self.key[1:]))
+            number = known.get(rest)
+            if number is None:
+                texts = tuple(str(part or "") for part in rest)
+                number = known[rest] = numbers.setdefault(texts, len(numbers))
+            key = row["id"] if type(row["id"]) is str else str(row["id"])
+            return key if number == 0 else (number, key)
+
+        return identity
 
 
 ITEM_FORMATS: dict[str, ItemFormat] = {

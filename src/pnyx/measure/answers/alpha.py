@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.measure.core.weighted import (
+    Codes,
     Floats,
     Index,
     Ties,
@@ -62,13 +63,13 @@ def krippendorff_alpha(ratings: Ratings, level: AlphaLevel = "ordinal") -> float
 def weighted_alpha_nominal(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     """Krippendorff's alpha of two raters, values equal or not, in [-1, 1]."""
     first, second, count = _codes(gold, score)
-    apart = (first != second) * 2.0
+    apart = first != second
 
     def alpha(weights: Weights) -> Floats:
         total = 2 * weights.sum(axis=1)
         shares = weight_by(first, weights, count) + weight_by(second, weights, count)
         least = total * total - (shares * shares).sum(axis=1)
-        return 1.0 - ratio((weights @ apart) * (total - 1), least)
+        return 1.0 - ratio(2 * (weights @ apart) * (total - 1), least)
 
     return alpha
 
@@ -89,7 +90,7 @@ def weighted_alpha_interval(gold: Floats, score: Floats, weights: Floats) -> Flo
 def weighted_kappa(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     """Cohen's kappa, in [-1, 1]: agreement beyond each side's shares (Cohen 1960)."""
     first, second, count = _codes(gold, score)
-    same = (first == second).astype(np.float64)
+    same = first == second
 
     def kappa(weights: Weights) -> Floats:
         total = weights.sum(axis=1)
@@ -101,10 +102,10 @@ def weighted_kappa(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     return kappa
 
 
-def _codes(gold: Floats, score: Floats) -> tuple[Index, Index, int]:
+def _codes(gold: Floats, score: Floats) -> tuple[Codes, Codes, int]:
     """Return a number for each value of both sides, and how many numbers there are."""
     if all(((side == 0) | (side == 1)).all() for side in (gold, score)):
-        return gold.astype(np.intp), score.astype(np.intp), 2
+        return gold.astype(np.int8), score.astype(np.int8), 2
     codes = np.unique(np.round(np.concatenate([gold, score]), _DIGITS), return_inverse=True)[1]
     return codes[: len(gold)], codes[len(gold) :], int(codes.max(initial=0)) + 1
 

@@ -31,7 +31,7 @@ _SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
 
 ECE_BINS = 10
 
-_SCORES = 512  # Distinct scores that are ranked at once
+_SCORES, _PAIRS = 512, 100_000  # Distinct scores and pairs of clusters that are ranked at once
 _LEAST = 1e-300  # What a precision of nothing is divided by
 
 _AtScores: TypeAlias = Callable[[Floats, Floats, Floats, Floats], Floats]
@@ -57,12 +57,13 @@ class _Ranked:
 
     def __init__(self, gold: Floats, score: Floats) -> None:
         self._gold, self._score = gold, score
-        order = np.argsort(-score, kind="stable")
+        order = np.argsort(-score, kind="stable").astype(np.int32)
         self.yes, self._no = order[gold[order] > 0], order[gold[order] <= 0]
         yes, no = -score[self.yes], -score[self._no]
         last = np.append(yes[1:] != yes[:-1], len(yes) > 0)[: len(yes)]
-        self._yes_ends = np.flatnonzero(last) + 1
-        ends = np.stack([np.searchsorted(no, yes[last], side=side) for side in _SIDES], axis=1)
+        self._yes_ends = (np.flatnonzero(last) + 1).astype(np.int32)
+        sides = [np.searchsorted(no, yes[last], side=side).astype(np.int32) for side in _SIDES]
+        ends = np.stack(sides, axis=1)
         self._no_ends, self._apart = ends, bool((ends[:, 0] == ends[:, 1]).all())
 
     def summed(self, weights: Weights, of: _AtScores) -> Floats:
@@ -91,8 +92,19 @@ class _Ranked:
         return total
 
     def _each(self, weights: EachCluster, of: _AtScores) -> Floats:
-        """Rank each cluster's pairs by themselves, all in one go."""
-        order = np.lexsort((-self._score, weights.clusters))
+        """Rank each cluster's pairs by themselves, those of many at once."""
+        by_cluster = np.argsort(weights.clusters, kind="stable")
+        ends = np.flatnonzero(np.diff(weights.clusters[by_cluster], append=-1)) + 1
+        total, start = np.zeros(len(weights)), 0
+        while start < len(by_cluster):
+            end = int(ends[np.searchsorted(ends, start + _PAIRS).clip(max=len(ends) - 1)])
+            total += self._some(weights, by_cluster[start:end], of)
+            start = end
+        return total
+
+    def _some(self, weights: EachCluster, places: Index, of: _AtScores) -> Floats:
+        """Rank the pairs at some places, all those of some clusters."""
+        order = places[np.lexsort((-self._score[places], weights.clusters[places]))]
         cluster, score, yes = weights.clusters[order], self._score[order], self._gold[order] > 0
         last = np.append((cluster[1:] != cluster[:-1]) | (score[1:] != score[:-1]), len(score) > 0)
         owner = cluster[last[: len(score)]]

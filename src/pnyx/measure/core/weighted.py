@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, wraps
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Index: TypeAlias = npt.NDArray[np.intp]
+Codes: TypeAlias = npt.NDArray[np.integer[Any]]
 
 _CELLS = 200_000  # Weights written out at once: they stay in the processor's cache
 _DRAWS, _ROWS = 64, 1024  # Draws by pairs that are summed up at once: as much
@@ -42,7 +43,7 @@ class ClusterWeights:
     def __len__(self) -> int:
         return len(self._times)
 
-    def __getitem__(self, at: tuple[slice, slice | Index]) -> ClusterWeights:
+    def __getitem__(self, at: tuple[slice, slice | Codes]) -> ClusterWeights:
         """Return the weights of some draws and pairs."""
         rows, pairs = at
         return ClusterWeights(self._times[rows], self._clusters[pairs])
@@ -51,7 +52,7 @@ class ClusterWeights:
         """Return what clusters' sums (clusters, ...) come to in each draw, (draws, ...)."""
         return np.asarray(self._times @ sums)
 
-    def __matmul__(self, values: Floats) -> Floats:
+    def __matmul__(self, values: Floats | npt.NDArray[np.bool_]) -> Floats:
         """Return the sums (draws,) of values (n,)."""
         sums = np.bincount(self._clusters, values, self._times.shape[1])
         return self._drawn(sums.astype(np.float64))
@@ -62,7 +63,7 @@ class ClusterWeights:
         counts = np.bincount(self._clusters, minlength=self._times.shape[1])
         return self._drawn(counts.astype(np.float64))
 
-    def by(self, codes: Index, count: int, amounts: Floats | None = None) -> Floats:
+    def by(self, codes: Codes, count: int, amounts: Floats | None = None) -> Floats:
         """Return the weight of each code, or of its amounts; see `weight_by`."""
         cells = self._times.shape[1], count
         cell = self._clusters * count + codes
@@ -87,7 +88,7 @@ class EachCluster(ClusterWeights):
     def __init__(self, clusters: Index, count: int) -> None:
         super().__init__(np.broadcast_to(np.float64(1), (count, count)), clusters)
 
-    def __getitem__(self, at: tuple[slice, slice | Index]) -> EachCluster:
+    def __getitem__(self, at: tuple[slice, slice | Codes]) -> EachCluster:
         """Return the weights of some pairs, of all draws."""
         return EachCluster(self._clusters[at[1]], len(self))
 
@@ -121,7 +122,7 @@ def written_out(weights: Weights) -> Floats:
     return weights.written_out() if isinstance(weights, ClusterWeights) else weights
 
 
-def weight_by(codes: Index, weights: Weights, count: int, amounts: Floats | None = None) -> Floats:
+def weight_by(codes: Codes, weights: Weights, count: int, amounts: Floats | None = None) -> Floats:
     """Return the weight of each code (draws, count); `codes` (n,) are those of the pairs.
 
     With `amounts` (n,), a pair counts by its amount times its weight.
@@ -244,7 +245,7 @@ class RunningSums:
         self._times, self._clusters = times, clusters
         self._done, self._sum = 0, np.zeros(times.shape[1])
 
-    def first(self, counts: Index) -> Floats:
+    def first(self, counts: Codes) -> Floats:
         """Return the weights of the first `counts` (k,) pairs, (k, draws)."""
         found = np.empty((len(counts), len(self._sum)))
         filled = 0
