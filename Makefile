@@ -40,7 +40,7 @@ test-all: test test-rest test-train
 test-rest: $(VENV)/.docs
 	$(call TIMED,PNYX_TRIES=all $(PYTEST) -m "(all or property) and not train" --durations=20)
 
-# What needs PyTorch, and the quick tests on other Pythons.
+# What needs PyTorch or other people's libraries, and the quick tests on other Pythons.
 test-train: $(VENV)/.all
 	$(call TIMED,$(PYTEST) -m train --durations=20 && \
 	$(BIN)/python tools/pythons.py $(EXTRAS))
@@ -83,7 +83,7 @@ $(VENV)/.docs: $(VENV)/.dev
 	touch $@
 
 $(VENV)/.all: $(VENV)/.docs
-	$(PIP) --editable '.[$(EXTRAS),dev,distil,docs]'
+	$(PIP) --editable '.[$(EXTRAS),dev,distil,docs,interop]'
 	touch $@
 
 clean:

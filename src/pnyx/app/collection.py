@@ -188,7 +188,7 @@ def open(  # noqa: A001 - as gzip.open
     Args:
         documents: an index folder, or the address of an index; a file or folder of documents; or
             what a program has: a data frame of pandas or polars, dicts with a `text`, texts,
-            records. What is no index yet is indexed first.
+            records. What is no index yet is indexed first; a collection is returned as it is.
         to: index folder to create; by default a temporary one, which goes with the collection.
         llm: language model as in `--llm`; by default that of `$PNYX_LLM`, if there is one.
         columns: Pnyx field -> the name that the documents have for it, e.g. `{"text": "body"}`.
@@ -203,6 +203,8 @@ def open(  # noqa: A001 - as gzip.open
     from pnyx.search.opening import open_index, stands_for_index
     from pnyx.search.plan import FEATURES
 
+    if isinstance(documents, Collection):
+        return documents
     if isinstance(documents, str | Path) and stands_for_index(documents):
         if to is not None or columns or features is not None:
             raise InputError("to, columns and features go with documents that are no index yet")

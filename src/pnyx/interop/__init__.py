@@ -1,0 +1,8 @@
+"""Pnyx where people already work; each module needs its library, and is imported by its name.
+
+- `pnyx.interop.langchain`, `pnyx.interop.llama_index`: a retriever;
+- `pnyx.interop.pyterrier`: a retriever and a reranker;
+- `pnyx.interop.inspect_ai`: a scorer.
+
+MRecall is a measure of ir_measures once `pnyx.measure.MRecall` is imported.
+"""

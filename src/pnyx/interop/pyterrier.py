@@ -1,0 +1,75 @@
+"""A retriever and a reranker as transformers of PyTerrier (`python-terrier`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyterrier as pt
+
+from pnyx.app.collection import open as open_collection
+from pnyx.judge.answers import Judged
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.questions import Support
+from pnyx.records import Question
+
+_RANKED = ["qid", "query", "docno", "rank", "score", "text"]
+
+
+class PnyxRetriever(pt.Transformer):  # type: ignore[misc]
+    """Ranks the documents of a Pnyx collection for queries.
+
+    Takes `qid`, `query`; gives `qid`, `query`, `docno`, `rank` (from 0), `score`, `text`.
+
+    Args:
+        documents: a `pnyx.Collection`, or what `pnyx.open` takes.
+        k: documents for each query.
+        options: of `Collection.search`, such as `model="bm25"`.
+    """
+
+    def __init__(self, documents: object, k: int = 1000, **options: Any) -> None:
+        self._collection = open_collection(documents)
+        self._k, self._options = k, options
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        """Return the ranking of each query."""
+        asked = [Question(str(q), text) for q, text in zip(inp["qid"], inp["query"], strict=True)]
+        rows = [
+            (found.question.id, found.question.text, hit.id, hit.rank - 1, hit.score, hit.text)
+            for found in self._collection.search(asked, self._k, **self._options)
+            for hit in found
+        ]
+        return pd.DataFrame(rows, columns=_RANKED)
+
+
+class PnyxReranker(pt.Transformer):  # type: ignore[misc]
+    """Ranks documents by a judge's probability that they are relevant.
+
+    Takes `qid`, `query`, `docno`, `text`. What the judge leaves unscored stands last in the order
+    that it had, and never counts as judged not relevant: `judged` says which documents have a
+    verdict.
+
+    Args:
+        judge: answers questions of relevance; by default the packaged judge.
+    """
+
+    def __init__(self, judge: Judge | None = None) -> None:
+        if judge is None:
+            from pnyx.students.judge import PackagedJudge
+
+            judge = PackagedJudge("relevance")
+        self._judge = judge
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        """Return the documents in their new order."""
+        asked = [
+            Support(f"{row.qid}/{row.docno}", row.text, row.query, "relevance", group=str(row.qid))
+            for row in inp.itertuples()
+        ]
+        answers = ask(self._judge, asked)
+        given = [answer.probability if isinstance(answer, Judged) else None for answer in answers]
+        judged = [probability is not None for probability in given]
+        order = [-1.0 - n if p is None else p for n, p in enumerate(given)]
+        ranked = inp.assign(score=order, judged=judged)
+        ranked["rank"] = ranked.groupby("qid")["score"].rank(ascending=False, method="first") - 1
+        return ranked.astype({"rank": int}).sort_values(["qid", "rank"], ignore_index=True)
