@@ -170,6 +170,13 @@ def test_what_is_not_there_is_one_line(call, monkeypatch, tmp_path, place, expec
     assert expected in err
 
 
+def test_nothing_is_indexed_into_it(call, tmp_path):
+    code, out, err = call("index", tmp_path / "a.jsonl", "--out", f"pyserini:{tmp_path}/new")
+    assert (code, out) == (2, "")
+    assert "can be searched only" in err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_name_is_what_pyserini_has_fetched(tmp_path):
     kept = tmp_path / "indexes"
     checksum = "0f" * 16

@@ -21,6 +21,7 @@ from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import counted
 from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
 from pnyx.native import advise_compiling
+from pnyx.search.opening import engine_type
 from pnyx.search.opensearch.client import is_remote
 from pnyx.search.plan import FEATURES
 
@@ -146,6 +147,8 @@ def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict
 
 def _features(folder: str, spec: CorpusSpec, asked: FeatureSpec) -> FeatureSpec:
     """Return what is to be made, checked: what was asked for, and what every index gets."""
+    if engine_type(folder):
+        raise OptionError(f"{escaped(folder)} can be searched only, expected a folder")
     if spec.out is not None:
         made = asked.of_new_index()
         _check_features(made, {})

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
+from pnyx.errors import MissingExtra
 from pnyx.serve.api.routes import api_routes
 from pnyx.serve.application import build_app
 from pnyx.serve.asking.pages import routes
@@ -31,7 +32,10 @@ def build_asking(service: AskService, token: str = "", *, warm: bool = True) -> 
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
 
-    answered = [*api_routes(service), *routes(service)]
+    try:
+        answered = [*api_routes(service), *routes(service)]
+    except ImportError as error:
+        raise MissingExtra("serving pages", "serve") from error
     site = Site(service.name, nav=(("Ask", ()),), scripts=("htmx.min.js", "asking.js"))
     state = (lambda: "ok" if service.ready else "warming") if warm else None
     return build_app(answered, site, token=token, lifespan=running, state=state)
