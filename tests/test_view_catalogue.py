@@ -142,7 +142,8 @@ def test_the_leaderboard_is_that_of_the_measures(made, catalogue):
 
 def test_judged_reports_are_measured_as_pnyx_measure_does(made, catalogue):
     (told,) = json.loads((made / "reports.json").read_text())["runs"]
-    for one in catalogue.values(source="judged", run=told["run"]):
+    values = catalogue.values(source="judged", run=told["run"])
+    for one in (value for value in values if not value.measure.endswith("_micro")):
         for key in ("value", "low", "high", "scored", "asked"):
             assert getattr(one, key) == told["measures"][one.measure][key], (one.measure, key)
 
@@ -158,7 +159,7 @@ def test_reports_in_any_order_have_the_intervals_of_pnyx_measure(made, tmp_path)
     told = json.loads(run("measure", "report", path, "--json")[1])["runs"][0]["measures"]
     found = open_catalogue([str(path)]).values(run=row["run_id"])
     assert len(found) > 5
-    for one in found:
+    for one in (value for value in found if not value.measure.endswith("_micro")):
         for key in ("value", "low", "high", "scored", "asked"):
             assert getattr(one, key) == told[one.measure][key], (one.measure, key)
 

@@ -61,10 +61,11 @@ def report(rng: random.Random, run: str, topic: str, sentences: int) -> dict:
                 "unscored_answers": [],
             }
         )
+    bank = random.Random(topic)  # the runs are asked for the same
     nuggets = [
         {
             "id": f"n{n}",
-            "text": " ".join(rng.choices(WORDS, k=6)),
+            "text": " ".join(bank.choices(WORDS, k=6)),
             "importance": "vital",
             "aggregator": "OR",
             "is_claim": False,

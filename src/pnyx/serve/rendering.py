@@ -175,6 +175,7 @@ def environment() -> jinja2.Environment:
         "probability": probability,
         "one_line": one_line,
         "content": _content,
+        "following": lambda number: number + 1,
         "web_address": web_address,
     }
     return made

@@ -12,6 +12,7 @@ from typing import Final
 from pnyx.serve.rendering import slug
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.kinds import DIFFERENCES, MEASURES
+from pnyx.serve.view.measure_reader import MICRO
 from pnyx.serve.view.pages import Address, Content, PageRoute, Parts
 from pnyx.serve.view.records import (
     ROWS_A_PAGE,
@@ -292,6 +293,10 @@ def definitions_of(measures: Iterable[str]) -> dict[str, str]:
 
 def _definition(name: str, known: Mapping[str, str]) -> str:
     """Return the definition of a measure, whatever its cutoff, or that of one it is a part of."""
+    if name.endswith(MICRO):
+        return (
+            f"{_definition(name.removesuffix(MICRO), known)} Over the items of all topics.".strip()
+        )
     base = name.partition("@")[0].partition("(")[0].strip()
     return next((known[n] for n in (name, base, base.rpartition(".")[2]) if n in known), "")
 

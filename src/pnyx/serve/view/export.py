@@ -215,7 +215,7 @@ class _Writer:
                 keep = address.number <= max(1, self.most // ROWS_A_PAGE)
                 if address.number > 1 and address.part(1) != EVERY:
                     narrowed += 1
-                    keep = keep and narrowed <= self.most // 20
+                    keep = keep and narrowed <= self.most // 100
             if keep:
                 yield address
             else:

@@ -12,7 +12,7 @@ from pnyx.serve.rendering import Links
 from pnyx.serve.view.pages import Address
 from pnyx.view.text import Segment, Span, clean, cut
 
-JUDGEMENTS_A_FILE: Final = 50
+JUDGEMENTS_A_FILE: Final = 100
 REPORTS_A_FILE: Final = 25
 REPORTS_ALONE: Final = 1000
 """Of more reports than these, those on a topic share files."""

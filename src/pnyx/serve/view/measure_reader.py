@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from pnyx.corpora import averaged, read_leaderboard
 from pnyx.errors import InputError
 from pnyx.judge.reports.records import JudgedReport
 from pnyx.serve.view.builder import Builder
+
+MICRO: Final = "_micro"
+"""Ends the name of a share over the items of all topics, as of one long report."""
+
+_POOLED: Final = ("sentence_precision", "citation_precision", "citation_relevance",
+                  "citation_recall", "nugget_recall")  # fmt: skip
 
 
 def read_measures(builder: Builder, source: int, document: Mapping[str, Any]) -> None:
@@ -27,13 +33,26 @@ def read_measures(builder: Builder, source: int, document: Mapping[str, Any]) ->
         if not isinstance(row, dict) or not isinstance(row.get("run"), str):
             raise InputError("runs: found no name of a run, expected one")
         run = builder.run(row["run"])
-        _add(builder, source, run, None, row.get("measures"), first)
+        _add(builder, source, run, None, _with_micro(row, first), first)
         topics = row.get("per_group")
         for topic, measures in topics.items() if isinstance(topics, dict) else ():
             _add(builder, source, run, builder.topic(topic), measures, first)
     for comparison in document.get("comparisons") or ():
         if isinstance(comparison, dict) and isinstance(comparison.get("run"), str):
             _compare(builder, source, comparison, document.get("baseline"))
+
+
+def _with_micro(row: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return the measures of a run, and those named over the items of all topics, if given."""
+    measures, items = row.get("measures"), row.get("items")
+    if not (isinstance(measures, dict) and isinstance(items, dict)):
+        return measures
+    cells = {name: items[name] for name in names if isinstance(items.get(name), dict)}
+    return measures | {
+        f"{name}{MICRO}": {**cell, "value": cell["pooled"]}
+        for name, cell in cells.items()
+        if "pooled" in cell
+    }
 
 
 def _add(
@@ -47,7 +66,8 @@ def _add(
     """Add measures in their order, after those that runs are compared by."""
     if not isinstance(measures, dict):
         return
-    names = [*(name for name in first if name in measures), *measures]
+    beside = (one for name in first for one in (name, f"{name}{MICRO}"))
+    names = [*(name for name in beside if name in measures), *measures]
     for place, name in enumerate(dict.fromkeys(names)):
         cell = measures[name]
         cell = cell if isinstance(cell, dict) else {"value": cell}
@@ -108,6 +128,7 @@ class ReportMeasures:
         self.builder, self.source = builder, source
         self.runs: dict[int, dict[str, list[float | None]]] = {}
         self.topics: set[str] = set()
+        self.pooled: dict[int, dict[str, tuple[float, int]]] = {}
 
     def add(self, report: JudgedReport, run: int, topic: int) -> None:
         """Measure a report."""
@@ -118,6 +139,11 @@ class ReportMeasures:
         values = [measures[name].value for name in SHOWN]
         self.runs.setdefault(run, {})[report.topic_id] = values
         self._write(run, topic, measures)
+        pooled = self.pooled.setdefault(run, {})
+        for name in _POOLED:
+            m, (got, of) = measures[name], pooled.get(name, (0.0, 0))
+            count = m.asked if name == "citation_recall" else m.scored
+            pooled[name] = got + (m.value or 0.0) * m.scored, of + count
 
     def finish(self) -> None:
         """Add the means over all topics, which are those of `pnyx measure report`."""
@@ -135,6 +161,13 @@ class ReportMeasures:
                 for topic in sorted(self.topics)
             }
             self._write(run, None, means_over_topics(per_topic, SHOWN))
+            micro = (
+                (name, got / of if of else None, of) for name, (got, of) in self.pooled[run].items()
+            )
+            for name, value, of in micro:
+                place = SHOWN.index(name) + 0.5  # beside the mean over topics
+                where = (self.source, run, None, f"{name}{MICRO}", place)
+                self.builder.value((*where, value, None, None, of, of))
 
     def _write(self, run: int, topic: int | None, measures: Mapping[str, Any]) -> None:
         for place, (name, m) in enumerate(measures.items()):

@@ -25,7 +25,7 @@ from pnyx.serve.view.records import JudgementRow, SentenceRow, SourceRow
 from pnyx.view.text import Segment, cut, locate
 
 _KEY: Final = ("source", "run", "topic")
-_CLIPPED: Final = 110
+_CLIPPED: Final = 80
 """Characters of each text that a row of a list shows."""
 
 _LARGEST: Final = 128 * 1024 * 1024

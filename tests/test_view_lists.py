@@ -1,0 +1,112 @@
+"""Lists of `pnyx view`: texts, labels, what they are narrowed to; texts that an export has once."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from argue_report import write_files, write_labels
+from command import write_rows
+from pnyx.serve.rendering import Links
+from pnyx.serve.view.catalogue import Catalogue
+from pnyx.serve.view.gathered import Once
+from pnyx.serve.view.opening import open_catalogue
+from pnyx.serve.view.pages import Address
+from pnyx.serve.view.routes import address_of, rendered, show, site_of
+from pnyx.view.text import cut
+from view_results import run
+
+
+def answers(judge: str, values: list) -> list[dict]:
+    return [
+        {"id": f"i{n}", "task": "support", "value": value, "judge": judge, "probability": p,
+         "statement": f"Statement number {n} & more.", "text": "A text."}
+        for n, (value, p) in enumerate(values)
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory) -> Catalogue:
+    folder = tmp_path_factory.mktemp("lists")
+    values = [(True, 0.9), (False, 0.45), (True, 0.58), (None, None)]
+    write_rows(folder / "first.jsonl", answers("one", values))
+    write_rows(folder / "second.jsonl", answers("two", [(True, 0.9), (True, 0.8), (True, 0.9)]))
+    labels = [{"id": f"i{n}", "value": value} for n, value in enumerate((True, True, False, True))]
+    write_rows(folder / "labels.jsonl", labels)
+    return open_catalogue([str(folder)])
+
+
+def items_of(catalogue: Catalogue, **chosen: str) -> set[str]:
+    return {row.item for row in catalogue.judgements(source="first", **chosen).rows}
+
+
+def test_judgements_are_narrowed_to_what_is_wrong_near_or_disagreed_on(judged):
+    assert items_of(judged, labelled="wrong") == {"i1", "i2"}
+    assert items_of(judged, labelled="right") == {"i0"}  # what is unscored is neither
+    assert items_of(judged, threshold="near") == {"i1", "i2"}
+    assert items_of(judged, judges="disagree") == {"i1"}
+    assert items_of(judged, labelled="wrong", judges="disagree") == {"i1"}
+
+
+def test_a_list_shows_texts_labels_and_the_ways_to_narrow_it(judged):
+    address = address_of("/judgements/first")
+    page = rendered(show(judged, address), address, site_of(["first"]), Links())
+    assert page.count("A text. · Statement number") == 4
+    assert "Statement number 1 &amp; more." in page
+    assert len(re.findall(r"</i> differs", page)) == 2
+    for key in ("l-wrong", "t-near", "j-disagree"):
+        assert f'href="/judgements/first/{key}"' in page
+
+
+def test_micro_means_stand_beside_means_as_pnyx_measure_gives_them(tmp_path):
+    reports, bank = write_files(tmp_path)
+    labels = write_labels(tmp_path / "labels.jsonl")
+    run(
+        "judge",
+        "report",
+        reports,
+        "--nuggets",
+        bank,
+        "--labels",
+        labels,
+        "--out",
+        tmp_path / "judged",
+    )
+    measured = json.loads(run("measure", "report", tmp_path / "judged", "--json")[1])
+    (tmp_path / "m.json").write_text(json.dumps(measured), encoding="utf-8")
+    for given in ("judged", "m.json"):
+        catalogue = open_catalogue([str(tmp_path / given)])
+        for row in measured["runs"]:
+            shown = {v.measure: v.value for v in catalogue.values(run=row["run"]) if not v.topic}
+            for name in ("sentence_precision", "citation_recall", "nugget_recall"):
+                pooled = row["items"][name]["pooled"]
+                assert shown[f"{name}_micro"] == pytest.approx(pooled), (given, name)
+
+
+def test_the_request_stands_on_the_page_of_its_topic(tmp_path):
+    request = {"request_id": "7", "title": "Chips", "problem_statement": "Which chips are made?",
+               "background": "A buyer asks.", "collection_ids": ["c"], "limit": 2000}  # fmt: skip
+    write_rows(tmp_path / "requests.jsonl", [request])
+    catalogue = open_catalogue([str(tmp_path)])
+    page = rendered(
+        show(catalogue, Address("topic", ("7",))), Address("topic", ("7",)), site_of(["x"]), Links()
+    )
+    assert "Which chips are made?" in page
+    assert "A buyer asks." in page
+
+
+def test_a_text_stands_once_in_a_file_of_an_export():
+    once, long = Once(), "Words of a document. " * 60
+    first = once.passage(cut(long, {"e": (400, 420)}))
+    again = once.passage(cut(long, {"e": (900, 920)}))
+    assert first[0] == again[0] != ""
+    assert "".join(s.text for s in first[1]) == long
+    assert [s.text for s in again[1] if s.kind == "mark"] == [long[900:920]]
+    assert sum(len(s.text) for s in again[1]) < len(long) / 2
+    prompt = f"Judge this:\n{long}\nReply."
+    _, parts = once.message(prompt)
+    assert parts == [("Judge this:\n", ""), (f"{len(long):,}", first[0]), ("\nReply.", "")]
+    at, whole = once.message("short")
+    assert (bool(at), whole) == (True, [("short", "")])
