@@ -79,11 +79,11 @@ $(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) constraints.txt | $(VEN
 	touch $@ $(VENV)/.core
 
 $(VENV)/.docs: $(VENV)/.dev
-	$(PIP) --editable '.[$(EXTRAS),dev,docs]'
+	$(PIP) --editable '.[$(EXTRAS),dev,docs,ray]'
 	touch $@
 
 $(VENV)/.all: $(VENV)/.docs
-	$(PIP) --editable '.[$(EXTRAS),dev,distil,docs,interop]'
+	$(PIP) --editable '.[$(EXTRAS),dev,distil,docs,interop,ray]'
 	touch $@
 
 clean:

@@ -58,6 +58,7 @@ from pnyx.judge.questions import (
     Shot,
     Support,
 )
+from pnyx.judge.remote import RemoteJudge
 from pnyx.judge.reports.related import RelatedJudge
 from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
 from pnyx.judge.reports.shots import ReportExample, ReportShots, ShotJudge
@@ -223,6 +224,15 @@ def _shown(stack: ExitStack, folder: Any) -> Judge:
     return ShotJudge(_encoder_judge(stack, folder), ReportShots(examples, 2))
 
 
+class WorkersHere:
+    """Stands in for Ray: two workers, both in this process."""
+
+    count = 2
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        return function(*args)
+
+
 JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     EncoderJudge: _encoder_judge,
     PackagedJudge: _packaged_judge,
@@ -243,11 +253,13 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     RelatedJudge: _related_judge,
     ShotJudge: _shown,
     Watched: lambda stack, folder: Watched(_encoder_judge(stack, folder), lambda *_: None),
+    RemoteJudge: lambda *_: RemoteJudge(cast("Any", WorkersHere()), EncoderJudge),
 }
 SOME_TASKS: dict[type, tuple[str, ...]] = {
     EncoderJudge: ("support", "relevance"),
     ShotJudge: ("support", "relevance"),
     Watched: ("support", "relevance"),
+    RemoteJudge: ("support", "relevance"),
     Recalibrated: ("support",),
     Cascade: ("support",),
     StudentJudge: ("relevance",),

@@ -280,8 +280,15 @@ class AskedSpec(SpendingSpec, WriterSpec):
         self.check_needs()
 
 
-class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec):
+class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine"):
     """Who judges, how, and at what cost."""
+
+    engine: str | None = opt(
+        None,
+        "Where the packaged judge and students work: ray (each core of this machine), or a cluster "
+        "at ray://HOST:10001 or HOST:PORT.",
+        metavar="ENGINE",
+    )
 
     @property
     def answered_by(self) -> str:
@@ -319,6 +326,8 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec):
             for name in ("calibration", "cascade"):
                 if self.given(name):
                     raise OptionError(f"--{name} and --{self.answered_by} exclude each other")
+        if self.engine is not None and self.answered_by not in ("", "student"):
+            raise OptionError(f"--engine and --{self.answered_by} exclude each other")
         if self.cascade is not None and self.cheap is None and not self.models:
             raise OptionError("--cascade goes with --llm or --cheap")
         self.check_needs()

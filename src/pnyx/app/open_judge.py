@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pnyx.judge.llm.prompting import Prompt
     from pnyx.judge.store.completions import StoredModel
     from pnyx.judge.tasks import Task
-    from pnyx.students.student import StudentJudge
+    from pnyx.models.ray import RayWorkers
 
 SupportOf: TypeAlias = Literal["", "perspectives", "citations"]
 
@@ -100,9 +100,12 @@ def open_judge(
     if cheap is not None:
         _check_cheap(cheap, spec)
     named = [*spec.models, *([cheap] if cheap is not None else [])]
-    make = _Maker(task, spec, support_of, form, several or {}, own or {})
-    opening = open_models(spec, named, say, spec)
-    with opening if models is None else contextlib.nullcontext(list(models)) as opened:
+    with contextlib.ExitStack() as stack:
+        opening = open_models(spec, named, say, spec)
+        held = opening if models is None else contextlib.nullcontext(list(models))
+        opened = stack.enter_context(held)
+        workers = _workers(spec, stack, say)
+        make = _Maker(task, spec, support_of, form, several or {}, own or {}, workers)
         judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
         if spec.calibration is not None:
             from pnyx.judge.calibration.recalibration import Recalibrated, read_calibration
@@ -119,6 +122,19 @@ def open_judge(
         ]
         settings = _settings(spec) | ({} if form is None else {"format": form.name})
         yield OpenedJudge(judge, opened, prompts, settings)
+
+
+def _workers(spec: JudgeSpec, stack: contextlib.ExitStack, say: Say) -> RayWorkers | None:
+    """Connect to Ray, if something is to work there."""
+    if spec.engine is None or spec.plan:
+        return None
+    if spec.models:
+        say("this process asks the language models, and keeps their limits, budget and store")
+    if spec.models and spec.cascade is None:
+        return None
+    from pnyx.models.ray import ray_workers
+
+    return stack.enter_context(ray_workers(spec.engine))
 
 
 _FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
@@ -213,6 +229,7 @@ class _Maker:
     form: JudgingFormat | None = None
     several: Mapping[str, str] = field(default_factory=dict, hash=False)
     own: Mapping[str, str] = field(default_factory=dict, hash=False)
+    workers: RayWorkers | None = None
 
     def combined(self, models: Sequence[StoredModel]) -> Judge:
         """Return one judge of one or several models, each asked once or several times."""
@@ -251,11 +268,19 @@ class _Maker:
             from pnyx.judge.llm.prompting import load_prompt
 
             return Formatted(
-                lambda n: PackagedJudge(self._packaged(load_prompt(n).task)),
+                lambda n: self._placed(PackagedJudge, self._packaged(load_prompt(n).task)),
                 self.form,
                 self.task.kind,
             )
-        return PackagedJudge(*map(self._packaged, self.several or (self.task.name,)))
+        return self._placed(PackagedJudge, *map(self._packaged, self.several or (self.task.name,)))
+
+    def _placed(self, make: Callable[..., Judge], *args: str) -> Judge:
+        """Return a judge that works here, or in Ray's workers."""
+        if self.workers is None:
+            return make(*args)
+        from pnyx.judge.remote import RemoteJudge
+
+        return RemoteJudge(self.workers, make, *args)
 
     def _packaged(self, task: str) -> str:
         """Return what the packaged judge is asked for a task; parts of reports are citations."""
@@ -281,12 +306,13 @@ class _Maker:
                 raise OptionError(f"--judge {name} does not answer {task}")
         return judge
 
-    def _student(self, option: str, folder: str) -> StudentJudge:
+    def _student(self, option: str, folder: str) -> Judge:
         from pnyx.students.student import open_student
 
         if self.task.name != "relevance":
             raise InputError(f"--{option} answers relevance, not {self.task.name}")
-        return open_student(folder)
+        there = folder if self.workers is None else str(Path(folder).absolute())
+        return self._placed(open_student, there)
 
     def _repeated(self, model: StoredModel) -> Judge:
         if self.spec.samples == 1:

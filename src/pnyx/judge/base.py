@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pnyx.judge.answers import Answer, Provenance, Unscored
@@ -106,6 +107,26 @@ async def ask_async(
     return answers
 
 
+def chunks_by_text(
+    asked: Iterable[tuple[int, Q]], size: int, most: int | None = None
+) -> Iterator[list[tuple[int, Q]]]:
+    """Cut sorted questions into chunks of `size`; only a text with more than `most` is cut.
+
+    A model may read the questions about a text together, and then differ in the last bits.
+    """
+    chunk: list[tuple[int, Q]] = []
+    for _, group in groupby(asked, key=lambda pair: getattr(pair[1], "text", pair[0])):
+        about = list(group)
+        for start in range(0, len(about), most or size):
+            part = about[start : start + (most or size)]
+            if chunk and len(chunk) + len(part) > size:
+                yield chunk
+                chunk = []
+            chunk = chunk + part
+    if chunk:
+        yield chunk
+
+
 async def answer_chunks(
     asked: Sequence[tuple[int, Q]],
     size: int,
@@ -116,9 +137,8 @@ async def answer_chunks(
     import anyio
 
     check = wanted()
-    for start in range(0, len(asked), size):
+    for chunk in chunks_by_text(asked, size):
         check()
-        chunk = asked[start : start + size]
         answers = await anyio.to_thread.run_sync(judge, [question for _, question in chunk])
         for (position, _), answer in zip(chunk, answers, strict=True):
             emit(position, answer)

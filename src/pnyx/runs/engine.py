@@ -125,20 +125,28 @@ async def _slide(
 
 
 def _blocks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Yield items in blocks, shorter ones where their texts are long."""
+    """Yield items in blocks, shorter ones where their texts are long; what begins alike stays."""
     some: list[Item] = []
     texts: set[int] = set()
     length = 0
+    last: object = None
+    full = False
     for position, item in items:
+        beginning = getattr(item, "beginning", position)
+        if full and beginning != last:
+            yield some
+            some, texts, length = [], set(), 0
+        last = beginning
         some.append((position, item))
         text = getattr(item, "text", "")
         if id(text) not in texts:  # one text of many items is there once
             texts.add(id(text))
             length += len(text)
         long = length >= _CHARACTERS and (len(some) >= _LEAST or length >= 2 * _CHARACTERS)
-        if len(some) >= size or long:
+        full = len(some) >= size or long
+        if len(some) >= 2 * size:
             yield some
-            some, texts, length = [], set(), 0
+            some, texts, length, full = [], set(), 0, False
     if some:
         yield some
 

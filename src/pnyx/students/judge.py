@@ -17,7 +17,7 @@ import numpy as np
 
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit, Judge, answer_chunks, by_text, refuse_other_kinds
+from pnyx.judge.base import Emit, Judge, answer_chunks, by_text, chunks_by_text, refuse_other_kinds
 from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.claims import claims, other_side
 from pnyx.judge.encoder import Calibration, EncoderJudge, load_calibrations
@@ -216,8 +216,8 @@ class SideJudge:
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
         asked = by_text(questions, self.name)
-        for start in range(0, len(asked), _CHUNK):
-            await self._answer(asked[start : start + _CHUNK], emit)
+        for chunk in chunks_by_text(asked, _CHUNK):
+            await self._answer(chunk, emit)
 
     async def _answer(self, asked: Sequence[tuple[int, Support]], emit: Emit) -> None:
         """Ask for both statements about each passage, each pair of passage and statement once."""

@@ -65,12 +65,12 @@ class ReaderScorer:
 
     def __call__(self, questions: Sequence[Support]) -> list[float | str]:
         """Return the log-odds of each pair, or why there are none."""
-        about: dict[str, list[int]] = {}
+        about: dict[tuple[str, str], list[int]] = {}
         for place, question in enumerate(questions):
-            about.setdefault(question.text, []).append(place)
+            about.setdefault((question.group, question.text), []).append(place)
         todo = [
             (text, at[start : start + _TOGETHER])
-            for text, at in about.items()
+            for (_, text), at in about.items()
             for start in range(0, len(at), _TOGETHER)
         ]
 
@@ -123,7 +123,8 @@ class _Pieces:
         asked, owners = [], []
         for place, question in enumerate(questions):
             for piece in pieces_of(question.text):
-                asked.append(Support(question.id, piece, question.statement))
+                # A passage of several texts is read for each: bits depend on what is read with it.
+                asked.append(Support("", piece, question.statement, group=question.text))
                 owners.append(place)
         best: list[float | str | None] = [None] * len(questions)
         for place, score in zip(owners, self._scorer.score(asked), strict=True):

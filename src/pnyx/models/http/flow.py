@@ -101,8 +101,18 @@ def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T
         BLOCKED[thread] -= 1
 
 
+_USED: list[int] = []
+
+
+def use_cores(count: int) -> None:
+    """Use no more than so many cores from now on."""
+    _USED[:] = [count]
+
+
 def cores() -> int:
     """Return the number of cores this process may use."""
+    if _USED:
+        return _USED[0]
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

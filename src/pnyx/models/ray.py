@@ -1,0 +1,108 @@
+"""Functions called in workers that Ray places on the cores of this machine, or of a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pnyx._version import __version__
+from pnyx.errors import MissingExtra, ModelError, OptionError, PnyxError, shorten
+from pnyx.models.http import flow
+
+_ADDRESS = re.compile(r"(?:ray://)?(?P<host>[^\s/@:]+|\[[0-9a-fA-F:]+\]):(?P<port>[0-9]{1,5})")
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+"""Makes Ray's own ports those of 127.0.0.1, as they are on Windows and macOS: read on import."""
+_OBJECTS = 256 * 1024 * 1024
+_SECONDS = 10.0
+_RETRIES = 10
+"""How often a call is begun anew whose worker, or machine, is gone."""
+
+
+class RayWorkers:
+    """A connection to Ray; `count` is the number of its cores, each with one worker."""
+
+    def __init__(self, engine: str) -> None:
+        self._ray = _connected(engine)
+        self.count = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        self._task: Any = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_work)
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return what an importable function returns in a worker; ModelError where it cannot."""
+        return self.map(function, [args])[0]
+
+    def map(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
+        """Return what a function returns for each call's arguments, in order."""
+        try:
+            done = self._ray.get([self._task.remote(__version__, function, c) for c in calls])
+        except self._ray.exceptions.RayError as error:
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            raise ModelError(f"Ray: {shorten(lines[-1].strip(), 300)}") from error
+        for _, problem in done:
+            if problem:
+                raise ModelError(problem)
+        return [result for result, _ in done]
+
+
+@contextlib.contextmanager
+def ray_workers(engine: str) -> Iterator[RayWorkers]:
+    """Connect to Ray as `--engine` says: `ray` is this machine, else the address of a cluster.
+
+    Raises:
+        OptionError: neither of these.
+        MissingExtra: Ray is not installed.
+        ModelError: the cluster cannot be reached.
+    """
+    workers = RayWorkers(engine)
+    try:
+        yield workers
+    finally:
+        workers._ray.shutdown()
+
+
+def _connected(engine: str) -> Any:
+    """Import Ray, start or find a cluster, and return the library."""
+    address = _ADDRESS.fullmatch(engine)
+    if engine != "ray" and address is None:
+        shown = shorten(engine.rpartition("@")[2], 60)
+        raise OptionError(f"--engine: found {shown!r}, expected ray, ray://HOST:10001 or HOST:PORT")
+    if importlib.util.find_spec("ray") is None:
+        raise MissingExtra("--engine ray", "ray")
+    quiet = {"log_to_driver": False, "configure_logging": False}
+    if address is not None:
+        host, port = address["host"], int(address["port"])
+        try:
+            socket.create_connection((host.strip("[]"), port), _SECONDS).close()
+        except (OSError, OverflowError) as error:
+            raise ModelError(f"Ray cannot be reached at {shorten(engine, 60)}: {error}") from error
+    if address is None or address["host"] in _LOOPBACK:
+        os.environ.update(_ON_LOOPBACK)
+    import ray
+
+    local = {"num_cpus": flow.cores(), "include_dashboard": False, "object_store_memory": _OBJECTS}
+    try:
+        if address is None:
+            ray.init("local", **local, **quiet)
+        else:
+            ray.init(engine, **quiet)
+    except (Exception, SystemExit) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"Ray cannot be used at {shorten(engine, 60)}: {first}") from error
+    return ray
+
+
+def _work(version: str, function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, str]:
+    """Call a function in a worker, on its one core; return its result, or what is wrong."""
+    host = socket.gethostname()
+    if version != __version__:
+        return None, f"Ray: {host} has Pnyx {__version__}, expected {version}"
+    flow.use_cores(1)
+    try:
+        return function(*args), ""
+    except PnyxError as error:
+        return None, f"{error} (on {host})"

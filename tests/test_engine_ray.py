@@ -1,0 +1,155 @@
+"""`--engine`: answers by Ray's workers are those of one process; nothing is done twice."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chat_server import ChatServer
+from command import caller, rows_of, wait_for, write_rows
+from pnyx.corpora import load_example
+
+pytestmark = pytest.mark.usefixtures("own_place")
+call = caller()
+HAS_RAY = importlib.util.find_spec("ray") is not None
+with_ray = pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed: pip install 'pnyx[ray]'")
+
+
+def items(count, each=5):
+    """Write items, some on each text, of texts that share passages."""
+    passages = load_example().arguments
+    return write_rows(
+        "items.jsonl",
+        (
+            {
+                "id": f"i{n}",
+                "text": f"{passages[n // each % 40].text} {n // each}",
+                "statement": passages[n % 31].text[:60],
+            }
+            for n in range(count)
+        ),
+    )
+
+
+def pnyx(*arguments, **more):
+    """Run `pnyx ARGUMENTS` in a process of its own: Ray is started once in a process."""
+    command = [sys.executable, "-m", "pnyx", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **more)
+
+
+def of_ray(parent):
+    """Return Ray's processes below one, by pid."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, fields = path.read_text().rsplit(")", 1)
+        except OSError:
+            continue
+        found[int(path.parent.name)] = (name.partition("(")[2], int(fields.split()[1]))
+    below = {parent}
+    while more := {pid for pid, (_, above) in found.items() if above in below} - below:
+        below |= more
+    return {pid: found[pid][0] for pid in below - {parent}}
+
+
+@pytest.mark.skipif(HAS_RAY, reason="Ray is installed")
+def test_without_ray_one_line_names_the_extra(call):
+    code, _, said = call("judge", "support", items(4), "--engine", "ray", "--out", "o")
+    assert (code, said.count("\n")) == (2, 1)
+    assert "pip install 'pnyx[ray]'" in said
+    assert not Path("o").exists()
+
+
+@pytest.mark.parametrize("engine", ["spark", "ray://", "ray://user:secret@host:1", "host", "a b:1"])
+def test_an_engine_that_is_none_is_one_line(engine, call):
+    code, _, said = call("judge", "support", items(4), "--engine", engine, "--out", "o")
+    assert (code, said.count("\n")) == (2, 1)
+    assert "expected ray, ray://HOST:10001 or HOST:PORT" in said
+    assert "secret" not in said
+
+
+def test_what_answers_from_files_takes_no_engine(call):
+    write_rows("gold.jsonl", [{"id": "i0", "value": True}])
+    labels = ("--labels", "gold.jsonl", "--engine", "ray")
+    code, _, said = call("judge", "support", items(4), *labels, "--out", "o")
+    assert (code, "--engine and --labels exclude each other" in said) == (2, True)
+
+
+def test_language_models_are_asked_by_one_process(call):
+    with ChatServer() as server:
+        command = ("judge", "support", items(10), "--llm", server.spec)
+        code, _, said = call(*command, "--engine", "ray", "--out", "o")
+        assert (code, len(server.asked())) == (0, 10)
+    assert "this process asks the language models" in said
+
+
+@with_ray
+@pytest.mark.all
+def test_a_cluster_that_is_not_there_is_one_line(call):
+    code, _, said = call("judge", "support", items(4), "--engine", "127.0.0.1:9", "--out", "o")
+    assert code == 2
+    assert "Ray cannot be reached at 127.0.0.1:9" in said
+
+
+@with_ray
+@pytest.mark.all
+def test_ray_writes_the_same_files_on_loopback_alone():
+    path = items(60)
+    assert pnyx("judge", "support", path, "--out", "one").returncode == 0
+    done = pnyx("judge", "support", path, "--out", "ray", "--engine", "ray", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["counts"]["scored"] == 60
+    assert Path("one/answers.jsonl").read_bytes() == Path("ray/answers.jsonl").read_bytes()
+
+
+def open_ports(pids):
+    """Return the addresses at which processes listen."""
+    sockets = set()
+    for pid in pids:
+        for fd in Path(f"/proc/{pid}/fd").glob("*"):
+            try:
+                target = str(fd.readlink())
+            except OSError:
+                continue
+            sockets.add(target.removeprefix("socket:[").removesuffix("]"))
+    tables = [Path(f"/proc/net/{kind}").read_text().splitlines() for kind in ("tcp", "tcp6")]
+    lines = [line.split() for table in tables for line in table]
+    return {line[1].split(":")[0] for line in lines if line[3] == "0A" and line[9] in sockets}
+
+
+@with_ray
+@pytest.mark.all
+def test_killed_workers_and_a_killed_driver_lose_nothing():
+    path = items(160)
+    command = [sys.executable, "-m", "pnyx", "judge", "support", path, "--engine", "ray"]
+    known = Path("out/answers.jsonl.partial/answers.jsonl")
+
+    def count():
+        return len(known.read_bytes().splitlines()) if known.exists() else 0
+
+    with subprocess.Popen([*command, "--out", "out"], stderr=subprocess.DEVNULL) as process:
+        wait_for(lambda: count() > 0, 300)
+        ray = of_ray(process.pid)
+        loopback = {"0100007F", "0000000000000000FFFF00000100007F", "0" * 24 + "01000000"}
+        assert open_ports(ray) <= loopback
+        for pid, name in ray.items():
+            if name in ("ray::_work", "ray::IDLE"):  # its workers; the rest is one node
+                os.kill(pid, signal.SIGKILL)
+        before = count()
+        wait_for(lambda: count() > before + 30 or process.poll() is not None, 300)
+        assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+    kept = count()
+    assert 0 < kept < 160
+    again = pnyx(*command[3:], "--out", "out")
+    assert again.returncode == 0, again.stderr
+    assert f"{kept} items are answered already" in again.stderr
+    assert [row["id"] for row in rows_of("out")] == [f"i{n}" for n in range(160)]
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in ray), 60)
