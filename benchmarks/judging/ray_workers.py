@@ -29,7 +29,7 @@ from pnyx.judge.remote import RemoteJudge
 from pnyx.models.ray import ray_workers
 from pnyx.students.judge import PackagedJudge
 
-PORT = 16379
+PORT = 26379
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:
