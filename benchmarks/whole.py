@@ -174,6 +174,53 @@ def compare(folder: Path, runs: int, topics: int) -> str:
     return str(run(folder, *PNYX, "compare", *boards))
 
 
+def hits(folder: Path, count: int, questions: int) -> str:
+    """Return how much longer hits with ids take than arrays, 1,000 for each question."""
+    from pnyx.records import Document
+    from pnyx.search.build import build_index
+
+    records = (Document(f"d{n}", text) for n, text in enumerate(texts(count, 100)))
+    index = build_index(records, folder / "hits.index")
+    asked = texts(questions, 6)
+    taken: dict[str, float] = {"rank": 0.0, "search": 0.0}
+    for number, question in enumerate([*asked[:10], *asked]):  # the first ten warm up
+        for way in taken:
+            begun = time.process_time()
+            getattr(index, way)(question, "dirichlet", 1000)
+            taken[way] += time.process_time() - begun if number >= 10 else 0.0
+    return f"{taken['search'] / taken['rank']:.2f}"
+
+
+def exported(folder: Path) -> str:
+    """Return the MB of pages of a report of the demo, of those that `pnyx view` exports."""
+    run(folder, *PNYX, "view", "demo-out", "--export", "pages")
+    pages = folder / "pages"
+    (table,) = (pages / "tables").glob("reports-*.csv")
+    reports = len(table.read_text("utf-8").splitlines()) - 1
+    size = sum(path.stat().st_size for path in pages.rglob("*") if path.is_file())
+    return f"{size / reports / 1e6:.2f} MB ({reports} reports)"
+
+
+def wheel(folder: Path) -> Path:
+    """Build the wheel."""
+    run(folder, sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, HERE.parent)
+    (built,) = folder.glob("pnyx-*.whl")
+    return built
+
+
+def installed(folder: Path) -> str:
+    """Install the wheel in a new environment; return what it takes, without pip and its kin."""
+    run(folder, sys.executable, "-m", "venv", "fresh")
+    python = folder / "fresh/bin/python"
+    run(folder, python, "-m", "pip", "install", "-q", "--no-cache-dir", wheel(folder))
+    (packages,) = (folder / "fresh/lib").glob("python*/site-packages")
+    ours = (
+        p for p in packages.iterdir() if not p.name.startswith(("pip", "setuptools", "pkg_res"))
+    )
+    kilobytes = subprocess.run(["du", "-sck", *ours], capture_output=True, text=True, check=True)
+    return f"{int(kilobytes.stdout.splitlines()[-1].split()[0]) / 1024:,.0f} MB"
+
+
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--smoke", action="store_true", help="on little data")
@@ -200,8 +247,17 @@ def main() -> None:
              lambda: measure_support(folder, support), "4 s, 200 MB"),
             ("`pnyx compare`, 300 runs by 50 topics",
              lambda: compare(folder, 10 if small else 300, 50), "3 s"),
+            ("hits with ids, 1,000 a question, as a multiple of arrays",
+             lambda: hits(folder, 200 if small else 20_000, 5 if small else 200), "1.5"),
+            ("`pnyx view --export`, a report of the demo", lambda: exported(folder), ".3 MB"),
         )  # fmt: skip
-        for what, work, bar in rows:
+        long: Sequence[tuple[str, Callable[[], str], str]] = (
+            ("`pnyx measure support`, 1,000,000 verdicts",
+             lambda: measure_support(folder, 1_000_000), "600 MB"),
+            ("the wheel", lambda: f"{wheel(folder).stat().st_size / 1e6:.1f} MB", "60 MB"),
+            ("the core, installed with what it needs", lambda: installed(folder), "350 MB"),
+        )  # fmt: skip
+        for what, work, bar in [*rows, *(() if small else long)]:
             report.row(what, work(), bar)
     report.write(asked.write)
 

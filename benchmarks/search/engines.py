@@ -93,19 +93,20 @@ class Pnyx:
     packages = ("pnyx", "numba", "numpy")
 
     def __init__(self) -> None:
-        from pnyx.search import index
+        from pnyx.search.index import Index
 
-        self._library = index
+        self._library = Index
 
     def index(self, corpus: Path, home: Path) -> dict[str, Any]:
         from corpus import read_documents
 
         from pnyx.records import Document
+        from pnyx.search.build import build_index
 
         started = Clock()
         records = (Document(*row) for row in read_documents(corpus / "documents.txt"))
-        stats = self._library.build_index(records, home)
-        took = started.passed() | {"tokens": stats.tokens, "postings": stats.postings}
+        build_index(records, home)
+        took = started.passed()
         put_features(home, corpus)
         return took | self._sizes(home)
 
@@ -121,12 +122,14 @@ class Pnyx:
         names = {name for name in sections if name.startswith("postings")} - {"postings.offsets"}
         postings = sum(sections[name] for name in names)
         return {
+            "tokens": manifest["statistics"]["tokens"],
+            "postings": manifest["statistics"]["postings"],
             "stored_bytes": stored,
             "posting_bytes": postings / manifest["statistics"]["postings"],
         }
 
     def open(self, home: Path) -> None:
-        self._index = self._library.Index.open(home, kernel="numba")
+        self._index = self._library.open(home, kernel="numba")
 
     def ask(self, corpus: Path, job: dict[str, Any]) -> Ask:
         return pnyx_ask(self._index, corpus, job)
