@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
 from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "argue"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "berds"))
 
+from debates import SPLIT
 from pages import own_words
+from wordings import patterns, written
 
 from pnyx.judge.claims import claims
 from pnyx.search.relevance import content_words
@@ -27,3 +32,19 @@ def test_each_gets_two_claims():
         pro, con = claims(question)
         assert pro
         assert pro != con
+
+
+def test_wordings_to_train_on_are_on_debates_for_training_alone():
+    train = set(json.loads(SPLIT.read_text("utf-8"))["train"].split())
+    asked = {text for _, _, _, text in own_words()}
+    for key, questions in written().items():
+        assert hashlib.sha1(key.encode()).hexdigest()[:8] in train, key
+        assert asked.isdisjoint(text for _, text in questions)
+    assert len(written()) >= 350
+
+
+def test_the_side_that_a_pattern_turns_is_turned_back_by_not():
+    claim, negation = "We should not ban whaling.", "We should ban whaling."
+    usual, own = patterns(claim, negation)
+    assert (claim, negation) in usual
+    assert ("Whaling should stay legal.", "Whaling should no longer be legal.") in own

@@ -1,0 +1,127 @@
+"""Draws what teaches to read a side in any wording: a passage and four pairs of statements."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import torch
+from debates import Passage, Topic
+from reader import NEITHER, OPPOSES, SUPPORTS, Packed, Words, pack
+from siding import SHARES
+from wordings import Pair, patterns, written, written_pair
+
+_WRITTEN = 0.6
+"""Share of passages of topics for which questions were written."""
+_PAIRS, _QUESTIONS = 4, 3
+"""Pairs of a passage, the last of another topic; of these at most so many written."""
+_OTHER = 0.7
+"""Share of last pairs that are a written question."""
+
+_LEAST, _MOST, _WHOLE, _LONGEST = 25, 55, 0.1, 90
+_POINT = 0.2
+"""Share of passages that begin with their point, as a heading would stand there."""
+_PLAIN = 0.6
+_HOUSE = re.compile(r"^this house (would|should) ", re.IGNORECASE)
+_DRAWN, _TOKENS = 120, 2600
+
+Row = tuple[list[int], list[list[int]]]
+
+
+class OppositeFeed:
+    """Endless steps, the same for the same seed.
+
+    Args:
+        topics: those to train on.
+        passages: of these topics.
+        words: tokens.
+        seed: of all that is drawn.
+    """
+
+    def __init__(
+        self,
+        topics: Mapping[str, Topic],
+        passages: Sequence[Passage],
+        words: Words,
+        seed: int = 0,
+    ) -> None:
+        self._topics, self._words, self._draw = topics, words, random.Random(seed)
+        self._questions = {k: v for k, v in written().items() if k in topics and topics[k].negation}
+        self._keys = list(self._questions)
+        self._of_set: dict[str, list[Passage]] = defaultdict(list)
+        self._of_topic: dict[str, dict[int, list[Passage]]] = defaultdict(lambda: defaultdict(list))
+        for passage in passages:
+            if passage.side and topics[passage.topic].negation:
+                self._of_set[passage.source].append(passage)
+                self._of_topic[passage.topic][passage.side].append(passage)
+        self._shares = {name: share for name, share in SHARES.items() if name in self._of_set}
+
+    def steps(self) -> Iterator[tuple[Packed, torch.Tensor]]:
+        """Yield passages with statements, of each pair the right one first, and relations."""
+        relations = [SUPPORTS, OPPOSES] * (_PAIRS - 1) + [NEITHER] * 2
+        while True:
+            blocks: list[list[Row]] = [[]]
+            for row in sorted((self._row() for _ in range(_DRAWN)), key=_length):
+                if (len(blocks[-1]) + 1) * _length(row) > _TOKENS:
+                    blocks.append([])
+                blocks[-1].append(row)
+            self._draw.shuffle(blocks)
+            for block in filter(None, blocks):
+                yield pack(block), torch.tensor(relations * len(block))
+
+    def _row(self) -> Row:
+        draw, passage = self._draw, self._passage()
+        asked = [pair[:: passage.side] for pair in self._pairs(passage)] + [self._other(passage)]
+        plain = [draw.random() < _PLAIN for _ in asked]
+        statements = [
+            _HOUSE.sub("We should ", text) if as_we else text
+            for pair, as_we in zip(asked, plain, strict=True)
+            for text in pair
+        ]
+        return self._words.passage(self._read(passage)), list(
+            map(self._words.statement, statements)
+        )
+
+    def _passage(self) -> Passage:
+        draw = self._draw
+        if draw.random() < _WRITTEN:
+            sides = self._of_topic[draw.choice(self._keys)]
+            if pool := sides[draw.choice((1, -1))]:
+                return draw.choice(pool)
+        [name] = draw.choices(list(self._shares), list(self._shares.values()))
+        return draw.choice(self._of_set[name])
+
+    def _pairs(self, passage: Passage) -> list[Pair]:
+        """Return pairs about the passage's topic, its claim's side first."""
+        draw, topic = self._draw, self._topics[passage.topic]
+        asked = self._questions.get(passage.topic, [])
+        pairs = [written_pair(sign, text, draw) for sign, text in
+                 draw.sample(asked, min(_QUESTIONS, len(asked)))]  # fmt: skip
+        usual, own = patterns(topic.claim, topic.negation)
+        pairs += draw.sample(own, min(len(own), max(0, _PAIRS - 1 - len(pairs))))
+        pairs += draw.sample(usual, max(0, _PAIRS - len(pairs)))
+        return pairs[: _PAIRS - 1]
+
+    def _other(self, passage: Passage) -> Pair:
+        """Return a pair about another topic."""
+        draw = self._draw
+        key = draw.choice([k for k in draw.sample(self._keys, 2) if k != passage.topic])
+        if draw.random() < _OTHER:
+            return written_pair(*draw.choice(self._questions[key]), draw)
+        return self._topics[key].claim, self._topics[key].negation
+
+    def _read(self, passage: Passage) -> str:
+        words, draw = passage.text.split(), self._draw
+        if len(words) > _MOST and draw.random() >= _WHOLE:
+            size = draw.randint(_LEAST, _MOST)
+            start = 0 if draw.random() < 0.5 else draw.randint(0, len(words) - size)
+            words = words[start : start + size]
+        text = " ".join(words[:_LONGEST])
+        heads = passage.bears > 0 and passage.source != "perspectrum" and draw.random() < _POINT
+        return f"{passage.own} {text}" if heads else text
+
+
+def _length(row: Row) -> int:
+    return len(row[0]) + sum(map(len, row[1]))
