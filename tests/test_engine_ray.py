@@ -75,6 +75,13 @@ def test_an_engine_that_is_none_is_one_line(engine, call):
     assert "secret" not in said
 
 
+@pytest.mark.parametrize("more", [["--lexical"], ["--embedder", "http://127.0.0.1:9/v1#m"]])
+def test_an_index_without_the_packaged_embedder_takes_no_engine(more, call):
+    code, _, said = call("index", items(2), "--out", "x", "--engine", "ray", *more)
+    assert (code, "--engine goes with vectors" in said) == (2, True)
+    assert not Path("x").exists()
+
+
 def test_what_answers_from_files_takes_no_engine(call):
     write_rows("gold.jsonl", [{"id": "i0", "value": True}])
     labels = ("--labels", "gold.jsonl", "--engine", "ray")
@@ -107,6 +114,20 @@ def test_ray_writes_the_same_files_on_loopback_alone():
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["counts"]["scored"] == 60
     assert Path("one/answers.jsonl").read_bytes() == Path("ray/answers.jsonl").read_bytes()
+
+
+@with_ray
+@pytest.mark.all
+def test_an_index_embedded_by_ray_is_the_same():
+    rows = ({"id": a.id, "text": a.text} for a in load_example().arguments)
+    corpus = write_rows("c.jsonl", rows)
+    for out, more in (("one", []), ("ray", ["--engine", "ray"])):
+        done = pnyx("index", corpus, "--out", out, *more)
+        assert done.returncode == 0, done.stderr
+    names = {path.relative_to("one") for path in Path("one").rglob("*") if "vector" in path.name}
+    assert names
+    for name in names:
+        assert (Path("one") / name).read_bytes() == (Path("ray") / name).read_bytes()
 
 
 def open_ports(pids):

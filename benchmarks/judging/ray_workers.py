@@ -12,12 +12,17 @@ import argparse
 import contextlib
 import itertools
 import os
+import secrets
 import statistics
 import subprocess
 import time
 from pathlib import Path
 
-os.environ |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+os.environ |= {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+}
 
 import ray
 

@@ -220,7 +220,9 @@ class ClusterSpec(Spec, heading="Features", rare="shards replicas"):
     )
 
 
-class FeatureSpec(Spec, heading="Features", rare="quality_model cluster_count space seed embedder"):
+class FeatureSpec(
+    Spec, heading="Features", rare="quality_model cluster_count space seed embedder engine"
+):
     """What an index is to know of each document beside its words: quality, topics, vectors."""
 
     lexical: bool = opt(False, "Words only: neither quality nor vectors, unless they are named.")
@@ -264,6 +266,13 @@ class FeatureSpec(Spec, heading="Features", rare="quality_model cluster_count sp
         metavar="SPEC",
         shown="minilm-int8",
         needs=("--clusters, --assign or --vectors", lambda spec: spec.embeds),
+    )
+    engine: str | None = opt(
+        None,
+        "Where the packaged encoder works: ray (each core of this machine), or a cluster at "
+        "ray://HOST:10001 or HOST:PORT.",
+        metavar="ENGINE",
+        needs=("vectors of the packaged embedder", lambda spec: spec.embeds and not spec.embedder),
     )
 
     @property

@@ -15,7 +15,7 @@ import click
 from pnyx.app.search_specs import ClusterSpec, FeatureSpec
 from pnyx.app.spec import opts_of
 from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.common.indexing import CorpusSpec, quality_model
+from pnyx.cli.common.indexing import CorpusSpec, open_embedder, quality_model
 from pnyx.cli.common.options import Outcome, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import counted
@@ -234,11 +234,9 @@ def _quality(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
 
 
 def _clusters(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
-    from pnyx.models.embed.embedder import embedder_from
     from pnyx.search.features import clusters
 
-    embedder = embedder_from(spec.embedder)
-    with counted("embedding texts") as advance:
+    with open_embedder(spec) as embedder, counted("embedding texts") as advance:
         if spec.assign:
             made = clusters.cluster_new_documents(folder, embedder, on_progress=advance)
         else:
@@ -260,11 +258,10 @@ def _clusters(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
 
 
 def _vectors(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
-    from pnyx.models.embed.embedder import embedder_from
     from pnyx.search.features.vectors import embed_documents
 
-    embedder = embedder_from(spec.embedder)
-    with counted("embedding documents", _documents(folder)) as advance:
+    counting = counted("embedding documents", _documents(folder))
+    with open_embedder(spec) as embedder, counting as advance:
         stats = embed_documents(folder, embedder, on_progress=advance)
     line = (
         f"vectors of {stats.documents:,} documents ({stats.documents - stats.reused:,} new), "

@@ -38,8 +38,8 @@ def index_remote(
     from pnyx.search.opensearch import loading
 
     features.check()
-    if features.clusters or features.assign or features.ann:
-        raise OptionError(f"--clusters, --assign and --ann: {_IN_A_FOLDER}")
+    if features.clusters or features.assign or features.ann or features.engine:
+        raise OptionError(f"--clusters, --assign, --ann and --engine: {_IN_A_FOLDER}")
     if spec.out is None and (cluster.shards is not None or cluster.replicas is not None):
         raise OptionError("--shards and --replicas belong to --out: an index keeps its own")
     made = features.of_new_index() if spec.out is not None else _grown(where, spec, features)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from pnyx.app.search_specs import FeatureSpec
@@ -10,6 +12,7 @@ from pnyx.cli.common.options import EvidenceSpec
 from pnyx.errors import OptionError
 
 if TYPE_CHECKING:
+    from pnyx.models.embed.embedder import Embedder
     from pnyx.students.quality.surface import TextQuality
 
 
@@ -49,6 +52,21 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
                 "--fields, --language and --force belong to --out: an index keeps its own"
             )
         return named[0]
+
+
+@contextlib.contextmanager
+def open_embedder(spec: FeatureSpec) -> Iterator[Embedder]:
+    """Open what embeds the documents: here, or in Ray's workers."""
+    from pnyx.models.embed.embedder import embedder_from
+
+    if spec.engine is None:
+        yield embedder_from(spec.embedder)
+        return
+    from pnyx.models.embed.remote import RemoteEmbedder
+    from pnyx.models.ray import ray_workers
+
+    with ray_workers(spec.engine) as workers:
+        yield RemoteEmbedder(workers)
 
 
 def quality_model(spec: FeatureSpec) -> TextQuality:
