@@ -179,6 +179,28 @@ def test_the_packaged_network_is_read_back_as_it_answers(bench):
 
 
 @pytest.mark.train
+def test_scales_that_grow_leave_the_four_bits_as_they_are(bench):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    folder = ROOT / "src/pnyx/models/weights/perspectives"
+    network = bench("unpacking").load_reader(folder / "model.onnx")
+    scaling, rounded = bench("scaling"), bench("rounding").rounded
+    own, first = network.body.layers[7].up, network.body.layers[3].up.weight
+    before = own.weight.detach().clone()
+    learned = scaling.scale_weights(network, folder, 4)
+    assert torch.allclose(own.weight, before, atol=1e-6)
+    assert not first.requires_grad
+    growth = learned["body.layers.7.up.parametrizations.weight.0.growth"]
+    with torch.no_grad():
+        growth[:, 0] = 0.5
+    scaling.keep_scaled(network)
+    block = slice(0, before.shape[1] // growth.shape[1])
+    assert torch.allclose(own.weight[:, block], before[:, block] * 1.5, atol=1e-6)
+    assert torch.allclose(own.weight[:, block.stop :], before[:, block.stop :], atol=1e-6)
+    assert torch.allclose(rounded(own.weight.detach()), own.weight, atol=1e-6)
+
+
+@pytest.mark.train
 def test_of_two_statements_about_a_passage_of_a_side_the_first_is_the_right_one(bench):
     torch = pytest.importorskip("torch")
     debates, siding = bench("debates"), bench("siding")
