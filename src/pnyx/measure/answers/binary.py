@@ -63,8 +63,7 @@ class _Ranked:
         last = np.append(yes[1:] != yes[:-1], len(yes) > 0)[: len(yes)]
         self._yes_ends = (np.flatnonzero(last) + 1).astype(np.int32)
         sides = [np.searchsorted(no, yes[last], side=side).astype(np.int32) for side in _SIDES]
-        ends = np.stack(sides, axis=1)
-        self._no_ends, self._apart = ends, bool((ends[:, 0] == ends[:, 1]).all())
+        self._no_ends = np.stack(sides, axis=1)
 
     def summed(self, weights: Weights, of: _AtScores) -> Floats:
         """Return the sums (draws,)."""
@@ -77,13 +76,15 @@ class _Ranked:
 
     def _block(self, times: Floats, clusters: Index, of: _AtScores) -> Floats:
         yes_sums, no_sums = (RunningSums(times, clusters[x]) for x in (self.yes, self._no))
-        total, above = np.zeros(times.shape[1]), np.zeros((1, times.shape[1]))
+        total, above = np.zeros(times.shape[1]), np.zeros(times.shape[1])
         for start in range(0, len(self._yes_ends), _SCORES):
             some = slice(start, start + _SCORES)
             yes, no_ends = yes_sums.first(self._yes_ends[some]), self._no_ends[some]
-            here = np.diff(yes, axis=0, prepend=above)
-            above = yes[-1:].copy()
-            if self._apart:
+            here = np.empty_like(yes)
+            np.subtract(yes[0], above, out=here[0])
+            np.subtract(yes[1:], yes[:-1], out=here[1:])
+            above = yes[-1].copy()
+            if (no_ends[:, 0] == no_ends[:, 1]).all():  # no yes shares its score with a no
                 before = down_to = no_sums.first(no_ends[:, 0])
             else:
                 both = no_sums.first(no_ends.ravel())
