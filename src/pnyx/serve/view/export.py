@@ -25,6 +25,7 @@ from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.figure import file_name
 from pnyx.serve.view.gathered import Once, Place, places_of, within
 from pnyx.serve.view.kinds import TABLES
+from pnyx.serve.view.measure_reader import MICRO
 from pnyx.serve.view.pages import Address, Content, PageFile, Parts
 from pnyx.serve.view.records import ROWS_A_PAGE, NotFoundError, SourceRow
 from pnyx.serve.view.routes import addresses, rendered, show
@@ -210,7 +211,9 @@ class _Writer:
                 keep = sentences <= self.most
             elif address.page == "compare" and len(address.parts) == _OF_A_TOPIC:
                 compared += 1
-                keep = compared <= self.most // 10
+                keep = compared <= self.most // 20
+            elif address.page == "leaderboard":
+                keep = not address.part(1).endswith(MICRO)
             elif address.page in _LISTS:
                 keep = address.number <= max(1, self.most // ROWS_A_PAGE)
                 if address.number > 1 and address.part(1) != EVERY:

@@ -13,7 +13,7 @@ from pnyx.serve.view.pages import Address
 from pnyx.view.text import Segment, Span, clean, cut
 
 JUDGEMENTS_A_FILE: Final = 100
-REPORTS_A_FILE: Final = 25
+REPORTS_A_FILE: Final = 60
 REPORTS_ALONE: Final = 1000
 """Of more reports than these, those on a topic share files."""
 

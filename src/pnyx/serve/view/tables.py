@@ -14,7 +14,6 @@ from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.kinds import JUDGEMENTS, SENTENCES, TABLES, Kind
 from pnyx.serve.view.pages import Address, Content, PageFile, PageRoute, Parts
 from pnyx.serve.view.records import (
-    ROWS_A_PAGE,
     FacetValue,
     NotFoundError,
     RowPage,
@@ -36,6 +35,9 @@ _LONG_FACETS: Final = ("topic", "run")
 """Facets that are offered only where there are few values or one is chosen."""
 _LONE_FACETS: Final = ("labelled", "threshold", "judges")
 """Facets of which few rows have a value, so that one value narrows a list."""
+
+_MOST_NARROWED: Final = 40
+"""Values of a facet that the lists of an export are narrowed to; of more values, none."""
 
 _ROWS_A_BLOCK: Final = 5000
 
@@ -144,7 +146,7 @@ def _addresses(kind: Kind[Any], catalogue: Catalogue) -> Iterator[tuple[Parts, i
             facets = catalogue.facets(name, kind)
             values = Counter(facet.facet for facet in facets)
             for facet in facets:
-                if values[facet.facet] <= ROWS_A_PAGE:
+                if values[facet.facet] <= _MOST_NARROWED:
                     yield (name or ALL, facet.key), pages_of(facet.count)
     if kind.nav or catalogue.count(kind):
         yield (), 1
