@@ -29,7 +29,7 @@ from pnyx.serve.view.measure_reader import MICRO
 from pnyx.serve.view.pages import Address, Content, PageFile, Parts
 from pnyx.serve.view.records import ROWS_A_PAGE, NotFoundError, SourceRow
 from pnyx.serve.view.routes import addresses, rendered, show
-from pnyx.serve.view.tables import EVERY
+from pnyx.serve.view.tables import EVERY, of_many
 
 _FORMAT: Final = "pnyx-export"
 _MARK: Final = "export.json"
@@ -199,30 +199,34 @@ class _Writer:
 
     def _wanted(self) -> Iterator[Address]:
         least_sure = self._least_sure() if self.most is not None else set()
-        sentences = compared = narrowed = 0
+        seen: Counter[str] = Counter()
         for address in addresses(self.catalogue):
-            keep = True
-            if self.most is None:
-                pass
-            elif address.page == "judgement":
-                keep = address.parts in least_sure
-            elif address.page == "sentence":
-                sentences += 1
-                keep = sentences <= self.most
-            elif address.page == "compare" and len(address.parts) == _OF_A_TOPIC:
-                compared += 1
-                keep = compared <= self.most // 20
-            elif address.page == "leaderboard":
-                keep = not address.part(1).endswith(MICRO)
-            elif address.page in _LISTS:
-                keep = address.number <= max(1, self.most // ROWS_A_PAGE)
-                if address.number > 1 and address.part(1) != EVERY:
-                    narrowed += 1
-                    keep = keep and narrowed <= self.most // 100
-            if keep:
+            if self.most is None or self._keeps(address, self.most, least_sure, seen):
                 yield address
             else:
                 self.left_out[address.page] += 1
+
+    def _keeps(
+        self, address: Address, most: int, least_sure: set[Parts], seen: Counter[str]
+    ) -> bool:
+        """Tell whether an export has a page; `seen` counts those that few are written of."""
+        page = address.page
+        if page == "judgement":
+            return address.parts in least_sure
+        if page == "leaderboard":
+            return not address.part(1).endswith(MICRO)
+        if page == "sentence" or (page == "compare" and len(address.parts) == _OF_A_TOPIC):
+            seen[page] += 1
+            return seen[page] <= (most if page == "sentence" else most // 20)
+        if page not in _LISTS or not address.parts:
+            return True
+        if address.part(1) in of_many(self.catalogue, *address.whole[:2]):
+            return False
+        if address.number > 1 and address.part(1) != EVERY:
+            seen["narrowed"] += 1
+            if seen["narrowed"] > most // 100:
+                return False
+        return address.number <= max(1, most // ROWS_A_PAGE)
 
     def _least_sure(self) -> set[Parts]:
         sql = ("SELECT s.name, j.n FROM judgement j JOIN source s ON s.id = j.source "

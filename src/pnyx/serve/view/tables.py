@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -143,13 +143,19 @@ def _addresses(kind: Kind[Any], catalogue: Catalogue) -> Iterator[tuple[Parts, i
         if total:
             yield (name or ALL,), 1
             yield (name or ALL, EVERY), pages_of(total)
-            facets = catalogue.facets(name, kind)
-            values = Counter(facet.facet for facet in facets)
-            for facet in facets:
-                if values[facet.facet] <= _MOST_NARROWED:
-                    yield (name or ALL, facet.key), pages_of(facet.count)
+            for facet in catalogue.facets(name, kind):
+                yield (name or ALL, facet.key), pages_of(facet.count)
     if kind.nav or catalogue.count(kind):
         yield (), 1
+
+
+@cache
+def of_many(catalogue: Catalogue, page: str, source: str) -> frozenset[str]:
+    """Return the keys of a list's facets with many values, which an export leaves out."""
+    kind = next(kind for kind in TABLES if kind.name == page)
+    facets = catalogue.facets("" if source == ALL else source, kind)
+    values = Counter(facet.facet for facet in facets)
+    return frozenset(f.key for f in facets if values[f.facet] > _MOST_NARROWED)
 
 
 def _of_source(
