@@ -133,13 +133,13 @@ def test_the_packaged_judge_gets_blocks_that_fill_both_cores(tmp_path, monkeypat
     judge = Counting()
     apply_judge(judge, some_pairs(1500), tmp_path / "a.jsonl")
     assert judge.blocks == [1024, 476]
-    # Long texts are held in fewer pairs, but one text of many pairs counts once.
+    # Long texts are held in fewer pairs, but one text of many pairs counts once and stays whole.
     monkeypatch.setattr("pnyx.runs.engine._CHARACTERS", 3200)
     long = "x" * 96 + " 0.5"
     judge = Counting()
     same = [ask_relevance(f"p{n}", "Is it?", long) for n in range(1100)]
     apply_judge(judge, same, tmp_path / "b.jsonl")
-    assert judge.blocks == [1024, 76]
+    assert judge.blocks == [1100]
     judge = Counting()
     several = [ask_relevance(f"p{n}", "Is it?", f"{n:100} 0.5"[-100:]) for n in range(80)]
     apply_judge(judge, several, tmp_path / "c.jsonl")

@@ -187,7 +187,7 @@ def test_the_example_as_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     labels = read_labels(out / "labels.jsonl", "relevance").gold
     assert len(labels) == 8 * 128
     own = {f"{x.question_id}/{x.doc_id}": x.relevance / 2 for x in example.labels}
-    assert {key[0]: gold.gain for key, gold in labels.items()} == {
+    assert {key: gold.gain for key, gold in labels.items()} == {
         f"{q.id}/{a.id}": own.get(f"{q.id}/{a.id}", 0.0)
         for q in example.questions
         for a in example.arguments
@@ -198,7 +198,7 @@ def test_the_example_as_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     said = read_labels(out / "item-labels.jsonl", "support").gold
     assert len(items) == len(said) == 8 * 5 * 6
     supported = {f"{x.doc_id}/{view}" for x in example.labels for view in x.perspectives}
-    assert {item.id for item in items if said[item.id, ""].yes} == supported & {
+    assert {item.id for item in items if said[item.id].yes} == supported & {
         item.id for item in items
     }
     # Edited files are not lost, and an option that would change nothing is refused.

@@ -69,7 +69,7 @@ def test_from_the_overview_to_a_judgement_and_back(watched, address):
     names = page.locator("tbody th a")
     assert names.all_inner_texts() == ["run-1", "run-0"]
     assert page.locator("th[aria-sort=descending]").inner_text().startswith("f1")
-    assert page.locator("tbody tr").first.locator("svg.figure .span").count() == 1
+    assert page.locator("tbody tr").first.locator("svg.gauge path").count() == 1
     page.get_by_role("link", name="f1").click()
     assert page.locator("th[aria-sort=ascending]").count() == 1
     assert names.all_inner_texts() == ["run-0", "run-1"]

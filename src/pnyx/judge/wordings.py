@@ -134,24 +134,25 @@ _RIVALS: Final = (
     # "Are we better off with or without the euro?"
     (_re(r"^(.+) with or without (.+)$"), r"\1 with \2", r"\1 without \2"),
     # "Should buses be free for everyone, or only for the poor?"
-    (_re(r"^(.+?) (for|in|to|by|with|at|on|from) ([^,]+?),? or ((?:just|only|merely) \2 .+)$"),
+    (_re(r"^(.{1,200}?) (for|in|to|by|with|at|on|from) ([^,]{1,200}?),? or "
+         r"((?:just|only|merely) \2 .+)$"),
      r"\1 \2 \3", r"\1 \4"),
     # "Do cameras make us safer or just less free?"
     (_re(r"^(.+? )((?:an? |the )?[\w-]+),? or ((?:just|only|merely|simply) .+)$"),
      r"\1\2", r"\1\3"),
 )  # fmt: skip
-_WHICH = _re(r"^([^,:]+?) or ([^,:]+)[,:] (?:which|what)(?: one)? (should|must|can|would) "
-             r"(we|i|they|you|people) (.+)$")  # fmt: skip
+_WHICH = _re(r"^([^,:]{1,200}?) or ([^,:]{1,200})[,:] (?:which|what)(?: one)? "
+             r"(should|must|can|would) (we|i|they|you|people) (.+)$")  # fmt: skip
 """Two things to choose of: "Wind or nuclear power: which should we build?"."""
 _TWO_ACTS = _re(r"^((?:should|must|shall|can) we) ([a-z]+ .+?) or ([a-z]+)\b(.*)$")
 _STAYS = _re(r"^(should|must|shall|can|will) (.+?),? or (?:should (?:it|they) )?"
              r"((?:stay|remain|keep|continue) .+)$")  # fmt: skip
 _WAYS: Final = (
     "legal|illegal|banned|forbidden|allowed|permitted|abolished|scrapped|kept|closed|open|reformed"
-    "|independent|part of [\\w ]+|regulated|compulsory|voluntary|optional|private|public|free"
+    "|independent|part of [\\w ]{1,60}|regulated|compulsory|voluntary|optional|private|public|free"
     "|paid for"
 )
-_OPPOSED: Final = _re(rf"^(.+ (?:be|is|are|stay|remain)) ({_WAYS}),? or ({_WAYS})$")
+_OPPOSED: Final = _re(rf"^(.{{1,200}} (?:be|is|are|stay|remain)) ({_WAYS}),? or ({_WAYS})$")
 _TWO_THINGS = _re(r"^([\w-]+|[\w-]+ [\w-]+) or ([\w-]+|[\w-]+ [\w-]+)$")
 _TWO_SORTS = _re(r"^([\w' -]+): ((?:an? )?[\w-]+) or ((?:an? )?[\w-]+)$")
 _BETTER = _re(r"^(?:which|what) (?:is|are) ((?:better|worse|more|less)\b[^,:]*)[,:] "
