@@ -14,8 +14,8 @@ from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.http.flow import run_all
 from pnyx.models.ray import RayWorkers
 
-_CHUNK = 64
-"""Questions of a call, at most: what is lost with a worker, seconds of work."""
+_LEAST, _CHUNK = 8, 64
+"""Questions of a call, at least and at most: what is lost with a worker, seconds of work."""
 
 
 class RemoteJudge:
@@ -33,7 +33,7 @@ class RemoteJudge:
         refuse_other_kinds(self, questions)
         asked = sorted(enumerate(questions), key=lambda pair: repr(pair[1].beginning))
         waiting = 2 * self._workers.count
-        size = max(1, min(_CHUNK, len(asked) // waiting))
+        size = max(_LEAST, min(_CHUNK, len(asked) // (4 * waiting)))
         limiter = anyio.CapacityLimiter(waiting)
 
         async def answered(chunk: Sequence[tuple[int, JudgeQuestion]]) -> None:

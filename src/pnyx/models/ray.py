@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import logging
 import os
 import re
 import socket
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -82,18 +84,31 @@ def _connected(engine: str) -> Any:
             raise ModelError(f"Ray cannot be reached at {shorten(engine, 60)}: {error}") from error
     if address is None or address["host"] in _LOOPBACK:
         os.environ.update(_ON_LOOPBACK)
+    logging.getLogger("ray").setLevel(logging.ERROR)
     import ray
 
     local = {"num_cpus": flow.cores(), "include_dashboard": False, "object_store_memory": _OBJECTS}
+    more = quiet if address is not None else {**local, **quiet}
     try:
-        if address is None:
-            ray.init("local", **local, **quiet)
-        else:
-            ray.init(engine, **quiet)
+        with _silent(), warnings.catch_warnings(action="ignore"):
+            ray.init("local" if address is None else engine, **more)
     except (Exception, SystemExit) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"Ray cannot be used at {shorten(engine, 60)}: {first}") from error
     return ray
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep what Ray's compiled code writes off standard error: what fails is said in one line."""
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _work(version: str, function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, str]:
