@@ -149,7 +149,7 @@ def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     for name in ("responses.jsonl", "answers.jsonl", "run.trec"):
         assert run("validate", str(out / name)) == 0
     assert searched(out / "run.trec", tmp_path, capsys) == {
-        name: measures[name] for name in ("P@10", "perspectives@10")
+        name: pytest.approx(measures[name], rel=1e-12) for name in ("P@10", "perspectives@10")
     }
 
     # A second run replaces the folder; a folder of somebody else's is refused.

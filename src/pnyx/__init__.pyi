@@ -5,6 +5,7 @@ The rooms, `pnyx.search`, `pnyx.judge` and so on, have more.
 
 from . import (
     annotate,
+    app,
     audit,
     corpora,
     drafts,
@@ -81,6 +82,7 @@ __all__ = [
     "__version__",
     "add_to_index",
     "annotate",
+    "app",
     "argue",
     "ask",
     "audit",

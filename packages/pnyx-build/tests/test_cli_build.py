@@ -530,7 +530,7 @@ def test_the_one_shot_prompts_show_a_yes_and_a_no(capsys):
 # --- real data
 
 SOURCES = {
-    "perspectrum/perspectrum_with_answers_v1.0.json": ("claims", 680, 506),
+    "perspectrum/perspectrum_with_answers_v1.0.json": ("claims", 680, 513),
     "perspectrum/debatewise_raw.json": ("claims", 316, None),
     "arguana_counterargs/arguments.jsonl.gz": ("claims", 510, None),
 }

@@ -1,1 +1,7 @@
-"""What a user can choose, as specs, and what the specs open: shared by every front end."""
+"""Documents opened to search and argue with; what a user can choose, for every front end."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+del lazy_loader

@@ -56,7 +56,7 @@ _SECOND = re.compile(
 )
 """The other of two questions: "Are zoos cruel, or do they protect animals?"."""
 _TOLD = re.compile(
-    rf"^([^?]{{9,}}[^\s?.!]{{2,}}[.!]) ((?:{AUXILIARIES}|why|when|do you)\b[^.?!]+\?)$",
+    rf"^([^?]{{9,}}[^\s?.!]{{2}}[.!]) ((?:{AUXILIARIES}|why|when|do you)\b[^.?!]+\?)$",
     re.IGNORECASE,
 )
 """A question behind what is told first: "I live by a zoo. Should it be closed?"."""

@@ -1,0 +1,5 @@
+"""The public names of this room, each with its home."""
+
+from .collection import Collection, open  # noqa: A004
+
+__all__ = ["Collection", "open"]
