@@ -42,7 +42,7 @@ def test_every_regular_expression_is_linear():
         *["models/http/addresses.py"] * 2,
         "models/http/responses.py",
         "placing.py",
-        "search/opensearch/loading.py",  # the name of an index and a number, searched for as they are
+        "search/opensearch/loading.py",  # the name of an index, searched for as it is
         "search/polarity.py",
         "serve/view/export.py",  # the folders that a page must not name
         "write/quotable.py",  # read of sentences of 60 words, conclusions of 1,000 characters
