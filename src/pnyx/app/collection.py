@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
-from pnyx.app.search_specs import ArgueSpec, SearchSpec
+from pnyx.app.search_specs import ArgueSpec, SearchSpec, StageSpec
 from pnyx.app.spec import Spec, opts_of
+from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
 from pnyx.errors import InputError, shorten
 from pnyx.records import Question, RunEntry, as_question
 
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
     from pnyx.write.case import Case
     from pnyx.write.reports.reporting import Report
 
-S = TypeVar("S", bound=Spec)
-
-_ONLY_SEARCHED = ("stance", "certainty")
-"""Choices of a search that mean something else of an argument."""
+_LEFT: Final[dict[type[Spec], dict[type[Spec], str]]] = {
+    ArgueSpec: {SearchSpec: "stance certainty"},
+    WriteReportSpec: {
+        SearchSpec: " ".join(field.name for field, _ in opts_of(StageSpec)),
+        SubmissionSpec: "layout style metadata_fields documents",
+    },
+}
+"""Fields that mean nothing to an argument or a report, as on the command line; a report is written
+to no file here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,8 @@ class Collection:
             claims=given.claims or asked.claims,
         )
         with self._model() as model:
+            if model is None and spec.given("asked"):
+                raise InputError("asked goes with llm: there is no language model")
             judge = default_judge(model)
             searcher = open_searcher(self.index, search, model, judge, _warn)
             writer, plan = open_writer(spec, model), argue_plan(spec)
@@ -130,7 +138,6 @@ class Collection:
         """
         from pnyx.app.open_search import open_searcher
         from pnyx.app.open_writing import open_reporter, report_plan, rules_of
-        from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
         from pnyx.corpora import ReportRequest
         from pnyx.students.judge import CITATION, PackagedJudge
         from pnyx.write.reports.limits import limits_of
@@ -203,12 +210,15 @@ def open(  # noqa: A001 - as gzip.open
     from pnyx.search.opening import open_index, stands_for_index
     from pnyx.search.plan import FEATURES
 
+    known = isinstance(documents, Collection) or (
+        isinstance(documents, str | Path) and stands_for_index(documents)
+    )
+    if known and (to is not None or columns or features is not None):
+        raise InputError("to, columns and features go with documents that are no index yet")
     if isinstance(documents, Collection):
-        return documents
-    if isinstance(documents, str | Path) and stands_for_index(documents):
-        if to is not None or columns or features is not None:
-            raise InputError("to, columns and features go with documents that are no index yet")
-        return Collection(open_index(documents), str(documents), llm)
+        return documents if llm is None else replace(documents, llm=llm)
+    if known:
+        return Collection(open_index(str(documents)), str(documents), llm)
     records = read_evidence(documents, columns=columns, on_warning=_warn)
     index = build_index(records, to, features=FEATURES if features is None else features)
     named = documents if isinstance(documents, str | Path) else type(documents).__name__
@@ -217,15 +227,15 @@ def open(  # noqa: A001 - as gzip.open
 
 def _specs(options: Mapping[str, Any], *kinds: type[Spec]) -> Any:
     """Return specs of these kinds; each option goes to the first that has it."""
-    rest, made = dict(options), []
+    rest, made, known = dict(options), [], set[str]()
     for kind in kinds:
-        names = [field.name for field, _ in opts_of(kind)]
-        if kind is SearchSpec and len(kinds) > 1:
-            names = [name for name in names if name not in _ONLY_SEARCHED]
+        left = _LEFT.get(kinds[0], {}).get(kind, "").split()
+        names = {field.name for field, _ in opts_of(kind)}.difference(left)
+        known |= names
         made.append(kind.from_row({name: rest.pop(name) for name in names if name in rest}))
     for name in rest:
-        known = ", ".join(sorted({field.name for kind in kinds for field, _ in opts_of(kind)}))
-        raise InputError(f"no option {shorten(name, 40)!r}, expected one of {known}")
+        expected = ", ".join(sorted(known))
+        raise InputError(f"no option {shorten(name, 40)!r}, expected one of {expected}")
     return made
 
 

@@ -10,7 +10,7 @@ from pnyx.app.serve_specs import ServerSpec
 from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
-from pnyx.errors import escaped
+from pnyx.errors import OptionError, escaped
 
 
 class StartSpec(Spec, heading="Start"):
@@ -43,10 +43,15 @@ def command(source: str, start: StartSpec, server: ServerSpec, as_json: bool) ->
     from pnyx.search.opening import stands_for_index
 
     folder = source
+    if stands_for_index(source) and (start.out is not None or start.lexical):
+        raise OptionError("--out and --lexical go with documents: this is an index already")
     if not stands_for_index(source):
         folder = start.out or f"{Path(source).resolve().name.removesuffix('.gz')}.index"
         if stands_for_index(folder):
-            say(f"{escaped(folder)} is there already; pnyx index --add adds documents to it")
+            say(
+                f"{escaped(folder)} is there already: pnyx index --add adds documents, --update "
+                "makes what it lacks"
+            )
         else:
             words = ["--lexical"] if start.lexical else []
             status: int = index.main([source, "--out", folder, *words], standalone_mode=False)

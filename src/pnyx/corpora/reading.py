@@ -297,6 +297,8 @@ def read_evidence(
         MissingExtra: the format needs a package that is not installed.
     """
     if not isinstance(source, str | Path):
+        if format is not None:
+            raise InputError("a format goes with a file or folder")
         return given_evidence(source, columns)
     options = Options(dict(columns or {}), on_warning)
     return find_format(str(source), format, "evidence", columns).reader(str(source), options)

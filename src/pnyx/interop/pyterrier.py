@@ -8,7 +8,7 @@ import pandas as pd
 import pyterrier as pt
 
 from pnyx.app.collection import open as open_collection
-from pnyx.judge.answers import Judged
+from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.questions import Support
 from pnyx.records import Question
@@ -67,9 +67,16 @@ class PnyxReranker(pt.Transformer):  # type: ignore[misc]
             for row in inp.itertuples()
         ]
         answers = ask(self._judge, asked)
-        given = [answer.probability if isinstance(answer, Judged) else None for answer in answers]
+        given = [_chance(answer) for answer in answers]
         judged = [probability is not None for probability in given]
         order = [-1.0 - n if p is None else p for n, p in enumerate(given)]
         ranked = inp.assign(score=order, judged=judged)
         ranked["rank"] = ranked.groupby("qid")["score"].rank(ascending=False, method="first") - 1
         return ranked.astype({"rank": int}).sort_values(["qid", "rank"], ignore_index=True)
+
+
+def _chance(answer: Answer) -> float | None:
+    """Return the probability of yes; of a verdict without one it is 1 or 0, None of none."""
+    if not isinstance(answer, Judged):
+        return None
+    return float(bool(answer.value)) if answer.probability is None else answer.probability
