@@ -79,10 +79,11 @@ def test_micro_means_stand_beside_means_as_pnyx_measure_gives_them(tmp_path):
     for given in ("judged", "m.json"):
         catalogue = open_catalogue([str(tmp_path / given)])
         for row in measured["runs"]:
-            shown = {v.measure: v.value for v in catalogue.values(run=row["run"]) if not v.topic}
+            shown = {v.measure: v for v in catalogue.values(run=row["run"]) if not v.topic}
             for name in ("sentence_precision", "citation_recall", "nugget_recall"):
-                pooled = row["items"][name]["pooled"]
-                assert shown[f"{name}_micro"] == pytest.approx(pooled), (given, name)
+                items, micro = row["items"][name], shown[f"{name}_micro"]
+                assert micro.value == pytest.approx(items["pooled"]), (given, name)
+                assert (micro.scored, micro.asked) == (items["scored"], items["asked"])
 
 
 def test_the_request_stands_on_the_page_of_its_topic(tmp_path):

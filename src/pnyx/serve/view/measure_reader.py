@@ -128,7 +128,7 @@ class ReportMeasures:
         self.builder, self.source = builder, source
         self.runs: dict[int, dict[str, list[float | None]]] = {}
         self.topics: set[str] = set()
-        self.pooled: dict[int, dict[str, tuple[float, int]]] = {}
+        self.pooled: dict[int, dict[str, tuple[float, int, int]]] = {}
 
     def add(self, report: JudgedReport, run: int, topic: int) -> None:
         """Measure a report."""
@@ -141,9 +141,10 @@ class ReportMeasures:
         self._write(run, topic, measures)
         pooled = self.pooled.setdefault(run, {})
         for name in _POOLED:
-            m, (got, of) = measures[name], pooled.get(name, (0.0, 0))
-            count = m.asked if name == "citation_recall" else m.scored
-            pooled[name] = got + (m.value or 0.0) * m.scored, of + count
+            m = measures[name]
+            got, scored, asked = pooled.get(name, (0.0, 0, 0))
+            got += 0.0 if m.value is None else m.value * m.scored
+            pooled[name] = got, scored + m.scored, asked + m.asked
 
     def finish(self) -> None:
         """Add the means over all topics, which are those of `pnyx measure report`."""
@@ -161,13 +162,11 @@ class ReportMeasures:
                 for topic in sorted(self.topics)
             }
             self._write(run, None, means_over_topics(per_topic, SHOWN))
-            micro = (
-                (name, got / of if of else None, of) for name, (got, of) in self.pooled[run].items()
-            )
-            for name, value, of in micro:
+            for name, (got, scored, asked) in self.pooled[run].items():
+                of = asked if name == "citation_recall" else scored
                 place = SHOWN.index(name) + 0.5  # beside the mean over topics
                 where = (self.source, run, None, f"{name}{MICRO}", place)
-                self.builder.value((*where, value, None, None, of, of))
+                self.builder.value((*where, got / of if of else None, None, None, scored, asked))
 
     def _write(self, run: int, topic: int | None, measures: Mapping[str, Any]) -> None:
         for place, (name, m) in enumerate(measures.items()):
