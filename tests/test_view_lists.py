@@ -50,6 +50,22 @@ def test_judgements_are_narrowed_to_what_is_wrong_near_or_disagreed_on(judged):
     assert items_of(judged, labelled="wrong", judges="disagree") == {"i1"}
 
 
+def test_labels_may_be_words_and_of_several_people(tmp_path):
+    write_rows(tmp_path / "first.jsonl", answers("one", [(True, 0.9), (True, 0.8), (True, 0.7)]))
+    said = {"i0": ("yes", "no", "no"), "i1": ("yes", "no"), "i2": ("no", "no", "Partially")}
+    rows = [
+        {"id": item, "value": value, "annotator": f"p{n}"}
+        for item, values in said.items()
+        for n, value in enumerate(values)
+    ]
+    rows.append({"id": "i2", "value": "yes", "annotator": "adjudicated"})
+    write_rows(tmp_path / "labels.jsonl", rows)
+    catalogue = open_catalogue([str(tmp_path)])
+    assert items_of(catalogue, labelled="wrong") == {"i0"}  # by the majority
+    assert items_of(catalogue, labelled="right") == {"i2"}  # who decides counts alone
+    assert {row.item for row in catalogue.judgements(source="first").rows} == {"i0", "i1", "i2"}
+
+
 def test_a_list_shows_texts_labels_and_the_ways_to_narrow_it(judged):
     address = address_of("/judgements/first")
     page = rendered(show(judged, address), address, site_of(["first"]), Links())

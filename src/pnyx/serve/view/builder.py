@@ -12,7 +12,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from pnyx.corpora.benchmarks.label_words import ADJUDICATED
 from pnyx.errors import InputError
+from pnyx.judge.labels import consensus, counted
 from pnyx.serve.rendering import slug
 from pnyx.serve.view.kinds import TABLES, Kind
 from pnyx.serve.view.sources import GivenSource, State
@@ -25,13 +27,16 @@ SEARCHED: Final = ("explanation", "evidence", "statement", "text", "question", "
 
 _FLUSH: Final = 5000
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
-_CLASSES: Final = "('yes', 'no', 'a', 'b', 'tie', 'pro', 'con', 'word')"
+_CLASSES: Final = "('yes', 'no', 'a', 'b', 'tie', 'pro', 'con')"
+_LABELS: Final = (
+    "SELECT item, task, dimension, judge, verdict FROM judgement WHERE source IN (SELECT id FROM "
+    f"source WHERE kind = 'labels') AND verdict IN {_CLASSES} ORDER BY source, n"
+)
 _LABELLED: Final = (
-    "UPDATE judgement SET label = coalesce((SELECT l.verdict FROM judgement l WHERE l.source IN "
-    "(SELECT id FROM source WHERE kind = 'labels') AND l.item = judgement.item "
-    "AND l.task IN ('', judgement.task) AND l.dimension IN ('', judgement.dimension) "
-    f"AND l.verdict IN {_CLASSES} LIMIT 1), '') WHERE EXISTS (SELECT 1 FROM source WHERE "
-    "kind = 'labels') AND source NOT IN (SELECT id FROM source WHERE kind = 'labels')"
+    "UPDATE judgement SET label = coalesce((SELECT l.verdict FROM temp.label l WHERE "
+    "l.item = judgement.item AND l.task IN ('', judgement.task) "
+    "AND l.dimension IN ('', judgement.dimension) LIMIT 1), '') WHERE EXISTS (SELECT 1 FROM "
+    "temp.label) AND source NOT IN (SELECT id FROM source WHERE kind = 'labels')"
 )
 _DISAGREED: Final = (
     "UPDATE judgement SET judges = 'disagree' WHERE (SELECT count(*) FROM source WHERE asked) > 1 "
@@ -178,7 +183,7 @@ class Builder:
         self.connection.execute("COMMIT")
         self.connection.executescript(_sql("indexes.sql"))
         self.connection.execute("BEGIN")
-        self.connection.execute(_LABELLED)
+        self._join_labels()
         self.connection.execute(_DISAGREED)
         for kind in TABLES:
             self._count_rows(kind)
@@ -186,6 +191,19 @@ class Builder:
             self._count_of(table)
         self.connection.execute("COMMIT")
         self.connection.execute("ANALYZE")
+
+    def _join_labels(self) -> None:
+        """Give each judgement the label that people agree on, if they do (`judge.labels`)."""
+        said = self.connection.execute(_LABELS).fetchall()
+        first, several = counted((key, who == ADJUDICATED, v) for *key_, who, v in said
+                                 for key in [tuple(key_)])  # fmt: skip
+        agreed = ((*key, consensus(several.get(key) or [label])) for key, label in first.items())
+        rows = [row for row in agreed if row[-1] is not None]
+        self.connection.execute("CREATE TEMP TABLE label (item, task, dimension, verdict)")
+        self.connection.executemany("INSERT INTO temp.label VALUES (?, ?, ?, ?)", rows)
+        self.connection.execute("CREATE INDEX temp.label_item ON label (item)")
+        self.connection.execute(_LABELLED)
+        self.connection.execute("DROP TABLE temp.label")
 
     def close(self) -> None:
         """Close the file."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pnyx.corpora.base import MAX_DEPTH, check_depth, located
+from pnyx.corpora.benchmarks.label_words import LABEL_WORDS
 from pnyx.corpora.benchmarks.responses import parse_response
 from pnyx.corpora.reading import FORMATS
 from pnyx.errors import InputError, shorten
@@ -135,7 +136,7 @@ def _judgement(builder: Builder, row: Mapping[str, Any]) -> dict[str, Any]:
         "topic": builder.topic(topic) if topic else None,
         "doc": _text(row, "doc_id"),
         "perspective": _text(row, "perspective_id", "nugget_id"),
-        "judge": _text(row, "judge"),
+        "judge": _text(row, "judge", "annotator"),
         "value": None if value is None else json.dumps(value),
         "verdict": verdict,
         "probability": probability,
@@ -160,6 +161,8 @@ def _verdict(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
+        if (said := LABEL_WORDS.get(value.strip().lower())) is not None:
+            return "yes" if said else "no"
         return value if value in ("a", "b", "tie", *SIDES) else "word"
     return "order" if isinstance(value, list) else "score"
 
