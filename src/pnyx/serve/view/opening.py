@@ -25,7 +25,7 @@ from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.reader import read_source
 from pnyx.serve.view.sources import State, given_sources, state_of
 
-_LAYOUT: Final = 6
+_LAYOUT: Final = 7
 """Counts up when the tables or what is read into them change."""
 
 _LOOK_AGAIN_SECONDS: Final = 2.0
