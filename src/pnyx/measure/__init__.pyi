@@ -6,6 +6,7 @@ from .answers.binary import ReliabilityBin, reliability
 from .answers.correlation import kendall_tau_b
 from .answers.documents import join_documents
 from .answers.raters import RaterAgreement, measure_raters
+from .answers.rates import CorrectedRate, corrected_rate
 from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
 from .answers.trials import Decline, measure_decline
 from .core.base import Bootstrap, Measured
@@ -40,6 +41,7 @@ __all__ = [
     "Amount",
     "Bootstrap",
     "CorrectedLeaderboard",
+    "CorrectedRate",
     "Decline",
     "Joined",
     "LeaderboardAgreement",
@@ -64,6 +66,7 @@ __all__ = [
     "cluster_mean",
     "compare_leaderboards",
     "correct_leaderboard",
+    "corrected_rate",
     "join_documents",
     "join_labels",
     "kendall_tau_b",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
-from pnyx.app.spec import file_opt, out_opt
+from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import Outcome, reasons_shown
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.measure.annotations import amount, thresholds
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pnyx.measure.answers.agreement import Agreement
+    from pnyx.measure.answers.rates import CorrectedRate
     from pnyx.measure.core.base import Measured
     from pnyx.measure.core.ground_truth import Joined
     from pnyx.view.tables import Part
@@ -91,6 +92,13 @@ class _LabelsSpec(PlotSpec, JudgedSpec, heading="Labels"):
 class AgreementSpec(BootstrapSpec, _LabelsSpec):
     """How answers are measured."""
 
+    rates: bool = opt(
+        False,
+        "Also correct the share of yes among all answers, labelled or not, for the judge's errors. "
+        "The labelled answers must be picked at random.",
+        heading="Labels",
+    )
+
 
 def _answers_command(task: str) -> None:
     """Add the command that measures answers to one task."""
@@ -102,7 +110,7 @@ def _answers_command(task: str) -> None:
         restricts=True,
         short_help=f"{what[0].upper()}{what[1:]}.",
         help=_HELP.format(what=what, more=more, task=task),
-        without={"spec": "plot" if task == "quality" else ""},
+        without={"spec": "plot rates" if task == "quality" else ""},
     )
     @click.argument("answers")
     def measure(answers: str, spec: AgreementSpec) -> Outcome:
@@ -112,7 +120,7 @@ def _answers_command(task: str) -> None:
         from pnyx.measure.core.ground_truth import join_labels
 
         joined = join_labels(answers, spec.labels, task, judge=spec.judge)
-        return _measure_joined(answers, joined, spec)
+        return _measure_joined(answers, joined, spec, rates=spec.rates)
 
 
 class DocumentsSpec(BootstrapSpec, PlotSpec, TruthSpec):
@@ -147,7 +155,9 @@ def documents(answers: str, spec: DocumentsSpec) -> Outcome:
     return _measure_joined(answers, joined, spec)
 
 
-def _measure_joined(answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec) -> Outcome:
+def _measure_joined(
+    answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec, *, rates: bool = False
+) -> Outcome:
     """Measure answers with their labels."""
     from pnyx.files import write_json
     from pnyx.measure.answers.agreement import measure_agreement
@@ -155,12 +165,47 @@ def _measure_joined(answers: str, joined: Joined, spec: AgreementSpec | Document
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
     result = measure_agreement(joined, bootstrap=spec.bootstrap)
-    row = result.row()
+    row, rate = result.row(), None
+    if rates:
+        from pnyx.measure.answers.rates import corrected_rate
+
+        rate = corrected_rate(joined, spec.bootstrap)
+        row["rate"] = rate.row()
     note = f"Dots: mean probability and share of yes, {_counts(result)}; lines: Wilson's 95 %."
     spec.draw(lambda: reliability_plot(result.reliability, result.joined.judge, [note]))
     if folder is not None:
         write_json(folder / _MEASURES, row)
-    return Outcome(row, lambda: _report(result), result.counts["unscored"], _notes(result))
+    notes = _notes(result) + (_rate_notes(rate) if rate else [])
+    tables = [_rate_table(rate)] if rate else []
+    unscored = result.counts["unscored"] or (rate and rate.judged.scored < rate.judged.asked)
+    return Outcome(row, lambda: [*_report(result), *tables], unscored, notes)
+
+
+def _rate_notes(rate: CorrectedRate) -> list[str]:
+    left, why = rate.judged.asked - rate.judged.scored, rate.rogan_gladen.no_interval
+    notes = [f"{left} of {rate.judged.asked} answers are unscored, left out of the share of yes"]
+    return notes * bool(left) + [f"no estimate by Rogan and Gladen: {why}"] * bool(why)
+
+
+def _rate_table(rate: CorrectedRate) -> Table:
+    """Return the share of yes as the judge has it, and corrected."""
+    rows = [
+        ("the judge, all answers", rate.judged, rate.judged),
+        ("people, labelled answers", rate.people, rate.people),
+        ("corrected by Rogan and Gladen", rate.rogan_gladen, rate.rogan_gladen),
+        ("corrected, prediction-powered", rate.prediction_powered, rate.prediction_powered),
+        ("sensitivity: yes where people say yes", rate.sensitivity, rate.sensitivity),
+        ("specificity: no where people say no", rate.specificity, rate.specificity),
+    ]
+    columns = Column("share of yes"), Column("value, 95 % interval", "figure")
+    return Table(
+        (*columns, Column("answers", "counts")),
+        rows,
+        legend=[
+            "Rogan and Gladen: sensitivity and specificity must be the same on all answers; "
+            "prediction-powered: the labelled answers must be picked at random"
+        ],
+    )
 
 
 def _notes(result: Agreement) -> list[str]:

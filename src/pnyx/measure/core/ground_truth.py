@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -58,7 +59,8 @@ class Joined:
     """A judge's answers with labels of the same questions, on support, relevance or quality.
 
     `tied` counts labels without a majority, which are left out; `labels_without_answer` those whose
-    question has no line among the answers. Of the verdicts' `extra` little is kept.
+    question has no line among the answers; `unlabelled` how many answers without a label that
+    counts say what, by group and value. Of the verdicts' `extra` little is kept.
     """
 
     task: str
@@ -67,6 +69,7 @@ class Joined:
     answers_without_label: int = 0
     labels_without_answer: int = 0
     tied: int = 0
+    unlabelled: Mapping[tuple[str, Any], int] = field(default_factory=dict)
 
 
 class _Label(NamedTuple):
@@ -265,6 +268,7 @@ class _Joining:
         self._labels = labels or Labels({})
         self._pairs, self._unlabelled, self._tied = PairColumns(), 0, False
         self._shown: list[LabelKey] = []
+        self._others = Counter[tuple[str, Any]]()
 
     def add(self, said: Said) -> None:
         """Add an answer."""
@@ -276,6 +280,8 @@ class _Joining:
         if len(self._shown) < 2:
             self._shown.append(key)
         tied = key in self._labels.tied
+        if not said[0].dimension:
+            self._others[said[0].group or said[0].question_id, said[2]] += 1
         self._tied |= tied
         self._unlabelled += not tied
 
@@ -300,6 +306,7 @@ class _Joining:
             answers_without_label=self._unlabelled,
             labels_without_answer=0 if self._own else len(self._labels.gold) - len(self._pairs),
             tied=len(self._labels.tied),
+            unlabelled=self._others,
         )
 
     def _no_pairs(self) -> str:

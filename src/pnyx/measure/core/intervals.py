@@ -39,10 +39,11 @@ def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:
     """Return Wilson's score interval of a proportion, within [0, 1] (JASA 22, 1927)."""
     if not 0 <= successes <= trials or trials < 1:
         raise ValueError(f"found {successes} of {trials}, expected 0 <= successes <= trials >= 1")
-    return _wilson(successes / trials, trials, z)
+    return share_interval(successes / trials, trials, z)
 
 
-def _wilson(share: float, trials: float, z: float) -> tuple[float, float]:
+def share_interval(share: float, trials: float, z: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share of as many observations as would spread that much."""
     centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
     half = (z / (1 + z * z / trials)) * math.sqrt(
         share * (1 - share) / trials + z * z / (4 * trials * trials)
@@ -161,12 +162,12 @@ def interval_of(
     variance /= (high - low) ** 2
     if min(share, 1 - share) <= 1e-12:
         z = NormalDist().inv_cdf(below)
-        ends = _wilson(round(share), max(1.0, clusters if units is None else units), z)
+        ends = share_interval(round(share), max(1.0, clusters if units is None else units), z)
     elif constant:
         return None, None, CONSTANT
     else:
         t = student_quantile(clusters - 1, below)
-        ends = _wilson(share, share * (1 - share) / variance, t)
+        ends = share_interval(share, share * (1 - share) / variance, t)
     return low + (high - low) * ends[0], low + (high - low) * ends[1], ""
 
 
