@@ -47,6 +47,7 @@ COMMANDS: dict[str, str] = {
     "calibrate": "Recalibrate a judge's probabilities on labels, and find when its "
     "answers are certain.",
     "results": "Put the shares of a run together that several machines judged (--shard).",
+    "repeat": "Make results again from their record, and compare them byte by byte.",
     "store": "Inspect, clean, export and merge judgement stores.",
     "prompt": "Show the packaged prompts and the exact requests to a model.",
     "doctor": "Show what is installed, what an endpoint supports, and what will be used.",

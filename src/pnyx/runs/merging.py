@@ -25,7 +25,9 @@ from pnyx.runs.results import (
 )
 from pnyx.runs.shards import POSITION
 
-_OF_ITSELF = "shard counts started finished answers_sha256 store tokens models reports python"
+_OF_ITSELF = (
+    "shard counts started finished answers_sha256 store tokens models reports python record"
+)
 """What the shares of one run say of themselves alone."""
 
 _SUMMED = ("store", "tokens", "models")
@@ -88,6 +90,10 @@ def _of_one_run(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     if missing := [str(n) for n in range(1, of + 1) if n not in by_number]:
         raise InputError(f"shares are missing of {of}: {', '.join(missing)}")
     whole = {name: value for name, value in manifest.items() if name != "shard"}
+    record = whole.get("record")
+    if record:  # on one machine it would be the same, but for the share
+        options = {k: v for k, v in record["options"].items() if k != "shard"}
+        whole["record"] = {**record, "options": options}
     every = [found[path] for path in by_number.values()]
     whole |= {name: _summed([m[name] for m in every]) for name in _SUMMED if name in manifest}
     return whole | {
@@ -150,6 +156,9 @@ def _merge_folders(paths: Sequence[Path], out: Path, manifest: dict[str, Any]) -
         files = (path / REPORTS for path in paths)
         reports = [report_of_row(row) for file in files for _, row in read_jsonl(file)]
         manifest["reports"] = write_reports(out, sorted(reports, key=by_run))
+        if "record" in manifest:
+            outputs = {f"out/{REPORTS}": file_hash(out / REPORTS)}
+            manifest["record"] = {**manifest["record"], "outputs": outputs}
     write_json(out / MANIFEST, manifest)
 
 

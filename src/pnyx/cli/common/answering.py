@@ -19,6 +19,7 @@ from pnyx.app.open_models import prices_by_model
 from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.cli.common.options import Outcome, reasons_shown, say
 from pnyx.cli.common.progress import watched
+from pnyx.cli.common.record import record_of_command
 from pnyx.errors import OptionError, escaped
 from pnyx.judge.tasks import TASKS
 from pnyx.view.results import plan_lines, plan_row
@@ -151,7 +152,11 @@ def judge_all(
             task,
             judge,
             items,
-            lambda count: {**manifest_facts(opened, source, count), **(facts or {})},
+            lambda count: {
+                **manifest_facts(opened, source, count),
+                "record": record_of_command(),
+                **(facts or {}),
+            },
             settings={**deciding_settings(opened, spec), **settings},
             from_rows=not opened.models,
             on_start=started,

@@ -16,6 +16,7 @@ from pnyx.cli.common.answering import ResultsSpec, needs_out, print_planned, say
 from pnyx.cli.common.options import Outcome, say, warn_first
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.progress import watched
+from pnyx.cli.common.record import record_of_command
 from pnyx.errors import OptionError, escaped
 from pnyx.view.results import judged_notes, judged_text
 
@@ -65,7 +66,7 @@ def command(
       pnyx judge report a.jsonl b.jsonl --nuggets banks/ --index my.index \\
         --llm http://127.0.0.1:8000/v1#my-model --plan
     """
-    from pnyx.runs.reports import judge_reports_into
+    from pnyx.runs.reports import REPORTS, judge_reports_into
 
     needs_out(results.out, spec)
     shard = results.share
@@ -87,7 +88,10 @@ def command(
                 inputs.topics,
                 inputs.digest,
                 plan,
-                lambda: manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
+                lambda: {
+                    **manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
+                    "record": record_of_command({f"out/{REPORTS}": f"{results.out}/{REPORTS}"}),
+                },
                 settings=deciding_settings(opened, spec),
                 from_rows=not opened.models,
                 on_start=say_kept,

@@ -1,0 +1,190 @@
+"""The record of a command: what decided its results, in their manifest, for `pnyx repeat`."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from os.path import realpath
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pnyx.cli.common.params import Raw, SpecOption
+from pnyx.errors import InputError, PnyxError
+from pnyx.files import read_json
+from pnyx.judge.answers import MANIFEST
+from pnyx.models.chat.types import printable
+from pnyx.models.http.addresses import shown_address
+
+_UNDECIDING = frozenset(
+    "plan budget budget-tokens concurrency timeout store prices from-store engine".split()
+)
+"""Options that say what is spent, and where work is done, and decide no result."""
+_LLM = "PNYX_LLM"
+_COMPUTES = ("numpy", "onnxruntime", "tokenizers")
+"""Distributions whose versions may move a last digit."""
+
+
+def record_of_command(outputs: Mapping[str, str | Path] | None = None) -> dict[str, Any]:
+    """Return what decides the results of the command that is running, as JSON.
+
+    Its words; all options by name, defaults too; the files they name, by path with their hash, None
+    for standard input; versions of what computes. Paths are as given. `outputs` are files that are
+    written already, beside answers.jsonl: by option, or option/name of a file in its folder.
+    """
+    context = click.get_current_context()
+    written = {realpath(path) for _, path in _outputs(context)}
+    options: dict[str, Any] = {}
+    arguments: list[str] = []
+    inputs: dict[str, str | None] = {}
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if value in (None, (), "") or not _decides(parameter):
+            continue
+        given = [str(v) for v in (value if isinstance(value, tuple) else (value,))]
+        if isinstance(parameter, click.Argument):
+            arguments += given
+        else:
+            options[name_of(parameter)] = _shown(parameter, value)
+        if isinstance(parameter.type, Raw) or _any_text(parameter):
+            inputs |= {p: input_hash(p) for p in given if _is_input(p, written)}
+    named = os.environ.get(_LLM, "").split()
+    record = {
+        "command": context.command_path.partition(" ")[2],
+        "arguments": arguments,
+        "options": options,
+        "inputs": inputs,
+        "environment": {_LLM: " ".join(map(shown_address, named))} if named else {},
+        "versions": versions(),
+        "writes": dict(_places(context)),
+        "outputs": {name: input_hash(str(path)) for name, path in (outputs or {}).items()},
+    }
+    whole: dict[str, Any] = json.loads(printable(json.dumps(record, ensure_ascii=False)))
+    return whole
+
+
+def _decides(parameter: click.Parameter) -> bool:
+    if isinstance(parameter, SpecOption):
+        return not parameter.writes and name_of(parameter) not in _UNDECIDING
+    return isinstance(parameter, click.Argument)
+
+
+def name_of(option: click.Option | click.Parameter) -> str:
+    """Return an option's longest name, without dashes."""
+    return max(option.opts, key=len).lstrip("-")
+
+
+def _any_text(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, click.Argument) and not isinstance(parameter.type, click.Choice)
+
+
+def _outputs(context: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield option and path of what the command writes."""
+    for option in context.command.params:
+        path = context.params.get(str(option.name))
+        if isinstance(option, SpecOption) and option.writes and path:
+            yield name_of(option), path
+
+
+def _places(context: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield options that write, with the place that a repetition gives what they write."""
+    for name, path in _outputs(context):
+        yield name, name if Path(path).is_dir() else f"{name}/{Path(path).name}"
+
+
+def _is_input(path: str, written: set[str]) -> bool:
+    return path == "-" or (realpath(path) not in written and os.path.exists(path))  # noqa: PTH110
+
+
+def _shown(parameter: click.Parameter, value: Any) -> Any:
+    """Return an option's value as JSON; an address without what must not be seen."""
+    if name_of(parameter) in ("llm", "cheap", "editor"):
+        return (
+            [shown_address(v) for v in value] if isinstance(value, tuple) else shown_address(value)
+        )
+    return list(value) if isinstance(value, tuple) else value
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of `_COMPUTES` here."""
+    return {name: version(name) for name in _COMPUTES}
+
+
+def input_hash(path: str) -> str | None:
+    """Return SHA-256 of a file, of all files of a folder, or of an index's content."""
+    from pnyx.runs.pairs import file_hash
+
+    manifest = read_json(Path(path) / MANIFEST) if Path(path).is_dir() else None
+    if manifest is not None and manifest.get("format") == "pnyx-index":
+        from pnyx.search.opening import open_index
+
+        known_by = open_index(path).known_by
+        return hashlib.sha256(json.dumps(known_by, sort_keys=True).encode()).hexdigest()
+    return file_hash(path)
+
+
+@contextlib.contextmanager
+def environment_of(record: Mapping[str, Any]) -> Iterator[None]:
+    """Have the environment say of language models what it said when a record was made."""
+    before = os.environ.pop(_LLM, None)
+    os.environ.update(record.get("environment", {}))
+    try:
+        yield
+    finally:
+        os.environ.pop(_LLM, None)
+        if before is not None:
+            os.environ[_LLM] = before
+
+
+def arguments_of(record: Mapping[str, Any], outputs: Mapping[str, str]) -> list[str]:
+    """Return the arguments of the command line that a record is of, with its outputs elsewhere.
+
+    Raises:
+        InputError: the record names what this version of Pnyx does not have.
+    """
+    from pnyx.cli import app
+
+    words = str(record["command"]).split()
+    command = _command(app, words)
+    options = {name_of(option): option for option in command.params}
+    found = list(words)
+    for name, value in {**record["options"], **outputs}.items():
+        option = options.get(name)
+        if not isinstance(option, click.Option):
+            raise InputError(f"pnyx {' '.join(words)} has no option --{name} in this version")
+        found += _given(option, value)
+    return [*found, "--", *map(str, record["arguments"])]
+
+
+def _command(group: click.Group, words: list[str]) -> click.Command:
+    context, command = click.Context(group), group
+    found: click.Command | None = command
+    for word in words:
+        if isinstance(found, click.Group):
+            found = found.get_command(context, word)
+        else:
+            found = getattr(found, "words", {}).get(word)
+    if found is None:
+        raise PnyxError(f"this version has no command pnyx {' '.join(words)}")
+    return found
+
+
+def _given(option: click.Option, value: Any) -> Iterator[str]:
+    """Yield how an option is given on a command line."""
+    flag = max(option.opts, key=len)
+    if option.is_flag:
+        if value or option.secondary_opts:
+            yield flag if value else max(option.secondary_opts, key=len)
+    elif option.multiple:
+        yield from (word for one in value for word in (flag, str(one)))
+    elif isinstance(value, list) and option.nargs == 1:
+        yield from (flag, ",".join(str(one) for one in value))
+    elif isinstance(value, list):
+        yield from (flag, *map(str, value))
+    else:
+        yield from (flag, str(value))

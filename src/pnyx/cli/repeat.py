@@ -1,0 +1,188 @@
+"""`pnyx repeat`: results made again from their record, and compared byte by byte."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pnyx._version import __version__
+from pnyx.app.spec import Spec, file_opt, out_opt
+from pnyx.cli.common import EXIT_UNSCORED
+from pnyx.cli.common.options import say
+from pnyx.cli.common.params import Raw, verb
+from pnyx.cli.common.record import arguments_of, environment_of, input_hash, versions
+from pnyx.errors import InputError, escaped, shorten
+from pnyx.files import read_json
+from pnyx.judge.answers import ANSWERS, MANIFEST
+from pnyx.restricted import no_text
+from pnyx.view.text import many
+
+EXIT_DIFFERS = 1
+
+_WHY = ("judge", "prompts", "plan", "settings", "counts")
+"""What manifests of one command say of why its results differ, first things first."""
+
+
+class RepeatSpec(Spec, heading="Repeating"):
+    """Where inputs and replies are, and where results go."""
+
+    inputs: str = file_opt(
+        ".", "Folder in which relative paths of the record are looked up.", metavar="DIR"
+    )
+    store: str | None = file_opt(
+        None,
+        "File with the replies of the language models; none is asked.",
+        shown="$PNYX_STORE, else the user's data folder",
+    )
+    out: str | None = out_opt(
+        None,
+        "Folder for what is made again.",
+        metavar="DIR",
+        writes="folder",
+        shown="removed after it is compared",
+    )
+
+
+@verb("repeat")
+@click.argument("record", type=Raw())
+def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
+    """Make results again as RECORD says, and tell whether they are the same bytes.
+
+    RECORD is a results folder of pnyx judge or judge report, or a manifest: manifest.json of such a
+    folder, or FILE.manifest.json beside a leaderboard of pnyx measure report --strict. It names the
+    command with all its options, what was read with hashes, prompts, judges, seeds and versions.
+    Inputs are compared with their hashes before anything is done. No language model is asked: copy
+    the judgement store of the first machine (pnyx store export), and name it with --store.
+
+    Exit status 0: the same bytes. 1: not the same; one line says what differs.
+
+    \b
+    Example:
+      pnyx judge report runs/ --nuggets bank.jsonl --documents docs.jsonl \\
+        --strict --out judged
+      pnyx repeat judged
+      pnyx repeat judged/manifest.json --inputs /mnt/campaign
+    """
+    manifest, folder = _read(record)
+    if problem := _changed_input(manifest["record"], Path(spec.inputs)):
+        return _end(record, problem, (), as_json)
+    expected = _expected(manifest)
+    with contextlib.ExitStack() as stack:
+        out = spec.out or stack.enter_context(tempfile.TemporaryDirectory(prefix="pnyx-repeat-"))
+        problem = _again(manifest, spec, Path(out).absolute())
+        made = {name: input_hash(str(Path(out) / name)) for name in expected}
+        different = [name for name, sha256 in expected.items() if made[name] != sha256]
+        if different and not problem:
+            problem = _explained(manifest, folder, Path(out), different[0])
+    return _end(record, problem, expected, as_json)
+
+
+def _read(path: str) -> tuple[dict[str, Any], Path]:
+    """Return a manifest with its record, and the folder that holds it."""
+    place = Path(path) / MANIFEST if Path(path).is_dir() else Path(path)
+    manifest = read_json(place)
+    record = (manifest or {}).get("record")
+    if manifest is None or not isinstance(record, dict):
+        raise InputError(
+            "holds no record of how it was made; expected results, or a manifest, of pnyx judge, "
+            "judge report or measure report --strict",
+            path=path,
+        )
+    if not {"command", "arguments", "options", "inputs"} <= record.keys():
+        raise InputError("holds a damaged record", path=path)
+    return manifest, place.parent
+
+
+def _expected(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return file -> SHA-256 of what the record's command wrote, below the folders of outputs."""
+    found = dict(manifest["record"].get("outputs", {}))
+    if "answers_sha256" in manifest:
+        found[f"out/{ANSWERS}"] = manifest["answers_sha256"]
+    return found
+
+
+def _changed_input(record: Mapping[str, Any], inputs: Path) -> str:
+    """Return which input is not there or has changed, in words; nothing where all are the same."""
+    for path, sha256 in record["inputs"].items():
+        if sha256 is None:
+            return f"{escaped(path)} was standard input: its content is not recorded"
+        found = input_hash(str(inputs / path))
+        if found is None:
+            return f"{escaped(path)} is not there; expected sha256 {sha256[:12]}... (--inputs)"
+        if found != sha256:
+            return f"{escaped(path)} is another: sha256 {found[:12]}..., recorded {sha256[:12]}..."
+    return ""
+
+
+def _again(manifest: Mapping[str, Any], spec: RepeatSpec, out: Path) -> str:
+    """Run the recorded command with its outputs below a folder; return why it failed, if it did."""
+    from pnyx.cli import app
+
+    record = manifest["record"]
+    outputs = {option: str(out / place) for option, place in record["writes"].items()}
+    for path in outputs.values():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    words = arguments_of(record, outputs)
+    if manifest.get("models"):
+        stored = [] if spec.store is None else ["--store", str(Path(spec.store).absolute())]
+        before = len(words) - len(record["arguments"]) - 1
+        words[before:before] = ["--from-store", *stored]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(environment_of(record))
+        stack.enter_context(contextlib.chdir(spec.inputs))
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        if manifest.get("no_text"):
+            stack.enter_context(no_text(Exception))
+        status = app.main(args=words, prog_name="pnyx", standalone_mode=False)
+    return "" if status in (None, 0, EXIT_UNSCORED) else f"the command ended with status {status}"
+
+
+def _explained(manifest: Mapping[str, Any], folder: Path, out: Path, name: str) -> str:
+    """Return which file differs, where, and what else is not as recorded."""
+    first = _first_difference(folder / Path(name).name, out / name)
+    return f"{Path(name).name} differs{first}{''.join(_reasons(manifest, out))}"
+
+
+def _first_difference(recorded: Path, made: Path) -> str:
+    if not (recorded.is_file() and made.is_file()):
+        return ""
+    with recorded.open("rb") as first, made.open("rb") as second:
+        for number, (before, now) in enumerate(zip(first, second, strict=False), 1):
+            if before != now:
+                return f" from line {number} on"
+    return " in length"
+
+
+def _reasons(manifest: Mapping[str, Any], out: Path) -> Iterator[str]:
+    """Yield what is not as it was when the record was made."""
+    here = {"pnyx": __version__, **versions()}
+    then = {"pnyx": manifest.get("pnyx"), **manifest["record"].get("versions", {})}
+    for name, was in then.items():
+        if here.get(name) != was:
+            yield f"; {name} is {here.get(name)}, was {was}"
+    made = read_json(out / "out" / MANIFEST) or {}
+    for name in _WHY:
+        if made and made.get(name) != manifest.get(name):
+            now, was = (shorten(one.get(name), 120) for one in (made, manifest))
+            yield f"; {name}: {now}, was {was}"
+            return
+
+
+def _end(record: str, problem: str, expected: Any, as_json: bool) -> int:
+    """Say what came of it, and return the exit status."""
+    import json
+
+    if as_json:
+        row = {"record": escaped(record), "same": not problem, "files": list(expected)}
+        click.echo(json.dumps({**row, "problem": problem or None}))
+    elif problem:
+        say(f"{escaped(record)}: {problem}")
+    else:
+        click.echo(f"{escaped(record)}: the same bytes ({many(len(expected), 'file')})")
+    return EXIT_DIFFERS if problem else 0

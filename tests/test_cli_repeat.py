@@ -1,0 +1,96 @@
+"""`pnyx repeat` through the door that users take."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from argue_report import write_files
+from chat_server import ChatServer
+from command import caller, rows_of, write_rows
+
+pytestmark = pytest.mark.usefixtures("own_place")
+call = caller()
+
+ITEMS = [
+    {"id": f"i{n}", "text": f"In May {n} bus lines were cut.", "statement": "Lines were cut."}
+    for n in range(6)
+]
+
+
+def record_of(folder: str) -> dict:
+    return json.loads((Path(folder) / "manifest.json").read_text())["record"]
+
+
+def test_results_are_made_again_to_the_same_bytes_elsewhere(call, tmp_path, monkeypatch):
+    write_rows("items.jsonl", ITEMS)
+    assert call("judge", "support", "items.jsonl", "--out", "results")[0] == 0
+    record = record_of("results")
+    assert record["command"] == "judge"
+    assert record["arguments"] == ["support", "items.jsonl"]
+    assert set(record["inputs"]) == {"items.jsonl"}
+    there = tmp_path / "another machine"
+    (there / "data").mkdir(parents=True)
+    shutil.copy("items.jsonl", there / "data")
+    shutil.copy("results/manifest.json", there)
+    monkeypatch.chdir(there)
+    status, out, _ = call("repeat", "manifest.json", "--inputs", "data", "--out", "again")
+    assert (status, out) == (0, "manifest.json: the same bytes (1 file)\n")
+    assert len(rows_of("again/out")) == len(ITEMS)
+
+
+def test_what_differs_is_one_line(call):
+    write_rows("items.jsonl", ITEMS)
+    call("judge", "support", "items.jsonl", "--out", "results")
+    write_rows("items.jsonl", ITEMS[1:])
+    status, out, said = call("repeat", "results")
+    assert (status, out) == (1, "")
+    assert said.startswith("pnyx: results: items.jsonl is another: sha256 ")
+    assert said.count("\n") == 1
+    Path("items.jsonl").unlink()
+    status, out, _ = call("repeat", "results", "--json")
+    assert status == 1
+    assert "items.jsonl is not there" in json.loads(out)["problem"]
+
+    write_rows("items.jsonl", ITEMS)
+    rows = rows_of("results")
+    write_rows("results/answers.jsonl", [*rows[:3], rows[3] | {"probability": 0.5}, *rows[4:]])
+    manifest = json.loads(Path("results/manifest.json").read_text())
+    manifest |= {"answers_sha256": "0" * 64, "pnyx": "0.0.1"}
+    Path("results/manifest.json").write_text(json.dumps(manifest))
+    status, _, said = call("repeat", "results")
+    assert status == 1
+    assert "results: answers.jsonl differs from line 4 on; pnyx is " in said.splitlines()[-1]
+    assert ", was 0.0.1" in said
+
+
+def test_replies_of_a_model_come_from_the_store_and_none_is_asked(call, monkeypatch):
+    write_rows("items.jsonl", ITEMS)
+    with ChatServer() as server:
+        monkeypatch.setenv("PNYX_LLM", server.spec)
+        assert call("judge", "support", "items.jsonl", "--out", "R", "--samples", "2")[0] == 0
+        monkeypatch.delenv("PNYX_LLM")
+        asked = len(server.answered())
+        status, out, said = call("repeat", "R")
+        assert (status, out) == (0, "R: the same bytes (1 file)\n"), said
+        assert len(server.answered()) == asked
+    status, _, said = call("repeat", "R", "--store", "empty.sqlite")
+    assert status == 1
+    assert "R: answers.jsonl differs from line 1 on; counts: " in said
+
+
+def test_reports_and_bad_records(call, tmp_path):
+    run, bank = write_files(tmp_path, "ids")
+    assert call("judge", "report", run, "--nuggets", bank, "--out", "judged")[0] in (0, 3)
+    assert call("repeat", "judged")[:2] == (0, "judged: the same bytes (2 files)\n")
+    manifest = json.loads(Path("judged/manifest.json").read_text())
+    manifest["record"]["options"]["no-such"] = 1
+    Path("other.json").write_text(json.dumps(manifest))
+    assert "has no option --no-such in this version" in call("repeat", "other.json")[2]
+    Path("other.json").write_text("{}")
+    status, _, said = call("repeat", "other.json")
+    assert status == 2
+    assert "holds no record of how it was made" in said
