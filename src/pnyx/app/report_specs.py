@@ -55,10 +55,21 @@ class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_do
         "relevant is a penalty either way, and counts as not attesting where it is not asked.",
     )
 
+    strict: bool = opt(
+        False,
+        "By the rules of a campaign: the collection must be named, an unknown id is a no, and no "
+        "text is written down (--text: they may be shown).",
+        restricts=True,
+    )
+
     def check(self) -> None:
         """Refuse choices that exclude each other or would change nothing."""
         if self.index is not None and self.documents is not None:
             raise OptionError("--index and --documents exclude each other")
+        if self.strict and self.index is None and self.documents is None:
+            raise OptionError("--strict needs the collection: --index or --documents")
+        if self.strict and self.unknown_documents != "no":
+            raise OptionError("--strict and --unknown-documents unscored exclude each other")
         self.check_needs()
 
 

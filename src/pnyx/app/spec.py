@@ -60,6 +60,7 @@ class Opt:
         raw: takes any bytes, as it may name a file; other text must be UTF-8.
         writes: what is written there, if anything (see `pnyx.files.check_output`): the command line
             refuses what cannot be written before the command does anything.
+        restricts: turns restricted mode on (`--no-text`), unless --text is given.
         each: reads the values of a list that is given as one text between commas.
         needs: the choice without which it is useless: a field that must be given, FIELD=VALUE, or
             words for the user and a condition on the whole spec.
@@ -75,6 +76,7 @@ class Opt:
     within: str = ""
     raw: bool = False
     writes: Literal["", "file", "folder", "files"] = ""
+    restricts: bool = False
     each: bool = False
     needs: str | tuple[str, Callable[[Any], object]] = ""
     env: str | None = None

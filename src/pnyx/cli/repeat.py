@@ -137,6 +137,7 @@ def _again(manifest: Mapping[str, Any], spec: RepeatSpec, out: Path) -> str:
         stack.enter_context(environment_of(record))
         stack.enter_context(contextlib.chdir(spec.inputs))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         if manifest.get("no_text"):
             stack.enter_context(no_text(Exception))
         status = app.main(args=words, prog_name="pnyx", standalone_mode=False)

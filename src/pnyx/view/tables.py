@@ -57,6 +57,10 @@ class Column:
         return shorten(shown, _LONGEST) if self.kind == "text" else escaped(shown, _LONGEST)
 
 
+class OwnWords(str):
+    """A paragraph of Pnyx's own words and of names, shown in restricted mode, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Marked:
     """A cell with a mark after its number, as for significance; an empty mark keeps its room."""
@@ -311,7 +315,8 @@ def filled(text: str, width: int | None = None) -> str:
     from rich.text import Text
 
     width = max(1, width or terminal_width())
-    whole = Text(shorten(text, 20 * _LONGEST).strip())
+    show = escaped if isinstance(text, OwnWords) else shorten
+    whole = Text(show(text, 20 * _LONGEST).strip())
     if whole.cell_len <= width:
         return whole.plain
     return _lines(whole, width)

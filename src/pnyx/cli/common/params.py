@@ -230,17 +230,25 @@ def _help_all() -> click.Option:
     )
 
 
-def _restrict(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    ctx.meta[_RESTRICTED] = value
+def _restrict(ctx: click.Context, _: click.Parameter, value: bool | None) -> None:
+    if value is not None:
+        ctx.meta[_RESTRICTED] = value
+
+
+def _restricts(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
+    """Turn restricted mode on with another switch, unless --text is given."""
+    if value:
+        ctx.meta.setdefault(_RESTRICTED, True)
+    return value
 
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 _RESTRICTED = "pnyx.restricted"
 _NO_TEXT = click.option(
-    "--no-text",
+    "--no-text/--text",
     cls=SpecOption,
     heading=_MORE,
-    is_flag=True,
+    default=None,
     expose_value=False,
     callback=_restrict,
     help="Show and write down no text of documents or responses: neither reasons nor quotations.",
@@ -290,7 +298,7 @@ def _option(
     settings: dict[str, Any] = {"metavar": option.metavar, "envvar": option.env, "heading": heading}
     settings["writes"] = option.writes
     if kind is bool:
-        settings["is_flag"] = True
+        settings |= {"is_flag": True, "callback": _restricts if option.restricts else None}
     elif option.each:
         settings |= {"type": Text(), "callback": functools.partial(_split, _type(kind, option))}
     else:

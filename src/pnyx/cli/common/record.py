@@ -116,11 +116,14 @@ def versions() -> dict[str, str]:
 
 
 def input_hash(path: str) -> str | None:
-    """Return SHA-256 of a file, of all files of a folder, or of an index's content."""
+    """Return SHA-256 of a file, of a folder's files, of an index's content, or of all answers."""
     from pnyx.runs.pairs import file_hash
 
-    manifest = read_json(Path(path) / MANIFEST) if Path(path).is_dir() else None
-    if manifest is not None and manifest.get("format") == "pnyx-index":
+    manifest = (read_json(Path(path) / MANIFEST) or {}) if Path(path).is_dir() else {}
+    if manifest.get("format") == "pnyx-results":  # other files say when, and what it cost
+        found = [file_hash(Path(path) / name) for name in ("answers.jsonl", "reports.jsonl")]
+        return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+    if manifest.get("format") == "pnyx-index":
         from pnyx.search.opening import open_index
 
         known_by = open_index(path).known_by

@@ -25,9 +25,10 @@ from pnyx.cli.measure.runs import (
     topics_table,
     untested_note,
 )
+from pnyx.cli.measure.strict import RULES, check_coverage, judged_strictly, write_record
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.reports.plan import MIN_SCORED
-from pnyx.view.tables import Column
+from pnyx.view.tables import Column, OwnWords
 from pnyx.view.text import many
 
 if TYPE_CHECKING:
@@ -66,6 +67,12 @@ class _MeasuresSpec(Spec, heading="Measures"):
         "report that is there and empty is always 0.",
     )
     per_topic: bool = opt(False, "Show the values of each topic.")
+    strict: bool = opt(
+        False,
+        "By the rules of a campaign: R judged by --strict, missing topics are 0, no leaderboard "
+        "below --min-scored, beside it a record of all that decided.",
+        restricts=True,
+    )
 
 
 class _ExportSpec(Spec, heading="Files for other tools"):
@@ -149,20 +156,26 @@ def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> 
     """
     _check(folders, spec, as_json)
     from pnyx.measure.reports.measuring import measure_reports
+    from pnyx.measure.reports.registry import MAIN
 
     weights = spec.weighted()
+    judged = judged_strictly(folders) if spec.strict else {}
     runs, runs_of = _read(folders)
     result = measure_reports(
         runs,
         topics=_topics(spec.topics),
-        missing=spec.missing,
+        missing="zero" if spec.strict else spec.missing,
         weights=weights,
         baseline=_baseline(spec.baseline, runs_of),
         test=spec.test,
         bootstrap=spec.bootstrap,
         **({"compared": spec.measures} if spec.measures else {}),
     )
+    if spec.strict:
+        check_coverage(result, spec.measures or MAIN, spec.min_scored)
     _write(result, runs, spec)
+    if spec.strict and spec.leaderboard is not None:
+        write_record(spec.leaderboard, result, judged, spec.min_scored)
     printed = "-" not in spec.files().values()
     return Outcome(
         result.row(),
@@ -177,6 +190,10 @@ def _check(folders: Sequence[str], spec: MeasureReportSpec, as_json: bool) -> No
     from pnyx.measure.reports.registry import report_measures
 
     spec.check_needs()
+    if spec.strict and spec.unscored != "error":
+        raise OptionError("--strict and --unscored exclude each other: what has no value is not 0")
+    if spec.strict and "-" in (*folders, spec.leaderboard):
+        raise OptionError("--strict keeps a record: name files, not standard input or output")
     for name in spec.measures:
         if name not in report_measures():
             known = ", ".join(report_measures())
@@ -311,9 +328,9 @@ def _notes(
     result: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec
 ) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
-    notes: list[str] = []
+    notes: list[str] = [*RULES] if spec.strict else []
     for run in result.runs:
-        name = shorten(run.name, 40)
+        name = escaped(run.name, 40)
         if run.missing:
             count, of = len(run.missing), len(run.per_topic)
             how = f"counted as 0 in the means over {of}"
@@ -376,11 +393,12 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
         replace(result, runs=tuple(shown)),
         "topics",
         lambda run, name: run.measures[name],
-        ([Column("scored")], items),
+        ([Column("scored", "name")], items),
         title=f"reports: {runs} on {topics}",
         name_runs=several,
     )
-    effect = ["d: mean difference in standard deviations of the topics' differences"]
+    words = "d: mean difference in standard deviations of the topics' differences"
+    effect = [OwnWords(words)]
     legend = [*compared_legend(result), *draws_legend("the topics", result.bootstrap)]
     per_topic = [topics_table(run, "topic") for run in shown] if spec.per_topic else []
     return [means, *per_topic, [*effect * bool(result.comparisons), *legend]]

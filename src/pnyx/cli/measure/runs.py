@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.app.spec import Spec, out_opt
 from pnyx.errors import InputError, OptionError, escaped
-from pnyx.view.tables import Column, Marked, Table
+from pnyx.view.tables import Column, Marked, OwnWords, Table
 from pnyx.view.text import many
 
 if TYPE_CHECKING:
@@ -120,20 +120,20 @@ def runs_table(
             of_run = [escaped(run.name, 40)] * name_runs
             cells = ["" if row else name, *of_run, marked, m]
             rows.append([*cells, *(cell for _, of in parts for cell in of(run, name))])
-    columns = [Column("measure"), *[Column("run")] * name_runs]
+    columns = [Column("measure", "name"), *[Column("run", "name")] * name_runs]
     columns += [Column("mean, 95 % interval", "figure")]
     columns += [Column(what, "counts"), *(column for some, _ in parts for column in some)]
-    return Table(columns, rows, title=title)
+    return Table(columns, rows, title=OwnWords(title))
 
 
 def topics_table(run: Any, what: str, cell: Callable[[Any], Any] = attrgetter("value")) -> Table:
     """Return a row for each topic of a run, with what `cell` makes of its values."""
-    columns = [Column(what), *(Column(name, "number") for name in run.measures)]
+    columns = [Column(what, "name"), *(Column(name, "number") for name in run.measures)]
     rows = [
         (escaped(topic, 40), *(cell(values.get(name)) for name in run.measures))
         for topic, values in run.per_topic.items()
     ]
-    return Table(columns, rows, title=escaped(run.name))
+    return Table(columns, rows, title=OwnWords(escaped(run.name)))
 
 
 def differences_table(
@@ -146,8 +146,8 @@ def differences_table(
         named = [escaped(getattr(c, "other" if n == "less" else n), 40) for n in names]
         rows.append([*named, *cells, corrected + " *" * c.significant, effect])
     legend = f"*: {test_legend(test, compared)}; d: mean difference in standard deviations"
-    columns = [*map(Column, names), *DIFFERENCE]
-    return Table(columns, rows, title=title, legend=[legend])
+    columns = [*(Column(name, "name") for name in names), *DIFFERENCE]
+    return Table(columns, rows, title=OwnWords(title), legend=[OwnWords(legend)])
 
 
 def compared_legend(result: Any) -> list[str]:
@@ -165,7 +165,7 @@ def compared_legend(result: Any) -> list[str]:
             f"not lower: than the baseline by {margin:g} or more, one-sided p (Holm) < {level}; "
             "equivalent: nor higher; inconclusive: shown neither"
         )
-    return lines
+    return list(map(OwnWords, lines))
 
 
 def untested_note(comparisons: Sequence[Comparison], topics: str) -> list[str]:
@@ -229,7 +229,7 @@ def test_legend(test: str, comparisons: Sequence[Comparison]) -> str:
 def draws_legend(drawn: str, bootstrap: Bootstrap) -> list[str]:
     """Say where intervals come from, by what is drawn, as in `the topics`; nothing without any."""
     draws = f"{bootstrap.draws} draws (seed {bootstrap.seed}) of {drawn}"
-    return [f"95 % intervals: {draws} with replacement"] * bool(bootstrap.draws)
+    return [OwnWords(f"95 % intervals: {draws} with replacement")] * bool(bootstrap.draws)
 
 
 def few_warning(bootstrap: Bootstrap, count: int, what: str) -> list[str]:

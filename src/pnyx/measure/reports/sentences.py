@@ -169,7 +169,7 @@ def characters(report: JudgedReport) -> Measured:
 def _length(report: JudgedReport, of: Callable[[str], int]) -> Measured:
     """Return the length of all sentences; None where their texts were left out (`--no-text`)."""
     if NO_TEXT in report.notes:
-        return Measured(None, 0, 1)
+        return Measured(None, 0, 0)
     return _count(sum(of(normalize("NFKC", sentence.text)) for sentence in report.sentences))
 
 

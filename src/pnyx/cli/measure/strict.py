@@ -1,0 +1,79 @@
+"""`pnyx measure report --strict`: a campaign's rules, and the record of its leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pnyx._version import __version__
+from pnyx.cli.common.record import record_of_command
+from pnyx.errors import InputError, escaped
+from pnyx.files import read_json, write_json
+from pnyx.judge.answers import MANIFEST
+
+if TYPE_CHECKING:
+    from pnyx.measure.reports.measuring import Reports
+
+RULES = (
+    "by the campaign's rules, a topic without a report counts as 0, as does an empty report",
+    "by the campaign's rules, texts are the collection's, and a citation of an id that it does not "
+    "hold counts as a no",
+    "what a judge left unscored is left out and never 0: coverage says how much was scored",
+)
+"""What --strict decides, in the words in which it is said."""
+
+_DECIDED = ("pnyx", "judge", "prompts", "settings", "plan", "models", "items_sha256",
+            "answers_sha256", "no_text", "record")  # fmt: skip
+"""What a manifest says of how reports were judged."""
+
+
+def judged_strictly(folders: Sequence[str]) -> dict[str, Any]:
+    """Return R -> how it was judged; InputError where that was not by --strict."""
+    found = {}
+    for folder in folders:
+        manifest = read_json(Path(folder) / MANIFEST) or {}
+        if not manifest.get("record", {}).get("options", {}).get("strict"):
+            raise InputError(
+                "--strict: expected results of pnyx judge report --strict", path=folder
+            )
+        found[folder] = {name: manifest[name] for name in _DECIDED if name in manifest}
+    return found
+
+
+def check_coverage(result: Reports, measures: Sequence[str], least: float) -> None:
+    """Refuse a leaderboard of which a cell rests on less than a share of its items, in [0, 1]."""
+    from pnyx.measure.reports.exports import rests_on
+
+    low: list[tuple[float, str]] = []
+    for run in result.runs:
+        for topic, values in run.per_topic.items():
+            for name in measures:
+                share = rests_on(values, name)
+                if share < least or values[name].value is None:
+                    place = f"{escaped(run.name, 40)}, topic {escaped(topic, 40)}: {name}"
+                    low.append((share, place))
+    if low:
+        share, place = min(low)
+        more = f", and {len(low) - 1} more cells" if len(low) > 1 else ""
+        why = "is not defined" if share >= least else f"rests on {share:.0%} of its items"
+        raise InputError(
+            f"no leaderboard: {place} {why}{more}; --min-scored asks for {least:.0%} of each cell"
+        )
+
+
+def write_record(board: str, result: Reports, judged: Mapping[str, Any], least: float) -> None:
+    """Write beside a leaderboard all that decided it, with the coverage of each cell."""
+    path = Path(board)
+    record = record_of_command({f"leaderboard/{path.name}": path})
+    row = {
+        "format": "pnyx-leaderboard",
+        "format_version": 1,
+        "pnyx": __version__,
+        "rules": RULES,
+        "min_scored": least,
+        "record": record,
+        "judged": judged,
+        **result.row(),
+    }
+    write_json(Path(f"{board}.{MANIFEST}"), row)

@@ -1,0 +1,154 @@
+"""`--strict` of judge report and measure report: the rules of a campaign."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import caller, rows_of, write_rows
+
+pytestmark = pytest.mark.usefixtures("own_place")
+call = caller()
+
+HALVED, ROSE = "Halden halved its bus fares in May.", "Ridership rose by a third by autumn."
+TRAMS, CLAIM = "Trams returned to Halden in 2019.", "Moss built a bridge over the sound."
+
+
+def report(run: str, topic: str, *sentences: tuple[str, list[str]], **embedded: str) -> dict:
+    return {
+        "metadata": {"team_id": "t", "run_id": run, "topic_id": topic},
+        "responses": [{"text": text, "citations": cited} for text, cited in sentences],
+        "references": sorted({doc for _, cited in sentences for doc in cited}),
+        "documents": {doc: {"id": doc, "text": text} for doc, text in embedded.items()},
+    }
+
+
+def bank(topic: str, *answers: tuple[str, str]) -> dict:
+    nuggets = [
+        {"question": f"What is said of {doc}?", "aggregator_type": "OR",
+         "answers": [{"answer": answer, "references": [doc]}]}
+        for answer, doc in answers
+    ]  # fmt: skip
+    return {"metadata": {"team_id": "t", "run_id": "b", "topic_id": topic}, "nugget_bank": nuggets}
+
+
+@pytest.fixture
+def campaign() -> list[str]:
+    """Run a has an empty report; b none on topic 2, a made-up id, and a text that d1 lacks."""
+    a = [report("a", "1", (HALVED, ["d1"]), (ROSE, ["d2"])), report("a", "2")]
+    b = [report("b", "1", (CLAIM, ["d1"]), (TRAMS, ["made-up"]), d1=CLAIM)]
+    write_rows("a.jsonl", a)
+    write_rows("b.jsonl", b)
+    write_rows("banks.jsonl", [bank("1", (HALVED, "d1"), (ROSE, "d2")), bank("2", (TRAMS, "d3"))])
+    documents = {"d1": HALVED, "d2": ROSE, "d3": TRAMS}
+    write_rows("documents.jsonl", [{"id": k, "text": v} for k, v in documents.items()])
+    return ["a.jsonl", "b.jsonl", "--nuggets", "banks.jsonl"]
+
+
+COLLECTION = ("--documents", "documents.jsonl")
+
+
+def cells_of(board: str) -> dict[tuple[str, str, str], float]:
+    rows = (line.split() for line in Path(board).read_text().splitlines())
+    return {(run, topic, measure): float(value) for run, topic, measure, value in rows}
+
+
+def test_a_campaign_from_reports_to_a_leaderboard_with_its_record(campaign, call):
+    assert call("judge", "report", *campaign, *COLLECTION, "--strict", "--out", "R")[0] == 0
+    status, out, said = call("measure", "report", "R", "--strict", "--leaderboard", "board.txt")
+    assert status == 0
+    assert "a topic without a report counts as 0, as does an empty report" in said
+    assert "never 0" in said
+    assert "sentence_precision" in out  # names stay where texts are hidden
+    cells = cells_of("board.txt")
+    assert cells["a", "1", "sentence_precision"] == 1.0
+    assert cells["a", "1", "nugget_recall"] == 1.0
+    assert cells["a", "2", "f1"] == 0.0  # empty
+    assert cells["b", "2", "f1"] == 0.0  # missing
+    assert cells["a", "all", "sentence_precision"] == 0.5
+    # d1 says nothing of the bridge but in b's own text of it, and nobody knows of made-up.
+    assert cells["b", "1", "citation_precision"] == 0.0
+    assert cells["b", "1", "citation_relevance"] == 0.5
+
+    record = json.loads(Path("board.txt.manifest.json").read_text())
+    assert len(record["rules"]) == 3
+    assert record["min_scored"] == 0.8
+    assert record["judged"]["R"]["record"]["inputs"].keys() == {*campaign[:2], *campaign[3:],
+                                                                "documents.jsonl"}  # fmt: skip
+    assert {"judge", "plan", "pnyx"} <= record["judged"]["R"].keys()
+    (first, second) = record["runs"]
+    assert (
+        first["per_group"]["1"]["sentence_precision"].items() >= {"scored": 2, "asked": 2}.items()
+    )
+    assert second["topics"] == {"asked": 2, "missing": ["2"]}
+    assert record["interval"].items() >= {"draws": 1000, "seed": 0}.items()
+    assert call("repeat", "board.txt.manifest.json")[0] == 0
+    assert call("repeat", "R")[0] == 0
+
+
+def test_no_text_is_written_unless_it_may_be(campaign, call):
+    arguments = ("judge", "report", *campaign, *COLLECTION, "--strict")
+    _, out, said = call(*arguments, "--out", "R", "--json")
+    written = "".join(path.read_text() for path in Path("R").iterdir())
+    assert "Halden" not in out + said + written
+    assert "Ridership" not in written
+    assert call(*arguments, "--text", "--out", "shown")[0] == 0
+    assert HALVED in Path("shown/reports.jsonl").read_text()
+    boards = []
+    for folder in ("R", "shown"):
+        call("measure", "report", folder, "--strict", "--leaderboard", f"{folder}.txt")
+        boards.append(cells_of(f"{folder}.txt"))
+    assert boards[0] == boards[1]
+
+
+def test_a_leaderboard_below_the_coverage_is_refused_and_what_is_unscored_is_no_zero(
+    campaign, call
+):
+    labels = {row["id"]: row["value"] for row in known(call, campaign)}
+    attests = sorted(name for name in labels if "a/1/1/attests" in name)
+    assert attests
+    for name in attests:
+        labels.pop(name)  # one of two sentences has no verdict
+    write_rows("labels.jsonl", [{"id": name, "value": value} for name, value in labels.items()])
+    arguments = ("judge", "report", *campaign, *COLLECTION, "--labels", "labels.jsonl", "--strict")
+    assert call(*arguments, "--out", "R")[0] == 3
+    measure = ("measure", "report", "R", "--strict", "--leaderboard", "board.txt")
+    status, out, said = call(*measure)
+    assert (status, out) == (2, "")
+    assert "no leaderboard: a, topic 1: " in said
+    assert "rests on 50% of its items" in said
+    assert not Path("board.txt").exists()
+    assert call(*measure, "--min-scored", "0.5")[0] == 3
+    assert cells_of("board.txt")["a", "1", "sentence_precision"] == 1.0
+
+
+def known(call, campaign) -> list[dict]:
+    """Return what the packaged judge answers, as labels."""
+    call("judge", "report", *campaign, *COLLECTION, "--out", "known")
+    return rows_of("known")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("judge", "report", "a.jsonl", "--nuggets", "banks.jsonl"), "needs the collection"),
+        (
+            ("judge", "report", "a.jsonl", "--nuggets", "banks.jsonl", *COLLECTION,
+             "--unknown-documents", "unscored"),
+            "--strict and --unknown-documents unscored exclude each other",
+        ),
+        (("measure", "report", "known"), "known: --strict: expected results of pnyx judge report"),
+        (("measure", "report", "known", "--leaderboard", "x", "--unscored", "zero"),
+         "--strict and --unscored exclude each other"),
+    ],
+)  # fmt: skip
+def test_what_a_campaign_does_not_allow_is_one_line(campaign, call, arguments, said):
+    known(call, campaign)
+    status, out, err = call(
+        *arguments, "--strict", *(("--out", "R") if "judge" in arguments else ())
+    )
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
