@@ -90,7 +90,8 @@ def test_without_files_the_report_is_printed(
     captured = capsys.readouterr()
     assert captured.out.startswith(f"# {QUESTION}")
     assert "## References" in captured.out
-    assert "judge packaged(minilm-int8@1, student:perspectives@" in captured.err
+    assert "Judge packaged; its figures: pnyx doctor" in captured.out
+    assert captured.err == ""
 
 
 def test_a_question_nobody_wrote_about_ends_well(
@@ -99,7 +100,7 @@ def test_a_question_nobody_wrote_about_ends_well(
     out = tmp_path / "a.jsonl"
     assert run("argue", index, "Should xyzzy be plugh?", "--out", str(out)) == 0
     assert [r.sentences for r in read_responses(str(out))] == [(), ()]
-    assert "pro: Nothing about the question was found." in capsys.readouterr().err
+    assert "Pro: not argued. Nothing about the question was found." in capsys.readouterr().err
     assert run("validate", str(out)) == 0
 
 
@@ -287,6 +288,6 @@ def test_what_yes_and_no_cannot_answer_is_asked_back(
     plain: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run("argue", plain, "How far should free speech go?")
-    assert "Name the two claims" in capsys.readouterr().err
+    assert "Name the two claims" in capsys.readouterr().out
     run("argue", plain, "How far should free speech go?", "--claims", "Far.", "Not far.")
-    assert "Name the two claims" not in capsys.readouterr().err
+    assert "Name the two claims" not in capsys.readouterr().out

@@ -197,7 +197,7 @@ def test_what_must_be_known_is_said(files, tmp_path, capsys):
     assert run(part, "--qrels", qrels, "--topics-of", "run") == 0
     printed = capsys.readouterr()
     assert "absent" not in printed.err
-    assert "warning: intervals drawn from 9 topics are too narrow" in printed.err
+    assert "warning: 9 topics are few: the intervals are too narrow" in printed.err
     assert "1 run on 9 topics" in printed.out
     other = write(tmp_path / "other.run", "1 Q0 elsewhere 1 1 t\n1 Q0 where 1 2 t\n")
     assert run(other, "--qrels", qrels) == 0

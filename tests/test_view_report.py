@@ -133,13 +133,13 @@ def test_every_link_inside_the_page_leads_somewhere_and_ids_are_unique():
 def test_a_verdict_names_its_judge_and_its_probability():
     html = render_html(build_case())
     titles = attributes(html, "title")
-    assert "supported, p = 0.93, minilm-int8@1" in titles
-    assert "not supported, p = 0.38, minilm-int8@1" in titles
-    assert "supported, p > 0.99, minilm-int8@1" in titles
+    assert "supported, p = 0.93, packaged" in titles
+    assert "not supported, p = 0.38, packaged" in titles
+    assert "supported, p > 0.99, packaged" in titles
     reason = "parse: the reply held no verdict"
     assert f"unscored: {reason}, http://127.0.0.1:8000/v1#small-llm" in titles
     markdown = render_markdown(build_case())
-    assert "- P1: supported, p = 0.93, minilm-int8@1: “turnout at Australian" in markdown.replace(
+    assert "- P1: supported, p = 0.93, packaged: “turnout at Australian" in markdown.replace(
         "  -", "-"
     )
     assert f"P3: unscored: {reason}" in markdown

@@ -21,6 +21,7 @@ from pnyx.cli.common.options import check_question, print_result, say
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import told, watched
 from pnyx.errors import OptionError, shorten
+from pnyx.judge.naming import introduced
 from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def command(
     write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
     if as_json:
         print_result(case_row(case).model_dump(), "", as_json=True, ensure_ascii=False, indent=2)
-    _say(case)
+    _say(case, paged=bool(printed or output.html or output.md), printed=printed)
     return 0 if case.complete else EXIT_UNSCORED
 
 
@@ -145,21 +146,19 @@ def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> 
         write_responses(stream, responses, style)
 
 
-def _say(case: Case) -> None:
-    """Sum up on stderr, so that stdout stays a pipe."""
+def _say(case: Case, *, paged: bool, printed: bool) -> None:
+    """Sum up on stderr, so that stdout stays a pipe: what a page that is made says is left out."""
     from pnyx.view import notes
     from pnyx.view.model import measure_wording
     from pnyx.view.text import many
-    from pnyx.write.case import why_empty
 
     pro, con = case.claims
-    lines, less, judges = [f"read as: {pro} / {con}"], [], case.judges.items()
+    lines, less = [f"read as: {pro} / {con}"], []
     for side in case.sides:
         count = len(side.response.sentences)
         if side.less_sure:
             less.append(f"{len(side.less_sure)} {side.side}")
         if not side.considered:
-            lines.append(f"{side.side}: {why_empty(case, side)}")
             continue
         sources = len(side.response.references)
         line = f"{side.side}: {many(count, 'sentence')} from {many(sources, 'document')}"
@@ -176,10 +175,12 @@ def _say(case: Case) -> None:
     if case.undecided:
         lines.append(f"undecided: {many(len(case.undecided), 'passage')} about the question")
     lines += [*filter(None, [notes.said_of_number(case)]), *notes.asked_back(case)]
-    lines += [*notes.doubts(case), *notes.label_notes(case.topics)]
+    lines += notes.doubts(case)
+    lines += [] if paged else notes.label_notes(case.topics)
+    lines += [f"judge {line}" for line in introduced(case.judges)]
+    lines = [] if printed else lines
     lines += [f"search: {problem}" for problem in case.search_problems]
     if case.unscored:
         reason = shorten(case.unscored_reason, 200)
         lines.append(f"a verdict is missing on {many(case.unscored, 'passage')}: {reason}")
-    lines += [f"judge {name}: {card}" if card else f"judge {name}" for name, card in judges]
-    click.echo("\n".join(lines), err=True)
+    click.echo("\n".join(lines), err=True, nl=bool(lines))

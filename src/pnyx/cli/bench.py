@@ -28,6 +28,7 @@ from pnyx.cli.measure.perspectives_report import (
 )
 from pnyx.cli.measure.runs import compared_legend, draws_legend, mark
 from pnyx.errors import OptionError, escaped, shorten
+from pnyx.judge.naming import short_name
 from pnyx.view.tables import Column, Marked, Table, filled, shown
 
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ def _tables(result: Benched, source: str) -> list[Part]:
         rows.append(row)
     title = (
         f"{len(result.test)} questions of {shorten(source, 200)}, verdicts by "
-        f"{shorten(coverage.judge, 100)}"
+        f"{shorten(short_name(coverage.judge), 100)}"
     )
     leaning = [leaning_table(result.leaning)] if result.leaning else []
     legend = []

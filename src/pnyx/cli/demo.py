@@ -25,6 +25,7 @@ from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import watched
 from pnyx.cli.doctor import installed
 from pnyx.errors import InputError, OptionError
+from pnyx.judge.naming import short_name
 from pnyx.view.results import demo_table
 from pnyx.view.tables import Column, Part, Table, shown
 
@@ -110,7 +111,7 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
         f"{len(cases)} questions argued and judged in {seconds:.0f} s; the reports are in "
         f"{Path(out)}, to be opened in a browser:"
     )
-    named = "the packaged models" if model is None else judge.name
+    named = "the packaged models" if model is None else short_name(judge.name)
     parts: list[Part] = [
         demo_table(measures),
         [f"judged by {named}; how far that can be trusted stands at the end of each report"],

@@ -17,7 +17,7 @@ from pnyx.app.open_writing import open_form, open_reporter, report_plan, rules_o
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, out_opt
 from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
-from pnyx.cli.common.answering import plan_asked
+from pnyx.cli.common.answering import plan_asked, say_judge
 from pnyx.cli.common.options import (
     Outcome,
     refuse_same_file,
@@ -28,7 +28,7 @@ from pnyx.cli.common.options import (
 )
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import counted
-from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.errors import InputError, OptionError, escaped
 from pnyx.view.results import report_line, report_rows
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _say(
         if count > 1:
             warn(f"{count - 1} more on {category}")
     for name, card in {n: c for report in reports for n, c in report.judges.items()}.items():
-        say(f"judge {escaped(name)}: {shorten(card, 400)}")
+        say_judge(name, card)
     cited = sum(bool(report.response.references) for report in reports)
     none = sum(report.no_evidence for report in reports)
     without = f"; no evidence was found for {none}" if none else ""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, is_quoted
+from pnyx.judge.naming import introduced, short_name
 from pnyx.measure.core.base import Measured
 from pnyx.records import Argument, Citation, Evidence, Sentence
 from pnyx.search.sides import label_topic
@@ -55,7 +56,8 @@ def view_case(case: Case) -> CaseView:
             _reference(case, doc_id, number, spans[doc_id], citations)
             for doc_id, number in numbers.items()
         ),
-        judges=_pairs(case.judges.items()),
+        judges=tuple((short_name(one), one, card) for one, card in _pairs(case.judges.items())),
+        introduced=tuple(map(one_line, introduced(case.judges))),
         settings=tuple(
             (label[:1].upper() + label[1:], value) for label, value in _pairs(case.settings.items())
         ),
@@ -120,7 +122,7 @@ def _spans(case: Case, doc_id: str, number: int) -> dict[str, Span]:
 def _verdict(check: Check, answer: Answer | None) -> VerdictView:
     if answer is None:
         return VerdictView("unscored", "unscored", "", "", "", "not asked", "unscored: not asked")
-    judge = one_line(answer.provenance.judge)
+    judge = short_name(one_line(answer.provenance.judge))
     if not isinstance(answer, Judged):
         reason = one_line(answer.reason) or "no reason given"
         phrase = f"unscored: {reason}, {judge}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pnyx.errors import escaped
+from pnyx.judge.naming import short_name
 from pnyx.measure.answers.binary import ReliabilityBin
 from pnyx.view.plots import reliability_plot
 from pnyx.view.report import environment, page_policy, template_file
@@ -73,7 +74,7 @@ def _shown(part: Part) -> dict[str, Any]:
 
 
 def _title(card: Row) -> str:
-    return f"Judge {escaped(card['judge'], 120)}"
+    return f"Judge {escaped(short_name(card['judge']), 120)}"
 
 
 def card_sections(card: Row) -> Iterator[tuple[str, Sequence[Part]]]:

@@ -120,9 +120,7 @@ def _made(page: CaseView) -> Iterator[str]:
         yield f"- {escape_markdown(label)}: {escape_markdown(value)}"
     yield f"- {page.placed}"
     yield from (f"- {escape_markdown(label)}" for label in page.labels)
-    for name, card in page.judges:
-        shown = escape_markdown(card) or "no card: its reliability is not known"
-        yield f"- Judge {escape_markdown(name)}: {shown}"
+    yield from (f"- Judge {escape_markdown(line)}" for line in page.introduced)
     for side in page.sides:
         for problem in side.problems:
             yield f"- Problem on the {side.side} side: {escape_markdown(problem)}"

@@ -287,7 +287,8 @@ class CaseView:
     claims: tuple[str, str]
     sides: tuple[SideView, ...]
     references: tuple[ReferenceView, ...]
-    judges: tuple[tuple[str, str], ...]
+    judges: tuple[tuple[str, str, str], ...]  # short name, id and card
+    introduced: tuple[str, ...]  # short names, with what is known in short
     settings: tuple[tuple[str, str], ...]
     measures: tuple[MeasureView, ...]
     sentences: int

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pnyx.errors import escaped, shorten
+from pnyx.judge.naming import short_name
 from pnyx.view.svg import (
     MARGIN,
     TENTHS,
@@ -120,7 +121,7 @@ def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
     left = Axes(MARGIN + 34, MARGIN + 56, 340, 240)
     right = Axes(left.x(1) + 94, left.top, left.wide, left.high)
     powers = [(by_k(k), str(k)) for k in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if k <= last]
-    title = f"{escaped(found.judge, 60) or 'annotations'}: which documents to take"
+    title = f"{escaped(short_name(found.judge), 60) or 'annotations'}: which documents to take"
     parts = [drawn_text(title, MARGIN, MARGIN + 10, "head"), *_legend(left.left, MARGIN + 32)]
     for axes, curve, place, shown, said in (
         (left, found.thresholds, float, [(t, f"{t:g}") for t, _ in TENTHS],

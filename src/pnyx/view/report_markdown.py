@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pnyx.judge.answers import Answer, Judged, is_quoted
+from pnyx.judge.naming import introduced
 from pnyx.records import Evidence, Sentence
 from pnyx.view.model import measure_wording
 from pnyx.view.text import escape_markdown, markdown_link, one_line, web_address
@@ -89,7 +90,6 @@ def _made(one: Report) -> Iterator[str]:
         value = "nothing scored" if measured.value is None else f"{measured.value:.2f}"
         counts = f"{measured.scored} of {measured.asked} scored"
         yield f"- {measure_wording(name).label.lower()}: {value} ({counts})"
-    for name, card in one.judges.items():
-        yield f"- judge {_escaped(name)}: {_escaped(card)}"
+    yield from (f"- judge {_escaped(line)}" for line in introduced(one.judges))
     for problem in one.problems:
         yield f"- problem: {_escaped(problem)}"

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import escaped, shorten
+from pnyx.judge.naming import short_name
 from pnyx.view.tables import Column, Table
 from pnyx.view.text import many
 
@@ -159,7 +160,7 @@ def calibration_parts(calibration: Recalibration, out: str) -> list[Part]:
     counts, figures = calibration.about["counts"], calibration.about["figures"]
     of = figures["after"]["ece"]
     fitted = (
-        f"{shorten(calibration.judge)}, {calibration.task}: {calibration.method} on "
+        f"{shorten(short_name(calibration.judge))}, {calibration.task}: {calibration.method} on "
         f"{counts['fitted']} answers ({counts['yes']} yes), {counts['groups']} groups; "
         f"yes from {calibration.threshold:.3f}"
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pnyx.errors import escaped
+from pnyx.judge.naming import short_name
 from pnyx.measure.core.base import Measured
 from pnyx.view.svg import MARGIN, SERIES, Axes, document, drawn_path, drawn_text, ticks
 from pnyx.view.tables import Column, Part, Table
@@ -179,7 +180,7 @@ def curves_plot(
 
 def rater_title(row: Row) -> str:
     """Return who is compared."""
-    names = " and ".join(escaped(name, 60) for name in row["between"])
+    names = " and ".join(escaped(short_name(name), 60) for name in row["between"])
     many = f", {row['raters']} raters" if row["kind"] == "raters" else ""
     return f"{_KINDS[row['kind']]}: {names}{many}"
 

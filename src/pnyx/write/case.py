@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
 from pnyx.judge.claims import claims_of
+from pnyx.judge.naming import introduced
 from pnyx.measure.core.base import Measured, Result
 from pnyx.records import SIDES, Citation, Evidence, Question, Response, Sentence, Side
 from pnyx.search.plan import CERTAINTY
@@ -147,7 +148,7 @@ class Case(Result):
             parts.append(f"<p><b>{side.side}: {_safe(claims[side.side])}</b></p>")
             lines = "".join(f"<li>{_shown(one)}</li>" for one in side.response.sentences)
             parts.append(f"<ul>{lines}</ul>" if lines else f"<p>{_safe(why_empty(self, side))}</p>")
-        judges = (f"{name}: {card}" if card else name for name, card in self.judges.items())
+        judges = (f"Judge {line}" for line in introduced(self.judges))
         return "".join([*parts, *(f"<p><small>{_safe(each)}</small></p>" for each in judges)])
 
     @property

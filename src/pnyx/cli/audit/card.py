@@ -12,6 +12,7 @@ from pnyx.app.spec import file_opt, out_opt
 from pnyx.cli.common.options import Outcome, refuse_two_outputs
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.judge.naming import short_name
 from pnyx.view.text import many
 
 _ENDINGS = (".html", ".md", ".json")
@@ -61,5 +62,5 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
         raise InputError(f"{problem}: judge or try again", path=", ".join(folders)) from error
     write_text(spec.out, {".html": page, ".md": shown}.get(Path(spec.out).suffix, document))
     reasons = f"{many(len(made['not_for']), 'reason')} against a use"
-    line = f"{shorten(made['judge'], 80)}: {reasons}; see {escaped(spec.out)}"
+    line = f"{shorten(short_name(made['judge']), 80)}: {reasons}; see {escaped(spec.out)}"
     return Outcome(made, line if spec.out != "-" else "", err=True)

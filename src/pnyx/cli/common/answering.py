@@ -21,6 +21,7 @@ from pnyx.cli.common.options import Outcome, reasons_shown, say
 from pnyx.cli.common.progress import watched
 from pnyx.cli.common.record import record_of_command
 from pnyx.errors import OptionError, escaped
+from pnyx.judge.naming import introduced, short_name
 from pnyx.judge.tasks import TASKS
 from pnyx.view.results import plan_lines, plan_row
 
@@ -172,13 +173,14 @@ def say_kept(count: int, what: str = "questions") -> None:
 
 
 def say_judge(name: str, card: str) -> None:
-    """Name the judge and its figures."""
-    click.echo(f"judge {escaped(name)}: {escaped(card, 400)}", err=True)
+    """Name the judge, and say what is known of it if that is short, else where it stands."""
+    for line in introduced({name: card}):
+        click.echo(f"judge {escaped(line, 400)}", err=True)
 
 
 def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
     """Return how many are done of all, by whom, and why the others are not."""
-    line = f"{counts['scored']} of {counts['asked']} {done} by {escaped(judge)}"
+    line = f"{counts['scored']} of {counts['asked']} {done} by {escaped(short_name(judge))}"
     if counts["unscored"]:
         line += f"; {counts['unscored']} unscored: {reasons_shown(counts['reasons'])}"
     partly = {
@@ -205,7 +207,7 @@ def plan_items(
     questions = list(Dealt(items, shard))
     planned = plan_run(opened.judge, opened.models, questions, prices_by_model(spec, opened.models))
     head = {"judge": opened.judge.name, "questions": len(questions)}
-    line = f"{len(questions)} questions for {escaped(opened.judge.name)}"
+    line = f"{len(questions)} questions for {escaped(short_name(opened.judge.name))}"
     return print_planned(line, head, planned, as_json=as_json)
 
 

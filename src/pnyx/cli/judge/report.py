@@ -18,6 +18,7 @@ from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.progress import watched
 from pnyx.cli.common.record import record_of_command
 from pnyx.errors import OptionError, escaped
+from pnyx.judge.naming import short_name
 from pnyx.view.results import judged_notes, judged_text
 
 if TYPE_CHECKING:
@@ -143,9 +144,9 @@ def _plan(
     }
     shares = ", ".join(f"{node} {share:.0%}" for node, share in EXPECTED.items())
     line = (
-        f"{len(inputs.responses)} reports for {escaped(opened.judge.name)}: {least.total():,} to "
-        f"{most.total():,} questions, {round(usual):,} expected. The fewest are asked whatever the "
-        "answers are, the most if all is asked that could follow on answers not known yet; "
-        f"expected of what could follow: {shares}."
+        f"{len(inputs.responses)} reports for {escaped(short_name(opened.judge.name))}: "
+        f"{least.total():,} to {most.total():,} questions, {round(usual):,} expected. "
+        "The fewest are asked whatever the answers are, the most if all is asked that could "
+        f"follow on answers not known yet; expected of what could follow: {shares}."
     )
     return print_planned(line, head, planned, as_json=as_json)

@@ -17,6 +17,7 @@ from pnyx.cli.measure.report import report
 from pnyx.cli.measure.retrieval import correlation, retrieval
 from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning
 from pnyx.errors import OptionError, escaped
+from pnyx.judge.naming import short_name
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def _notes(result: Agreement) -> list[str]:
 def _report(result: Agreement) -> list[Part]:
     """Return the tables for people."""
     parts: list[Part] = [
-        [f"{result.joined.task}: {escaped(result.joined.judge)}, {_counts(result)}"],
+        [f"{result.joined.task}: {escaped(short_name(result.joined.judge))}, {_counts(result)}"],
         _measures(result),
     ]
     if "avg" in result.summary:

@@ -13,6 +13,7 @@ from pnyx.cli.common.options import Outcome, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning
 from pnyx.errors import InputError, escaped
+from pnyx.judge.naming import short_name
 from pnyx.view.tables import Column, Table, interval, number
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _notes(result: Thresholds) -> list[str]:
 def _report(result: Thresholds, at: Sequence[float]) -> list[Part]:
     ks = [k for k in result.cutoffs.at if k in _SHOWN_K]
     return [
-        [f"{escaped(result.judge) or 'annotations'}: which documents to take"],
+        [f"{escaped(short_name(result.judge)) or 'annotations'}: which documents to take"],
         _curve("from", result.thresholds, at, result.best_threshold.at),
         _curve("first", result.cutoffs, ks, result.best_cutoff.at),
         [*_notes(result), *draws_legend("the questions", result.bootstrap)],

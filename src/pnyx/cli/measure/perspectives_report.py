@@ -17,6 +17,7 @@ from pnyx.cli.measure.runs import (
     untested_note,
 )
 from pnyx.errors import escaped
+from pnyx.judge.naming import short_name
 from pnyx.view.tables import Column, Table, interval, number
 from pnyx.view.text import many
 
@@ -104,7 +105,10 @@ def report(
         f"perspectives: {runs} on {result.perspectives} perspectives on {result.questions} "
         f"questions of {escaped(source, 200)}"
     )
-    parts: list[Part] = [[of, f"verdicts: {escaped(result.judge, 100)}"], _means(result)]
+    parts: list[Part] = [
+        [of, f"verdicts: {escaped(short_name(result.judge), 100)}"],
+        _means(result),
+    ]
     parts += [] if result.union is None else [_union(result.union)]
     parts += [leaning_table(leaning)] if leaning else []
     if per_topic:

@@ -234,5 +234,5 @@ def draws_legend(drawn: str, bootstrap: Bootstrap) -> list[str]:
 
 def few_warning(bootstrap: Bootstrap, count: int, what: str) -> list[str]:
     """Return a line where intervals come from draws of too few topics, or questions."""
-    warning = f"warning: intervals drawn from {many(count, what)} are too narrow, or none"
+    warning = f"warning: {many(count, what)} are few: the intervals are too narrow"
     return [warning] if bootstrap.draws and count < _FEW else []

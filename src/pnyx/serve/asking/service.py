@@ -20,6 +20,7 @@ from pnyx.app.open_models import Say, open_model
 from pnyx.app.open_search import argue_plan, open_perspectives, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.errors import PnyxError
+from pnyx.judge.naming import short_name
 from pnyx.judge.watched import Watched
 from pnyx.models.http.flow import LeftError, cores
 from pnyx.native import advise_compiling
@@ -130,7 +131,7 @@ class AskService:
         index = self.index
         known = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
         size = f"{len(index):,} documents" + (f" with {', '.join(known)}" if known else "")
-        judge = f"judge {self.judge.name}"
+        judge = f"judge {short_name(self.judge.name)}"
         return size, searcher.described, judge, writer
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.judge.answers import Answer, Judged
+from pnyx.judge.naming import short_name
 from pnyx.records import SIDES
 from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.serve.asking.address import BANDS, PAGE, STANDINGS, Asked, document_link
@@ -139,7 +140,7 @@ def _verdict(what: str, answer: Answer) -> str:
         return f"{what}? Unscored: {one_line(answer.reason)[:200]}"
     word = "yes" if answer.value else "no"
     why = one_line(answer.explanation)[:300]
-    by = one_line(answer.provenance.judge)
+    by = short_name(one_line(answer.provenance.judge))
     return _joined(f"{what}? {word}", probability(answer.probability), by) + (
         f": {why}" if why else ""
     )

@@ -8,6 +8,7 @@ from itertools import combinations, islice
 from typing import Final
 
 from pnyx.errors import shorten
+from pnyx.judge.naming import short_name
 from pnyx.judge.reports.records import JudgedNugget, JudgedReport
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.registry import SHOWN, measure_report
@@ -44,7 +45,9 @@ def _show_choice(catalogue: Catalogue) -> Content:
     judges = [source for source in catalogue.sources() if source.asked]
     values = {
         "run_options": [(name, name) for name in sorted(run.name for run in catalogue.runs())],
-        "judge_options": [(s.name, f"{s.name}: {shorten(s.judge, 50)}") for s in judges],
+        "judge_options": [
+            (s.name, f"{s.name}: {shorten(short_name(s.judge), 50)}") for s in judges
+        ],
         "run_pairs": list(islice(_pairs_of_runs(catalogue), MOST_PAIRS + 1)),
         "judge_pairs": list(islice(_pairs_of_judges(catalogue), MOST_PAIRS + 1)),
         "most": MOST_PAIRS,

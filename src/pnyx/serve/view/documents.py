@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from pnyx.errors import InputError, escaped
 from pnyx.files import read_json, read_jsonl
+from pnyx.judge.naming import short_name
 from pnyx.restricted import hides_text
 from pnyx.serve.view.calibration import document_sections
 from pnyx.serve.view.catalogue import Catalogue
@@ -89,7 +90,7 @@ def _show(name: str, catalogue: Catalogue, address: Address) -> Content:
 
 
 def _show_calibration(_: Catalogue, source: SourceRow, document: Document) -> Content:
-    about = [str(document[name]) for name in ("judge", "task") if document.get(name)]
+    about = [short_name(str(document[name])) for name in ("judge", "task") if document.get(name)]
     return figure_page(
         f"Calibration: {source.name}",
         ("calibration", source.name),
@@ -116,7 +117,7 @@ def _show_trial(catalogue: Catalogue, source: SourceRow, document: Document) -> 
         ("stress", source.name),
         [section],
         crumbs=[("Trials", ("stress",))],
-        lead=f"{document['judge']}. Expected: {document['expects']}.",
+        lead=f"{short_name(document['judge'])}. Expected: {document['expects']}.",
         template="trial",
         outcome={"word": outcome, "bad": outcome == "failed", "why": problems},
         no_text=hides_text(),
@@ -144,7 +145,7 @@ def _all_trials(documents: Sequence[tuple[SourceRow, Document]]) -> list[FigureS
 
 def _show_card(_: Catalogue, source: SourceRow, document: Document) -> Content:
     return figure_page(
-        f"Judge {escaped(document['judge'], 120)}",
+        f"Judge {escaped(short_name(document['judge']), 120)}",
         ("card", source.name),
         _checked(source, _card_sections, document),
         crumbs=[("Cards", ("card",))],

@@ -112,7 +112,7 @@ SOURCES: Final = Kind(
         ShownColumn("Source", "name", to=("source", "name")),
         ShownColumn("Kind", "kind"),
         ShownColumn("Task", "task"),
-        ShownColumn("Judge", "judge", "small"),
+        ShownColumn("Judge", "judge", "judge"),
         _SCORED,
         ShownColumn("Cost", "dollars", "dollars", number=True),
         ShownColumn("Finished", "finished", "time"),
@@ -148,7 +148,7 @@ JUDGEMENTS: Final = Kind(
         ShownColumn("Label", "label", "label"),
         ShownColumn("P(yes)", "probability", "number", number=True),
         _TOPIC,
-        ShownColumn("Judge", "judge", "small"),
+        ShownColumn("Judge", "judge", "judge"),
     ),
     csv="source n item task dimension value=answer label probability unscored judge run topic "
         "document=doc perspective",

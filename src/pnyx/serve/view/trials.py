@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pnyx.judge.naming import short_name
 from pnyx.serve.view.figure import Figure, FigureSection
 from pnyx.view.tables import Column, Table
 from pnyx.view.trials import curve_plot, figure, trial_lines, trial_tables
@@ -24,7 +25,7 @@ def trials_table(summaries: Iterable[Row]) -> Table:
     rows = []
     for row in summaries:
         value = figure(row["measures"].get(row["primary"]))
-        names = (row[key] for key in ("trial", "task", "judge", "outcome", "primary"))
+        names = (short_name(str(row[k])) for k in ("trial", "task", "judge", "outcome", "primary"))
         rows.append((*names, value, value))
     return Table(columns, rows)
 

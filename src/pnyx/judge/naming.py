@@ -1,0 +1,44 @@
+"""What people call a judge. Its id, which says which models answered, stays in every file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+PACKAGED: Final = "packaged"
+
+_MODELS: Final = re.compile(
+    r"(?:(?:minilm-int8|nuggets|overall-quality|rules)@\d+"
+    r"|relevance-by-rank(?:-and-words)?@[0-9a-f]{8}|student:perspectives@c93dd2a2)(?![\w@])"
+)
+"""The ids of what is packaged; tests/test_judge_naming.py holds them against the judges."""
+_SEVERAL: Final = re.compile(rf"{PACKAGED}\({PACKAGED}(?:, {PACKAGED})*\)")
+_RECALIBRATED: Final = re.compile(r"\+[a-z]+@[0-9a-f]{8}(?![\w@])")
+_DIGEST: Final = re.compile(r"(student:[^@(),]+|cascade\(.*\))@[0-9a-f]{8}(?![\w@])")
+_SHORT: Final = 120
+"""Characters of a card that is told with the name."""
+
+
+def short_name(judge: str) -> str:
+    """Return a judge's id without digests and without what it is made of: `packaged`, a model."""
+    name = _MODELS.sub(PACKAGED, judge)
+    name = _DIGEST.sub(r"\1", name).replace("+sides", "")
+    name = _SEVERAL.sub(PACKAGED, _RECALIBRATED.sub(", recalibrated", name))
+    return PACKAGED if set(name.split(", ")) == {PACKAGED} else name
+
+
+def introduced(judges: Mapping[str, str]) -> list[str]:
+    """Return a line for each short name: with its card if that is short, else where it stands.
+
+    Args:
+        judges: id -> card.
+    """
+    known: dict[str, str] = {}
+    for judge, card in judges.items():
+        known[short_name(judge)] = max(known.get(short_name(judge), ""), card, key=len)
+    long = "; its figures: pnyx doctor"
+    return [
+        name + (long if len(card) > _SHORT else f": {card}" if card else "")
+        for name, card in known.items()
+    ]
