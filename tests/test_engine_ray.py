@@ -118,14 +118,14 @@ def test_ray_writes_the_same_files_on_loopback_alone():
 
 @with_ray
 @pytest.mark.all
-def test_an_index_embedded_by_ray_is_the_same():
+def test_vectors_and_qualities_by_ray_are_the_same():
     rows = ({"id": a.id, "text": a.text} for a in load_example().arguments)
     corpus = write_rows("c.jsonl", rows)
     for out, more in (("one", []), ("ray", ["--engine", "ray"])):
         done = pnyx("index", corpus, "--out", out, *more)
         assert done.returncode == 0, done.stderr
-    names = {path.relative_to("one") for path in Path("one").rglob("*") if "vector" in path.name}
-    assert names
+    names = {path.relative_to("one") for path in Path("one").rglob("*") if "feature" in path.name}
+    assert len(names) == 2
     for name in names:
         assert (Path("one") / name).read_bytes() == (Path("ray") / name).read_bytes()
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from command import run
+from command import called, refuser, run
 from index_fixture import Fake, full_index, records
 from opensearch_fixture import cluster, lacking
 from pnyx.errors import IndexFolderError, InputError, PnyxError
@@ -22,6 +24,7 @@ from pnyx.search.plan import Scoring
 
 needs_cluster = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
 slow = pytest.mark.slow
+refused = refuser()
 
 SCORINGS = [
     Scoring("dirichlet"),
@@ -160,6 +163,85 @@ def test_what_cannot_be_used_is_one_line(server, monkeypatch):
         open_index(where)
 
 
+NUMBER = re.compile(r"\d+\.\d+(?:e-?\d+)?")
+
+
+def assert_alike(here, there):
+    """The same text, but for the last digits of its numbers."""
+    assert NUMBER.split(here) == NUMBER.split(there)
+    numbers = [[float(n) for n in NUMBER.findall(text)] for text in (here, there)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=1e-4, abs=1e-4)
+
+
+def without_why(row):
+    """An object without what only a folder tells: the parts of a score."""
+    return {name: value for name, value in row.items() if name != "why"}
+
+
+@pytest.fixture(scope="module")
+def full(server):
+    """The example's index in the cluster."""
+    from asking_fixture import example_index
+    from pnyx.search.opensearch.loading import LoadPlan, copy
+
+    copy(str(example_index()), f"{server}/example", LoadPlan(shards=2))
+    return f"{server}/example"
+
+
+VOTING = "Should voting be compulsory?"
+COMMANDS = {
+    "search": ["search", "{index}", VOTING, "--diversify", "perspectives", "-k", "4", "--json"],
+    "sides": ["search", "{index}", VOTING, "--stance", "con", "--depth", "9", "--json"],
+    "touche": ["search", "{index}", "--topics", "{topics}", "--model", "touche", "--out", "{out}"],
+    "argue": ["argue", "{index}", VOTING, "--json"],
+    "report": ["report", "{index}", "--request", "{requests}", "--out", "{out}"],
+    "perspectives": ["perspectives", VOTING, "--index", "{index}", "--json"],
+    "sample": ["annotate", "sample", "{index}", "{topics}", "--top", "5", "--out", "{out}"],
+    "judge": "judge relevance --run {run} --index {index} --topics {topics} --out {out}".split(),
+    "tune": "tune {index} --topics {topics} --qrels {qrels} --model hybrid --folds 2 --json "
+    "--try dense-weight=.5,.7 --try mu=100,1000".split(),
+    "bench": "bench perspectives --index {index} --perspectives {views} --out {out} --cutoff 3 "
+    "--retrievers touche,hybrid --variants plain".split(),
+}
+
+
+@slow
+@needs_cluster
+@pytest.mark.usefixtures("own_place", "run_once")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_do_what_they_do_on_a_folder(full, name, capsys):
+    from asking_fixture import example_index
+
+    topics = ["voting\tShould voting be compulsory?", "zoos\tShould zoos be phased out?"]
+    files = {
+        "topics": "\n".join(topics),
+        "run": "".join(f"voting Q0 compulsory-voting-{n:02} {n} {9 - n} r\n" for n in range(1, 9)),
+        "qrels": "".join(f"{t} 0 {d}-{n:02} {n % 3}\n" for t, d in
+                         (("voting", "compulsory-voting"), ("zoos", "zoos")) for n in range(1, 9)),
+        "requests": json.dumps({"request_id": "v", "title": VOTING, "limit": 600}),
+        "views": "".join(json.dumps({"id": f"v{n}", "question_id": "v", "question": VOTING,
+                                     "text": text}) + "\n" for n, text in
+                         enumerate(["Voting is a duty of citizens.", "Abstaining is a right."])),
+    }  # fmt: skip
+    suffix = {"topics": "tsv", "run": "run", "qrels": "txt"}
+    paths = {key: f"{key}.{suffix.get(key, 'jsonl')}" for key in files}
+    for key, text in files.items():
+        Path(paths[key]).write_text(text)
+    printed = []
+    for out, index in (("of-folder", str(example_index())), ("of-cluster", full)):
+        given = {"index": index, "out": out, **paths}
+        status, shown, said = called(capsys, *(part.format(**given) for part in COMMANDS[name]))
+        assert status == 0, said
+        if "--json" in COMMANDS[name]:
+            shown = json.dumps(json.loads(shown, object_hook=without_why))
+        for path in sorted(Path().glob(f"{out}*")):
+            files = [path] if path.is_file() else sorted(path.rglob("*.jsonl"))
+            shown += "".join(map(Path.read_text, files))
+        name_of = open_index(index).name
+        printed.append(shown.replace(index, "INDEX").replace(name_of, "INDEX").replace(out, "OUT"))
+    assert_alike(*printed)
+
+
 @slow
 @needs_cluster
 def test_commands_take_an_address(server, tmp_path, capsys):
@@ -168,7 +250,11 @@ def test_commands_take_an_address(server, tmp_path, capsys):
     file.write_text("\n".join(map(json.dumps, rows)))
     assert run("index", file, "--out", where, "--lexical", "--shards", "2") == 0
     assert run("index", file, "--out", where, "--lexical") == 2
-    assert run("index", "--update", where, "--clusters") == 2
+    capsys.readouterr()
+    for more in ("--clusters", "--assign", "--ann"):
+        assert "made in an index folder" in refused(capsys, "index", "--update", where, more)
+    refusal = refused(capsys, "search", where, "voting", "--out", f"{server}/run")
+    assert "--out names an index in a cluster" in refusal
     capsys.readouterr()
     assert run("search", where, "voting duty", "-k", "3", "--json") == 0
     assert len(json.loads(capsys.readouterr().out)) == 3

@@ -269,10 +269,15 @@ class FeatureSpec(
     )
     engine: str | None = opt(
         None,
-        "Where the packaged encoder works: ray (each core of this machine), or a cluster at "
-        "ray://HOST:10001 or HOST:PORT.",
+        "Where the packaged encoder and model of quality work: ray (each core of this machine), or "
+        "a cluster at ray://HOST:10001 or HOST:PORT.",
         metavar="ENGINE",
-        needs=("vectors of the packaged embedder", lambda spec: spec.embeds and not spec.embedder),
+        needs=(
+            "vectors of the packaged embedder, or quality by the packaged model",
+            lambda spec: (
+                not spec.embedder if spec.embeds else spec.quality and not spec.quality_model
+            ),
+        ),
     )
 
     @property

@@ -24,6 +24,7 @@ from pnyx.measure.core.weighted import Floats, numbers
 from pnyx.measure.runs.irmeasures import RunScorer, parse_measures
 from pnyx.measure.runs.rankings import Judgements, judgements_of
 from pnyx.records import Qrel, Question
+from pnyx.search.engine import DocumentIndex
 from pnyx.search.index import Index
 from pnyx.search.plan import AUTO, MODEL_PARAMETERS, Scoring, check_parameter
 from pnyx.search.ranking.fusion import RankedList
@@ -259,7 +260,7 @@ class Tuned:
 
 
 def tune(
-    index: Index,
+    index: DocumentIndex,
     questions: Sequence[Question],
     qrels: Iterable[Qrel],
     tuning: Tuning,
@@ -323,7 +324,7 @@ class _Ranker:
     """Ranks all topics; of the parts of a fused model, those that have not changed are kept."""
 
     def __init__(
-        self, index: Index, texts: Mapping[str, str], k: int, embedder: Embedder | None
+        self, index: DocumentIndex, texts: Mapping[str, str], k: int, embedder: Embedder | None
     ) -> None:
         self._index, self._texts, self._k = index, texts, k
         self._embedder = None if embedder is None else _Remembering(embedder)
@@ -333,23 +334,22 @@ class _Ranker:
         """Return topic -> document ids, best first."""
         if scoring.model == AUTO:
             raise ValueError("auto has no parameters")
-        return {
-            topic: self._index.doc_ids(self._rank(topic, text, scoring)[0])
-            for topic, text in self._texts.items()
-        }
+        return {topic: self._rank(topic, text, scoring) for topic, text in self._texts.items()}
 
-    def _rank(self, topic: str, text: str, scoring: Scoring) -> RankedList:
-        if not scoring.parts:
-            return rank_documents(self._index, text, scoring, self._k, self._embedder)
-        rankings = [self._part(topic, n, text, part) for n, part in enumerate(scoring.parts)]
-        question = question_vector(self._index, text, self._embedder)
-        return fuse_parts(self._index, scoring, rankings, question, self._k)
+    def _rank(self, topic: str, text: str, scoring: Scoring) -> list[str]:
+        index = self._index
+        if not scoring.parts or not isinstance(index, Index):
+            found = index.retrieve(text, scoring, self._k, self._embedder)
+            return [hit.doc_id for hit in found]
+        rankings = [self._part(index, topic, n, text, p) for n, p in enumerate(scoring.parts)]
+        question = question_vector(index, text, self._embedder)
+        return index.doc_ids(fuse_parts(index, scoring, rankings, question, self._k)[0])
 
-    def _part(self, topic: str, number: int, text: str, part: Scoring) -> RankedList:
+    def _part(self, index: Index, topic: str, number: int, text: str, part: Scoring) -> RankedList:
         kept = self._kept.get((topic, number))
         if kept is None or kept[0] != part:
             deep = depth_of_parts(self._k)
-            kept = part, rank_documents(self._index, text, part, deep, self._embedder)
+            kept = part, rank_documents(index, text, part, deep, self._embedder)
             self._kept[topic, number] = kept
         return kept[1]
 

@@ -15,7 +15,7 @@ import click
 from pnyx.app.search_specs import ClusterSpec, FeatureSpec
 from pnyx.app.spec import opts_of
 from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.common.indexing import CorpusSpec, open_embedder, quality_model
+from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model
 from pnyx.cli.common.options import Outcome, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.progress import counted
@@ -71,12 +71,13 @@ def command(
         statistics, line = _build(corpus, folder, spec)
         row |= statistics
         tell(line)
-    for done, name in enumerate(features.named):
-        try:
-            row[name], line = _WORK[name](folder, features)
-        except (KeyboardInterrupt, PnyxError) as error:
-            return _stopped(folder, features, features.named[done:], error, spec)
-        tell(line)
+    with Makers(features) as makers:
+        for done, name in enumerate(features.named):
+            try:
+                row[name], line = _WORK[name](folder, features, makers)
+            except (KeyboardInterrupt, PnyxError) as error:
+                return _stopped(folder, features, features.named[done:], error, spec)
+            tell(line)
     lacking = _behind(folder) if spec.add is not None else set()
     if behind := [name for name in _FLAGS if name in lacking]:
         flags = " ".join(_FLAGS[name] for name in behind)
@@ -221,11 +222,11 @@ def _check_features(spec: FeatureSpec, there: Mapping[str, Any]) -> None:
         embedder_from(spec.embedder)
 
 
-def _quality(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
+def _quality(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
     from pnyx.search.quality.documents import score_documents
 
     with counted("predicting quality", _documents(folder)) as advance:
-        stats = score_documents(folder, quality_model(spec), advance)
+        stats = score_documents(folder, makers.quality(), advance)
     unscored = f"; {stats.unscored:,} hold no word and get a neutral one" if stats.unscored else ""
     return dataclasses.asdict(stats), (
         f"quality of {stats.documents:,} documents ({stats.added:,} new), {stats.model}, "
@@ -233,10 +234,11 @@ def _quality(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
     )
 
 
-def _clusters(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
+def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
     from pnyx.search.features import clusters
 
-    with open_embedder(spec) as embedder, counted("embedding texts") as advance:
+    embedder = makers.embedder()
+    with counted("embedding texts") as advance:
         if spec.assign:
             made = clusters.cluster_new_documents(folder, embedder, on_progress=advance)
         else:
@@ -257,11 +259,11 @@ def _clusters(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
     return dict(made.meta), line
 
 
-def _vectors(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
+def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
     from pnyx.search.features.vectors import embed_documents
 
-    counting = counted("embedding documents", _documents(folder))
-    with open_embedder(spec) as embedder, counting as advance:
+    embedder = makers.embedder()
+    with counted("embedding documents", _documents(folder)) as advance:
         stats = embed_documents(folder, embedder, on_progress=advance)
     line = (
         f"vectors of {stats.documents:,} documents ({stats.documents - stats.reused:,} new), "
@@ -270,7 +272,7 @@ def _vectors(folder: str, spec: FeatureSpec) -> tuple[dict[str, object], str]:
     return {"embedder": embedder.name, **dataclasses.asdict(stats)}, line
 
 
-def _ann(folder: str, _: FeatureSpec) -> tuple[dict[str, object], str]:
+def _ann(folder: str, _: FeatureSpec, __: Makers) -> tuple[dict[str, object], str]:
     from pnyx.search.ranking.dense import build_ann
 
     documents = _documents(folder)
@@ -279,7 +281,7 @@ def _ann(folder: str, _: FeatureSpec) -> tuple[dict[str, object], str]:
     return {"documents": documents}, f"a graph of {documents:,} vectors"
 
 
-_WORK: dict[str, Callable[[str, FeatureSpec], tuple[dict[str, object], str]]] = {
+_WORK: dict[str, Callable[[str, FeatureSpec, Makers], tuple[dict[str, object], str]]] = {
     "quality": _quality,
     "vectors": _vectors,
     "ann": _ann,

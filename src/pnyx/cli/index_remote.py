@@ -11,7 +11,7 @@ import click
 
 from pnyx.app.search_specs import ClusterSpec, FeatureSpec
 from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.common.indexing import CorpusSpec, quality_model
+from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model
 from pnyx.cli.common.options import Outcome, say
 from pnyx.cli.common.progress import counted
 from pnyx.errors import InputError, OptionError, escaped, shorten
@@ -37,18 +37,18 @@ def index_remote(
     """Load, add to or update the index at an address; see `command` of `pnyx index`."""
     from pnyx.search.opensearch import loading
 
-    features.check()
-    if features.clusters or features.assign or features.ann or features.engine:
-        raise OptionError(f"--clusters, --assign, --ann and --engine: {_IN_A_FOLDER}")
+    if features.clusters or features.assign or features.ann:
+        raise OptionError(f"--clusters, --assign and --ann: {_IN_A_FOLDER}")
     if spec.out is None and (cluster.shards is not None or cluster.replicas is not None):
         raise OptionError("--shards and --replicas belong to --out: an index keeps its own")
     made = features.of_new_index() if spec.out is not None else _grown(where, spec, features)
-    plan = _plan(spec, made, cluster)
+    made.check()
     folder = _folder(corpus)
     if folder is not None and (spec.fields or spec.language or spec.add is not None):
         raise OptionError("an index folder is copied as it is, into a new index (--out)")
     try:
-        with counted("indexing") as advance:
+        with Makers(made) as makers, counted("indexing") as advance:
+            plan = _plan(spec, made, cluster, makers)
             if spec.update is not None:
                 stats = loading.update(where, plan, advance)
             elif folder is not None:
@@ -86,8 +86,7 @@ def _folder(corpus: tuple[str, ...]) -> str | None:
     return folders[0] if folders else None
 
 
-def _plan(spec: CorpusSpec, made: FeatureSpec, cluster: ClusterSpec) -> LoadPlan:
-    from pnyx.models.embed.embedder import embedder_from
+def _plan(spec: CorpusSpec, made: FeatureSpec, cluster: ClusterSpec, makers: Makers) -> LoadPlan:
     from pnyx.search.opensearch.loading import LoadPlan
 
     return LoadPlan(
@@ -95,8 +94,8 @@ def _plan(spec: CorpusSpec, made: FeatureSpec, cluster: ClusterSpec) -> LoadPlan
         fields=spec.fields,
         shards=cluster.shards or 1,
         replicas=cluster.replicas or 0,
-        quality=quality_model(made) if made.quality else None,
-        embedder=embedder_from(made.embedder) if made.vectors else None,
+        quality=makers.quality() if made.quality else None,
+        embedder=makers.embedder() if made.vectors else None,
         replace=spec.force,
     )
 

@@ -101,14 +101,14 @@ def command(index: str, spec: TuneSpec) -> Outcome:
     from pnyx.audit.tuning import tune
     from pnyx.corpora import read_qrels, read_questions
     from pnyx.models.embed.embedder import embedder_from
-    from pnyx.search.index import Index
+    from pnyx.search.opening import open_index
     from pnyx.view.plots import tuning_plot
 
     tuning = spec.tuning()
     embedder = embedder_from(spec.embedder) if tuning.scoring.embeds else None
     with reporting() as show:
         tuned = tune(
-            Index.open(index),
+            open_index(index),
             list(read_questions(spec.topics)),
             read_qrels(spec.qrels),
             tuning,

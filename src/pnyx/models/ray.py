@@ -9,7 +9,7 @@ import os
 import re
 import socket
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pnyx._version import __version__
@@ -37,6 +37,11 @@ class RayWorkers:
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return what an importable function returns in a worker; ModelError where it cannot."""
         return self.map(function, [args])[0]
+
+    def spread(self, function: Callable[..., Any], rows: Sequence[Any]) -> list[Any]:
+        """Return what a function returns for parts of some rows, in order, two for each worker."""
+        size = max(1, len(rows) // (2 * self.count))
+        return self.map(function, [(list(rows[n : n + size]),) for n in range(0, len(rows), size)])
 
     def map(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
         """Return what a function returns for each call's arguments, in order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from pnyx.app.search_specs import FeatureSpec
@@ -13,6 +13,7 @@ from pnyx.errors import OptionError
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
+    from pnyx.models.ray import RayWorkers
     from pnyx.students.quality.surface import TextQuality
 
 
@@ -54,19 +55,36 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
         return named[0]
 
 
-@contextlib.contextmanager
-def open_embedder(spec: FeatureSpec) -> Iterator[Embedder]:
-    """Open what embeds the documents: here, or in Ray's workers."""
-    from pnyx.models.embed.embedder import embedder_from
+class Makers(contextlib.ExitStack):
+    """What makes features: here, or in workers of Ray, which it finds once they are needed."""
 
-    if spec.engine is None:
-        yield embedder_from(spec.embedder)
-        return
-    from pnyx.models.embed.remote import RemoteEmbedder
-    from pnyx.models.ray import ray_workers
+    def __init__(self, spec: FeatureSpec) -> None:
+        self._spec = spec
+        super().__init__()
 
-    with ray_workers(spec.engine) as workers:
-        yield RemoteEmbedder(workers)
+    @cached_property
+    def _workers(self) -> RayWorkers:
+        from pnyx.models.ray import ray_workers
+
+        return self.enter_context(ray_workers(str(self._spec.engine)))
+
+    def embedder(self) -> Embedder:
+        """Return what embeds documents."""
+        from pnyx.models.embed.embedder import embedder_from
+
+        if self._spec.engine is None:
+            return embedder_from(self._spec.embedder)
+        from pnyx.models.embed.remote import RemoteEmbedder
+
+        return RemoteEmbedder(self._workers)
+
+    def quality(self) -> TextQuality:
+        """Return what predicts quality."""
+        if self._spec.engine is None or self._spec.quality_model is not None:
+            return quality_model(self._spec)
+        from pnyx.students.quality.remote import RemoteQuality
+
+        return RemoteQuality(self._workers)
 
 
 def quality_model(spec: FeatureSpec) -> TextQuality:

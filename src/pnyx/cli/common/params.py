@@ -12,6 +12,7 @@ import difflib
 import functools
 import inspect
 import math
+import os
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping
@@ -103,10 +104,12 @@ class Command(click.Command):
             if not isinstance(option, SpecOption) or not option.writes:
                 continue
             path = ctx.params.get(str(option.name))
-            if path is None or is_remote(path):
-                continue
-            check_output(path, option.writes)
             flag = max(option.opts, key=len)
+            if path is None or (is_remote(path) and self.name == "index"):
+                continue
+            if is_remote(path):
+                raise OptionError(f"{flag} names an index in a cluster, expected a file or folder")
+            check_output(path, option.writes)
             other = flags.setdefault(path if path == "-" else realpath(path), flag)
             if other != flag and not path.startswith("/dev/"):
                 if path == "-":
@@ -118,7 +121,8 @@ class Command(click.Command):
         known = super().get_params(ctx)
         if not any(isinstance(parameter, SpecOption) for parameter in known):
             return known
-        return [*known, *config_options(_MORE), _help_all()]
+        searches = any(str(p.name).rpartition("__")[2] in ("index", "add") for p in known)
+        return [*known, *[_insecure()] * searches, *config_options(_MORE), _help_all()]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""
@@ -227,6 +231,23 @@ def _help_all() -> click.Option:
         expose_value=False,
         callback=show,
         help="Show all options and exit.",
+    )
+
+
+def _insecure() -> SpecOption:
+    def allow(_: click.Context, __: click.Parameter, value: bool) -> None:
+        if value:
+            from pnyx.search.opensearch.client import INSECURE
+
+            os.environ[INSECURE] = "1"
+
+    return SpecOption(
+        ["--insecure"],
+        heading=_MORE,
+        is_flag=True,
+        expose_value=False,
+        callback=allow,
+        help="Do not verify the certificate of opensearch+https://HOST.",
     )
 
 

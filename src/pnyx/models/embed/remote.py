@@ -26,10 +26,8 @@ class RemoteEmbedder:
         """See `pnyx.models.embed.embedder.Embedder`."""
         import numpy as np
 
-        size = max(1, len(texts) // (2 * self._workers.count))
-        parts = [(list(texts[at : at + size]),) for at in range(0, len(texts), size)]
         empty = np.zeros((0, self.dimensions), dtype=np.float32)
-        return np.concatenate([empty, *self._workers.map(_encoded, parts)])
+        return np.concatenate([empty, *self._workers.spread(_encoded, texts)])
 
 
 def _encoded(texts: list[str]) -> NDArray[np.float32]:

@@ -152,8 +152,7 @@ class Cluster:
 
         where = escaped(str(self.address))
         if isinstance(error, known.SSLError):
-            told = f"its certificate is not trusted; {CA} names the file of one that vouches for it"
-            return PnyxError(f"{where}: {told}")
+            return PnyxError(f"{where}: {_tls(str(error))}")
         if isinstance(error, known.ConnectionTimeout):
             return OverloadedError(f"{where}: no answer in time")
         if isinstance(error, known.ConnectionError):
@@ -178,6 +177,12 @@ class Cluster:
             return PnyxError(f"{where}: the user may not do this")
         told = f"{escaped(kind, 60)}: {shorten(reason, 200)}" if kind else f"status {status}"
         return PnyxError(f"{where}: {told}")
+
+
+def _tls(error: str) -> str:
+    if "CERTIFICATE_VERIFY_FAILED" in error:
+        return f"its certificate is not trusted; {CA} names the file of one that vouches for it"
+    return "speaks no TLS that is understood; opensearch:// asks without TLS"
 
 
 def cause_of(error: Any) -> tuple[str, str]:

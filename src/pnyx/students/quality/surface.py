@@ -276,7 +276,8 @@ class QualityModel:
 
 def predictions(model: TextQuality, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
     """Return the quality of texts, float32 (n,), and of how many nothing can be said."""
-    found = [model.score(text) for text in texts]
+    at_once = getattr(model, "scores", None)
+    found = [model.score(text) for text in texts] if at_once is None else at_once(texts)
     filled = [model.neutral if q is None else q for q in found]
     return np.array(filled, dtype=np.float32), found.count(None)
 
