@@ -1,6 +1,7 @@
 """The public names of this room, each with its home."""
 
 from .card import make_card
+from .choosing import ChosenJudge, choose_judge
 from .perspective_bench import Benched, BenchJudge, BenchSearch, bench_perspectives
 from .perspective_plan import PerspectiveBench
 from .stress.posing import Posed, Stress
@@ -12,6 +13,7 @@ __all__ = [
     "BenchJudge",
     "BenchSearch",
     "Benched",
+    "ChosenJudge",
     "PerspectiveBench",
     "Posed",
     "Stress",
@@ -19,6 +21,7 @@ __all__ = [
     "Tuned",
     "Tuning",
     "bench_perspectives",
+    "choose_judge",
     "make_card",
     "pose",
     "sum_up",

@@ -13,6 +13,7 @@ from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import Outcome, refuse_same_file
 from pnyx.cli.common.params import verb
+from pnyx.cli.compare_judges import judges
 from pnyx.cli.compare_report import notes_on, report_on
 from pnyx.errors import InputError, OptionError, shorten
 from pnyx.measure.core.base import TEST
@@ -78,7 +79,7 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
             raise OptionError(f"--plot {shorten(self.plot)}: expected a name in .svg or .html")
 
 
-@verb("compare")
+@verb("compare", words={"judges": judges})
 @click.argument("leaderboards", nargs=-1, required=True, metavar="LEADERBOARD...")
 def command(leaderboards: tuple[str, ...], spec: CompareSpec) -> Outcome:
     """Compare LEADERBOARDs with the last of them, or with --people: do they rank runs alike?
@@ -102,6 +103,7 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec) -> Outcome:
       pnyx compare judge.txt people.txt
       pnyx compare a.txt b.txt --measure-a F1 --measure-b recall --plot ab.svg
       pnyx compare judge.txt --people labels.txt --differences
+      pnyx compare judges results-a results-b --labels people.jsonl
     """
     spec.check()
     pairs = spec.pairs

@@ -74,6 +74,7 @@ def judge_into(
         answer_items(judge, items if shard is None else dealt, journal, answer_rows)
         counts, answers = write_answers(folder, dealt.marked(journal.rows()))
         manifest = results_manifest(run, counts, facts(dealt.count), started, answers)
+        manifest |= {"kept": journal.kept} if journal.kept else {}  # `started` is of the last part
         write_json(folder / MANIFEST, manifest)
         if also is not None:
             also(journal.rows())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TypeAlias
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from pnyx.distributions import student_quantile
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured
-from pnyx.measure.core.weighted import Floats, defined_mean, ratio
+from pnyx.measure.core.weighted import Floats, Index, defined_mean, ratio
 
 Bounds: TypeAlias = tuple[float, float, str] | tuple[None, None, str]
 """Low and high; or None, and why (empty where no interval was wanted)."""
@@ -262,3 +263,59 @@ def cluster_mean(
         )
     ends = interval_of(mean, drawn, count, bootstrap, bounds=bounds)
     return Measured(mean, scored, asked, *ends)
+
+
+@dataclass(frozen=True, slots=True)
+class PairedShares:
+    """How often only one of two is right, of `count` pairs; effective numbers, for clusters."""
+
+    more: float
+    less: float
+    count: float
+
+    def chance(self, difference: float, *, above: bool = False) -> float:
+        """Return the one-sided p that the true difference is at most so much (`above`: at least).
+
+        The score test of Tango (Statistics in Medicine 17, 1998), which holds for small samples
+        and where the two never differ.
+        """
+        z = self._score(difference)
+        return NormalDist().cdf(z if above else -z)
+
+    def interval(self, confidence: float = BOOTSTRAP.confidence) -> tuple[float, float]:
+        """Return the differences that the score test does not rule out."""
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        middle = (self.more - self.less) / self.count
+        return self._end(-1.0, middle, z), self._end(1.0, middle, -z)
+
+    def _end(self, outer: float, inner: float, z: float) -> float:
+        """Return where the score is z, between a bound and the difference itself."""
+        for _ in range(60):
+            middle = (outer + inner) / 2
+            beyond = abs(self._score(middle)) > abs(z)
+            outer, inner = (middle, inner) if beyond else (outer, middle)
+        return inner
+
+    def _score(self, difference: float) -> float:
+        n, d = self.count, difference
+        a, c = 2 * n, -self.less * d * (1 - d)
+        b = -self.more - self.less + (2 * n - self.more + self.less) * d
+        share = (math.sqrt(max(0.0, b * b - 4 * a * c)) - b) / (2 * a)
+        variance = n * (2 * share + d * (1 - d))
+        gap = self.more - self.less - n * d
+        return gap / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, gap)
+
+
+def paired_shares(differences: Floats, clusters: Index) -> PairedShares:
+    """Return differences of 1, 0 and -1 as shares of as many pairs as would spread so much alone.
+
+    `clusters` (n,) are numbered from 0; pairs of one may be alike (Kish's design effect).
+    """
+    count, mean = len(differences), float(differences.mean()) if len(differences) else 0.0
+    apart = differences - mean
+    plain, sums = float(apart @ apart), np.bincount(clusters, apart)
+    single = len(sums) in (count, 1) or not plain > 0
+    effect = 1.0 if single else float(sums @ sums) / plain * len(sums) / (len(sums) - 1)
+    effect = max(1.0, effect)
+    more, less = (float((differences * side > 0).sum()) / effect for side in (1, -1))
+    return PairedShares(more, less, count / effect)

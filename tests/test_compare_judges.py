@@ -1,0 +1,191 @@
+"""Which judge to take: `pnyx compare judges` over folders that `pnyx judge` wrote."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chat_server import ChatServer
+from command import called, refuser, run, write_rows
+from planted_judges import verdict
+from pnyx.measure.core.intervals import PairedShares, paired_shares
+
+refused = refuser("compare", "judges")
+COUNT = 120
+pytestmark = pytest.mark.usefixtures("own_place")
+
+
+def wrong_on(*wrong: int, unsure: int = 0):
+    """Return a judge that errs on some items; of those below `unsure` it is not sure."""
+
+    def reply(prompt: str) -> str:
+        number = int(prompt.rpartition("NUMBER")[2][:3])
+        right = number % 3 == 0
+        return verdict(right != (number in wrong), 0.6 if number < unsure else 0.97)
+
+    return reply
+
+
+def judged(folder: Path, name: str, reply, *more: str) -> Path:
+    items = [{"id": f"i{n}", "text": "a text", "statement": f"NUMBER{n:03d}"} for n in range(COUNT)]
+    path = write_rows(folder / "items.jsonl", items)
+    with ChatServer(reply=reply) as server:
+        llm = server.spec.replace("#test", f"#{name}")
+        code = run("judge", "support", path, "--llm", llm, "--out", folder / name,
+                   "--probability", "ask", *more)  # fmt: skip
+        assert code in (0, 3)
+    return folder / name
+
+
+@pytest.fixture
+def labels(tmp_path):
+    rows = [{"id": f"i{n}", "value": n % 3 == 0} for n in range(COUNT)]
+    return write_rows(tmp_path / "labels.jsonl", rows)
+
+
+def prices(folder, **dollars):
+    path = folder / "prices.toml"
+    lines = (f'"{name}" = {{ input = {usd}, output = {usd} }}' for name, usd in dollars.items())
+    path.write_text("[models]\n" + "\n".join(lines))
+    return path
+
+
+def test_the_cheapest_that_is_good_enough_and_a_cascade(tmp_path, labels, capsys):
+    dear = judged(tmp_path, "dear", wrong_on())
+    cheap = judged(tmp_path, "cheap", wrong_on(*range(40), unsure=40))
+    fair = judged(tmp_path, "fair", wrong_on(7))
+    priced = prices(tmp_path, dear=10, cheap=0.1, fair=2)
+    code, out, _ = called(capsys, "compare", "judges", dear, cheap, fair, "--labels", labels,
+                            "--prices", priced, "--margin", "0.12", "--json")  # fmt: skip
+    row = json.loads(out)
+    assert (code, row["baseline"], row["items"]) == (0, "dear", COUNT)
+    by_name = {one["name"]: one for one in row["judges"]}
+    # 40 of 120 are wrong, and of the cheap judge's dollars 100 are one of the dear one's.
+    assert by_name["cheap"]["measures"]["accuracy"]["value"] == pytest.approx(80 / 120)
+    assert by_name["dear"]["usd"] == pytest.approx(100 * by_name["cheap"]["usd"], rel=0.02)
+    assert by_name["dear"]["seconds"] >= 0
+    shown = {c["run"]: c["conclusion"] for c in row["comparisons"]}
+    assert shown["cheap"] == "lower"
+    assert shown["fair"] in ("equivalent", "not lower")
+    code, out, _ = called(capsys, "compare", "judges", dear, fair, "--labels", labels,
+                          "--prices", priced, "--margin", "0.1")  # fmt: skip
+    assert "take fair: the cheapest that is good enough, by dollars" in " ".join(out.split())
+    # The cheap judge is sure of 80 and right in all: it keeps those, the dear one does the rest.
+    code, out, _ = called(capsys, "compare", "judges", dear, cheap, "--labels", labels,
+                          "--prices", priced, "--margin", "0.12", "--json")  # fmt: skip
+    row = json.loads(out)
+    cascade = row["cascade"]
+    assert (cascade["first"], cascade["then"]) == ("cheap", "dear")
+    assert cascade["accuracy"]["asked"] == COUNT / 2
+    assert 0.5 < cascade["kept"] < 0.9
+    rest = by_name["dear"]["usd"] * (1 - cascade["kept"])
+    assert cascade["usd"] == pytest.approx(by_name["cheap"]["usd"] + rest)
+    assert row["choice"] == cascade["name"] == "cheap, then dear"
+
+
+def test_nothing_is_good_enough_by_few_labels(tmp_path, capsys):
+    few = write_rows(
+        tmp_path / "few.jsonl", [{"id": f"i{n}", "value": n % 3 == 0} for n in range(12)]
+    )
+    dear, fair = judged(tmp_path, "dear", wrong_on()), judged(tmp_path, "fair", wrong_on(7))
+    priced = prices(tmp_path, dear=10, fair=2)
+    code, out, _ = called(capsys, "compare", "judges", dear, fair, "--labels", few,
+                          "--prices", priced)  # fmt: skip
+    assert code == 0
+    assert "take dear: no cheaper judge is shown to be good enough" in " ".join(out.split())
+
+
+def test_costs_that_are_not_known_are_not_zero(tmp_path, labels, capsys):
+    dear, other = judged(tmp_path, "dear", wrong_on()), judged(tmp_path, "other", wrong_on())
+    _, out, err = called(capsys, "compare", "judges", dear, other, "--labels", labels,
+                            "--margin", "0.1", "--json")  # fmt: skip
+    row = json.loads(out)
+    assert [one["usd"] for one in row["judges"]] == [None, None]
+    assert row["choice"] is None
+    assert "dear: its dollars are not known (no price" in err
+    _, out, err = called(capsys, "compare", "judges", dear, other, "--labels", labels,
+                            "--margin", "0.1", "--by", "seconds", "--json")  # fmt: skip
+    assert json.loads(out)["choice"] in ("dear", "other")
+    # Asked again, all replies come from the store: that says nothing of what an answer takes.
+    judged(tmp_path, "other", wrong_on())
+    _, out, _ = called(capsys, "compare", "judges", dear, other, "--labels", labels, "--json")
+    assert json.loads(out)["judges"][1]["seconds"] is None
+
+
+def test_unscored_answers_are_counted_and_compared_on_what_both_scored(tmp_path, labels, capsys):
+    dear = judged(tmp_path, "dear", wrong_on())
+    mute = judged(tmp_path, "mute", lambda p: "?" if "NUMBER004" in p else wrong_on()(p))
+    code, out, err = called(capsys, "compare", "judges", dear, mute, "--labels", labels)
+    assert code == 3
+    assert "mute: 1 of 120 unscored" in err
+    assert "119 of 120" in out
+
+
+def test_a_card_tells_its_trials(tmp_path, labels, capsys):
+    dear, fair = judged(tmp_path, "dear", wrong_on()), judged(tmp_path, "fair", wrong_on(7))
+    judge = json.loads((dear / "manifest.json").read_text())["judge"]
+    card = {"format": "pnyx-card", "judge": judge,
+            "trials": [{"trial": "noise", "outcome": "passed"},
+                       {"trial": "order", "outcome": "failed"}]}  # fmt: skip
+    path = tmp_path / "card.json"
+    path.write_text(json.dumps(card))
+    _, out, _ = called(capsys, "compare", "judges", dear, fair, "--labels", labels,
+                       "--card", path, "--json")  # fmt: skip
+    trials = [one["trials"] for one in json.loads(out)["judges"]]
+    assert trials == [{"noise": "passed", "order": "failed"}, {}]
+
+
+def test_bad_choices_are_one_line(tmp_path, labels, capsys):
+    dear = judged(tmp_path, "dear", wrong_on())
+    capsys.readouterr()
+    assert "two judges or more" in refused(capsys, dear, "--labels", labels)
+    assert "given twice" in refused(capsys, dear, dear, "--labels", labels)
+    other = write_rows(tmp_path / "other.jsonl", [
+        {"id": f"j{n}", "task": "support", "value": True, "unscored": None, "judge": "j",
+         "probability": None} for n in range(3)])  # fmt: skip
+    more = write_rows(tmp_path / "more.jsonl", [{"id": "j1", "value": True},
+                                                {"id": "i1", "value": True}])  # fmt: skip
+    assert "no labelled item in common" in refused(capsys, dear, other, "--labels", more)
+    assert "expected one of dear, other" in refused(
+        capsys, dear, other, "--labels", labels, "--baseline", "nobody"
+    )
+    assert "expected a card" in refused(
+        capsys, dear, other, "--labels", labels, "--card", dear / "manifest.json"
+    )
+
+
+def test_tangos_interval_by_brute_force():
+    """Its ends are where the score is 1.96, with the nuisance share found by search."""
+    paired = PairedShares(9, 3, 50)
+    low, high = paired.interval()
+    shares = np.linspace(0, 0.5, 2_000_001)[1:-1]
+    for difference in (low, high):
+        more, less = shares + difference, shares
+        sound = (more > 0) & (more + less < 1)
+        more, less = more[sound], less[sound]
+        best = np.argmax(9 * np.log(more) + 3 * np.log(less) + 38 * np.log(1 - more - less))
+        variance = (more[best] + less[best] - difference**2) * 50
+        assert abs(9 - 3 - 50 * difference) / math.sqrt(variance) == pytest.approx(1.96, abs=0.001)
+
+
+def test_two_judges_that_never_differ_are_shown_alike_by_enough_items():
+    """The score is then n m / sqrt(n m (1 - m)): the rule of what is seen in none of n."""
+    margin, count = Fraction(1, 20), 80
+    z = math.sqrt(count * margin / (1 - margin))
+    expected = 0.5 * math.erfc(z / math.sqrt(2))
+    assert PairedShares(0, 0, count).chance(-0.05) == pytest.approx(expected)
+    assert expected < 0.025 < PairedShares(0, 0, 60).chance(-0.05)
+
+
+def test_answers_alike_within_clusters_count_for_less():
+    differences = np.array([1.0, 1, 1, 1, 0, 0, 0, 0, -1, -1, -1, -1, 0, 0, 0, 0])
+    alone = paired_shares(differences, np.arange(16))
+    fours = paired_shares(differences, np.repeat(np.arange(4), 4))
+    assert (alone.more, alone.less, alone.count) == (4, 4, 16)
+    # Sums 4, 0, -4, 0 have squares 32, single answers 8: 4 times that, times 4 / 3.
+    assert fours.count == pytest.approx(16 / (4 * 4 / 3))
