@@ -137,7 +137,7 @@ def test_the_first_of_two_rounds_foretells_no_end(capsys, index, views, tmp_path
     def reporting(doing):
         yield lambda done, of, word, *, free=False: shown.append((done, of))
 
-    monkeypatch.setattr("pnyx.cli.common.progress.reporting", reporting)
+    monkeypatch.setattr("pnyx.progress.reporting", reporting)
     command = (*_bench(index, views, tmp_path / "out"), "--retrievers", "bm25")
     assert called(capsys, *command)[0] == 0
     dev = (tmp_path / "out" / "verdicts-dev.jsonl").read_text().count("\n")

@@ -5,23 +5,25 @@ from __future__ import annotations
 import io
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import pnyx
 from chat_server import ChatServer
-from pnyx.cli.common.progress import _logged, _Pace, _rate, counted, spent_so_far, watched
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.llm.judge import LlmJudge
 from pnyx.judge.questions import Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.judge.watched import Watched
+from pnyx.judge.watched import Watched, spent_so_far, watched
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.prices import Price
+from pnyx.progress import _logged, _Pace, _rate, counted
 
 QUESTIONS = [Support(str(i), "Fines lift turnout.", f"Fines work {i}.") for i in range(3)]
 
@@ -40,7 +42,7 @@ def test_without_a_terminal_answers_are_the_same_and_nothing_is_said_soon(capsys
 
 def test_a_log_gets_a_line_now_and_then_with_the_expected_end(capsys, monkeypatch) -> None:
     clock = iter(range(0, 10_000, 20))  # each look at the clock is 20 seconds later
-    monkeypatch.setattr("pnyx.cli.common.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("pnyx.progress.time.monotonic", lambda: next(clock))
     show = _logged("judging")
     for done in range(1, 6):
         show(done, 100, "3 unscored")
@@ -53,7 +55,7 @@ def test_a_log_gets_a_line_now_and_then_with_the_expected_end(capsys, monkeypatc
 
 def test_what_an_earlier_run_has_done_makes_no_pace(capsys, monkeypatch) -> None:
     clock = iter(range(0, 10_000, 40))
-    monkeypatch.setattr("pnyx.cli.common.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("pnyx.progress.time.monotonic", lambda: next(clock))
     with counted("embedding documents", 1000) as advance:
         for done in (500, 510, 520):
             advance(done)
@@ -72,7 +74,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, times: list[float]) -> Terminal
     monkeypatch.setenv("COLUMNS", "200")
     clock = iter(times)
     fake = SimpleNamespace(monotonic=lambda: next(clock))
-    monkeypatch.setattr("pnyx.cli.common.progress.time", fake)
+    monkeypatch.setattr("pnyx.progress.time", fake)
     return terminal
 
 
@@ -165,3 +167,55 @@ def test_the_bar_says_what_is_unscored_and_what_was_spent(
     assert "3 of 3" in shown
     assert "1 unscored" in shown
     assert f"{tokens} tokens, ${tokens / 1000:.4f}" in shown
+
+
+def test_calls_in_python_show_a_bar_where_somebody_looks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pnyx.progress.WAIT_SECONDS", 0.0)
+    judge, answers = EncoderJudge(), ask(EncoderJudge(), QUESTIONS)
+    assert capsys.readouterr().err == ""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(ask, judge, QUESTIONS).result() == answers  # as of a server
+    monkeypatch.setenv("PNYX_PROGRESS", "0")
+    assert ask(judge, QUESTIONS) == answers
+    assert terminal.getvalue() == ""
+    monkeypatch.delenv("PNYX_PROGRESS")
+    assert ask(judge, QUESTIONS) == answers
+    assert "judging" in terminal.getvalue()
+    assert "3 of 3" in terminal.getvalue()
+
+
+def test_an_index_and_an_argument_in_python_show_their_bars(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pnyx.progress.WAIT_SECONDS", 0.0)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    texts = ["Voting should be compulsory, as turnout rises.", "Nobody should be made to vote."]
+    pnyx.open(texts).argue("Should voting be compulsory?")
+    for said in ("indexing", "predicting quality", "embedding documents", "judging"):
+        assert said in terminal.getvalue()
+
+
+def test_a_notebook_gets_a_bar_that_is_gone_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    class ZMQInteractiveShell: ...
+
+    def display(data: dict[str, str], **_: object) -> SimpleNamespace:
+        shown.append(data["text/html"])
+        return SimpleNamespace(update=display)
+
+    monkeypatch.setattr("pnyx.progress.WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("pnyx.progress._REDRAWN", 0.0)
+    fake = SimpleNamespace(get_ipython=ZMQInteractiveShell)
+    monkeypatch.setitem(sys.modules, "IPython", fake)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    ask(EncoderJudge(), QUESTIONS)
+    assert shown[0] == shown[-1] == ""
+    assert shown[-2].startswith('<progress max="3" value="3"></progress> judging 3 of 3')

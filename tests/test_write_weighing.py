@@ -319,7 +319,7 @@ def test_the_most_that_is_asked_is_kept(
 def test_a_log_says_how_far_it_is(
     asking: list[str], labels: dict[str, str], capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pnyx.cli.common.progress.LOG_SECONDS", 0.0)
+    monkeypatch.setattr("pnyx.progress.LOG_SECONDS", 0.0)
     with ChatServer(sides=knowing(labels), logprobs="words") as server:
         errors = run(capsys, *asking, "--llm", server.spec)[2]
     assert re.search(r"pnyx: judging .*: \d+ of \d+", errors)

@@ -13,6 +13,7 @@ from pnyx.app.search_specs import ArgueSpec, SearchSpec, StageSpec
 from pnyx.app.spec import Spec, opts_of
 from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
 from pnyx.errors import InputError, shorten
+from pnyx.progress import counting, showing
 from pnyx.records import Question, RunEntry, as_question
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Collection:
             searcher = open_searcher(self.index, spec, model, judge, _warn)
             if isinstance(question, Question | str):
                 return searcher.show(question, k)
-            return list(searcher.search(question, k))
+            return _counted(searcher.search(question, k))
 
     def run(
         self, questions: Iterable[Question | str] | str | Path, k: int = 1000, **options: Any
@@ -111,6 +112,7 @@ class Collection:
         """
         from pnyx.app.open_judge import default_judge
         from pnyx.app.open_search import argue_plan, open_searcher, open_writer
+        from pnyx.judge.watched import watched
         from pnyx.write.arguing import argue
         from pnyx.write.rows import with_settings
 
@@ -128,7 +130,9 @@ class Collection:
             judge = default_judge(model)
             searcher = open_searcher(self.index, search, model, judge, _warn)
             writer, plan = open_writer(spec, model), argue_plan(spec)
-            case = argue(searcher, given, judge=judge, writer=writer, plan=plan)
+            models = [] if model is None else [model]
+            with watched(judge, models, shown=showing) as watching:
+                case = argue(searcher, given, judge=watching, writer=writer, plan=plan)
         return with_settings(case, index=f"{self.name} ({len(self):,} documents)")
 
     def report(self, request: ReportRequest | Question | str, **options: Any) -> Report:
@@ -139,6 +143,7 @@ class Collection:
         from pnyx.app.open_search import open_searcher
         from pnyx.app.open_writing import open_reporter, report_plan, rules_of
         from pnyx.corpora import ReportRequest
+        from pnyx.judge.watched import watched
         from pnyx.students.judge import CITATION, PackagedJudge
         from pnyx.write.reports.limits import limits_of
         from pnyx.write.reports.reporting import report
@@ -154,9 +159,10 @@ class Collection:
             searcher = open_searcher(self.index, search, model, None, _warn)
             judge = PackagedJudge(CITATION)
             given = model if writer.asks else None
-            return report(
-                searcher, request, limits, judge=judge, writer=writer, plan=plan, model=given
-            )
+            with watched(judge, [] if model is None else [model], shown=showing) as watching:
+                return report(
+                    searcher, request, limits, judge=watching, writer=writer, plan=plan, model=given
+                )
 
     async def search_async(
         self, question: Question | str, k: int | None = None, **options: Any
@@ -237,6 +243,15 @@ def _specs(options: Mapping[str, Any], *kinds: type[Spec]) -> Any:
         expected = ", ".join(sorted(known))
         raise InputError(f"no option {shorten(name, 40)!r}, expected one of {expected}")
     return made
+
+
+def _counted(found: Iterable[Found]) -> list[Found]:
+    with counting(None, "searching") as advance:
+        done: list[Found] = []
+        for one in found:
+            done.append(one)
+            advance(len(done))
+        return done
 
 
 def _warn(line: str) -> None:

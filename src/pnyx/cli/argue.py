@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -19,15 +20,16 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import check_question, print_result, say
 from pnyx.cli.common.params import verb
-from pnyx.cli.common.progress import told, watched
 from pnyx.errors import OptionError, shorten
 from pnyx.judge.naming import introduced
+from pnyx.judge.watched import watched
 from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
     from pnyx.judge.store.completions import StoredModel
-    from pnyx.write.case import Case, Writer
+    from pnyx.records import Evidence, Question, Side
+    from pnyx.write.case import Case, Draft, Writer
 
 
 class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
@@ -110,7 +112,7 @@ def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
 
     writer = open_writer(spec, llm)
     if not plan:
-        return told(writer)
+        return _told(writer)
     quoting: Literal["extractive"] = "extractive"
     return StandInWriter(writer, open_writer(replace(spec, writer=quoting, examples=None), None))
 
@@ -184,3 +186,20 @@ def _say(case: Case, *, paged: bool, printed: bool) -> None:
         reason = shorten(case.unscored_reason, 200)
         lines.append(f"a verdict is missing on {many(case.unscored, 'passage')}: {reason}")
     click.echo("\n".join(lines), err=True, nl=bool(lines))
+
+
+class _Told:
+    """A writer that says when it begins: a language model may take minutes for a side."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer, self.name = writer, writer.name
+
+    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
+        click.echo(f"pnyx: writing {side} from {len(documents)} passages: {self.name}", err=True)
+        return await self._writer.write(question, side, documents)
+
+
+def _told(writer: Writer) -> Writer:
+    """Return a writer that says on a log when it begins, if a language model writes."""
+    quick = type(writer).__name__ == "ExtractiveWriter"
+    return writer if quick or sys.stderr.isatty() else _Told(writer)

@@ -20,7 +20,6 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import ShardSpec, counts_line, needs_out, plan_items, say_judge
 from pnyx.cli.common.options import Outcome, say, warn, warn_first
 from pnyx.cli.common.params import Group, verb
-from pnyx.cli.common.progress import watched
 from pnyx.cli.measure.perspectives_report import (
     coverage_legend,
     leaning_table,
@@ -29,6 +28,7 @@ from pnyx.cli.measure.perspectives_report import (
 from pnyx.cli.measure.runs import compared_legend, draws_legend, mark
 from pnyx.errors import OptionError, escaped, shorten
 from pnyx.judge.naming import short_name
+from pnyx.judge.watched import watched
 from pnyx.view.tables import Column, Marked, Table, filled, shown
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, WebSearchSpec
 from pnyx.cli.common.options import EvidenceSpec, Outcome, OutSpec, refuse_same_file, say
 from pnyx.cli.common.params import Group, verb
-from pnyx.cli.common.progress import counted, reporting
 from pnyx.errors import InputError, escaped, shorten
+from pnyx.progress import counted, reporting
 
 if TYPE_CHECKING:
     from pnyx.records import Evidence, Question

@@ -22,10 +22,10 @@ from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.cli.argue import write_pages, write_responses_file
 from pnyx.cli.common.options import Outcome, say
 from pnyx.cli.common.params import verb
-from pnyx.cli.common.progress import watched
 from pnyx.cli.doctor import installed
 from pnyx.errors import InputError, OptionError
 from pnyx.judge.naming import short_name
+from pnyx.judge.watched import watched
 from pnyx.view.results import demo_table
 from pnyx.view.tables import Column, Part, Table, shown
 

@@ -18,9 +18,9 @@ from pnyx.cli import EXIT_INTERRUPTED
 from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model
 from pnyx.cli.common.options import Outcome, say, warn
 from pnyx.cli.common.params import verb
-from pnyx.cli.common.progress import counted
 from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
 from pnyx.native import advise_compiling
+from pnyx.progress import counted
 from pnyx.search.opening import engine_type
 from pnyx.search.opensearch.client import is_remote
 from pnyx.search.plan import FEATURES

@@ -13,8 +13,8 @@ from pnyx.app.search_specs import ClusterSpec, FeatureSpec
 from pnyx.cli import EXIT_INTERRUPTED
 from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model
 from pnyx.cli.common.options import Outcome, say
-from pnyx.cli.common.progress import counted
 from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.progress import counted
 
 if TYPE_CHECKING:
     from pnyx.search.opensearch.loading import LoadPlan

@@ -27,8 +27,8 @@ from pnyx.cli.common.options import (
     warn_first,
 )
 from pnyx.cli.common.params import verb
-from pnyx.cli.common.progress import counted
 from pnyx.errors import InputError, OptionError, escaped
+from pnyx.progress import counted
 from pnyx.view.results import report_line, report_rows
 
 if TYPE_CHECKING:

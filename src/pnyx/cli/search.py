@@ -19,8 +19,8 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import print_result, say, warn
 from pnyx.cli.common.params import verb
-from pnyx.cli.common.progress import watched
 from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.judge.watched import watched
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge

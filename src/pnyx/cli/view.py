@@ -63,7 +63,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
 
 
 def _export(results: Sequence[str], view: ViewSpec) -> int:
-    from pnyx.cli.common.progress import reporting
+    from pnyx.progress import reporting
     from pnyx.serve.view.export import check_export, export_pages
     from pnyx.serve.view.opening import open_catalogue
     from pnyx.serve.view.routes import site_of

@@ -89,7 +89,20 @@ def ask(
         TypeError: a question is of a kind that the judge does not answer.
         pnyx.errors.ModelError: the judge cannot go on; answers that had arrived were emitted.
     """
-    return run_blocking(lambda: ask_async(judge, questions, on_answer))
+    from pnyx.progress import showing
+
+    done = 0
+
+    with showing("judging") as show:
+
+        def answered(position: int, answer: Answer) -> None:
+            nonlocal done
+            done += 1
+            show(done, len(questions), "")
+            if on_answer is not None:
+                on_answer(position, answer)
+
+        return run_blocking(lambda: ask_async(judge, questions, answered))
 
 
 async def ask_async(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from pnyx import progress
 from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Emit, Judge
 from pnyx.judge.questions import JudgeQuestion
+
+if TYPE_CHECKING:
+    from pnyx.judge.store.completions import StoredModel
 
 
 class Watched:
@@ -29,3 +35,46 @@ class Watched:
             self._tell(self._done, self._total, self._unscored)
 
         await self._judge.answer(questions, counted)
+
+
+@contextlib.contextmanager
+def watched(
+    judge: Judge,
+    models: Sequence[StoredModel] = (),
+    expected: Callable[[], int | None] = lambda: None,
+    shown: Callable[[str], contextlib.AbstractContextManager[progress.Show]] | None = None,
+) -> Iterator[Judge]:
+    """Yield the judge with progress: answers (of those `expected`), unscored ones, and spending.
+
+    `shown` is how: as of a command, or `progress.showing`, as of a call in Python.
+    """
+    with (shown or progress.reporting)("judging") as show:
+
+        def tell(done: int, asked: int, unscored: int) -> None:
+            lacking = f"{unscored} unscored" if unscored else ""
+            word = "  ".join(filter(None, [lacking, spent_so_far(models)]))
+            free = bool(models) and replied() == before
+            show(done, expected() or -asked, word, free=free)
+
+        def replied() -> int:
+            return sum(model.counts.asked + model.counts.failed for model in models)
+
+        before = replied()
+
+        yield Watched(judge, tell)
+
+
+def spent_so_far(models: Sequence[StoredModel]) -> str:
+    """Return tokens and, where the price is known, dollars in a few words; empty for none."""
+    tokens = sum(model.counts.tokens.get("total_tokens", 0) for model in models)
+    parts = [_rounded(tokens) + " tokens"] if tokens else []
+    costs = [model.endpoint.ledger.cost for model in models if model.endpoint.ledger is not None]
+    if costs and None not in costs:
+        parts.append(f"${sum(cost or 0 for cost in costs):.4f}")
+    return ", ".join(parts)
+
+
+def _rounded(count: int) -> str:
+    if count < 10_000:
+        return str(count)
+    return f"{count / 1000:.0f}k" if count < 10_000_000 else f"{count / 1e6:.1f}M"

@@ -17,6 +17,7 @@ from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_folder
 from pnyx.placing import recover_folder
+from pnyx.progress import counting
 from pnyx.records import Evidence
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
@@ -152,19 +153,19 @@ def _write_segments(
     record = next(stream, None)
     if record is None:
         raise InputError("found no records, expected at least one")
-    while record is not None:
-        path = folder / segment_name(len(segments) + 1)
-        with SegmentBuilder(path, tokenizer, extra_fields) as builder:
-            while record is not None and not builder.full:
-                read += 1
-                builder.add(record, number=read)
-                if on_progress and read % _PROGRESS_EVERY == 0:
-                    on_progress(read)
-                record = next(stream, None)
-            entries.append(builder.finish(segments, read - len(builder) + 1))
-        segments.append(IndexSegment(folder, entries[-1]))
-    if on_progress:
-        on_progress(read)
+    with counting(on_progress, "indexing") as advance:
+        while record is not None:
+            path = folder / segment_name(len(segments) + 1)
+            with SegmentBuilder(path, tokenizer, extra_fields) as builder:
+                while record is not None and not builder.full:
+                    read += 1
+                    builder.add(record, number=read)
+                    if read % _PROGRESS_EVERY == 0:
+                        advance(read)
+                    record = next(stream, None)
+                entries.append(builder.finish(segments, read - len(builder) + 1))
+            segments.append(IndexSegment(folder, entries[-1]))
+        advance(read)
     return entries
 
 

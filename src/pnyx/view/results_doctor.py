@@ -19,6 +19,7 @@ VARIABLES = {
     "PNYX_LOCAL_CONTEXT": "tokens of context of a local model",
     "SERPER_API_KEY": "key for `pnyx corpus web --search serper`",
     "PNYX_CACHE": "folder of the catalogues of pnyx view",
+    "PNYX_PROGRESS": "0 shows no bars of calls in Python",
     "PNYX_TOKEN": "what visitors of served pages must bring, where --token is not given",
     "PNYX_CONTACT": "who fetches web pages, where --contact is not given",
     "HTTP_PROXY": "proxy for http://",

@@ -21,8 +21,9 @@ from pnyx.cli.common.options import (
     warn_undefined,
 )
 from pnyx.cli.common.params import verb
-from pnyx.cli.common.progress import reporting, watched
 from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.judge.watched import watched
+from pnyx.progress import reporting
 from pnyx.view.results import distilled_table
 
 if TYPE_CHECKING:

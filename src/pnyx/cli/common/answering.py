@@ -18,11 +18,11 @@ from pnyx.app.open_judge import (
 from pnyx.app.open_models import prices_by_model
 from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.cli.common.options import Outcome, reasons_shown, say
-from pnyx.cli.common.progress import watched
 from pnyx.cli.common.record import record_of_command
 from pnyx.errors import OptionError, escaped
 from pnyx.judge.naming import introduced, short_name
 from pnyx.judge.tasks import TASKS
+from pnyx.judge.watched import watched
 from pnyx.view.results import plan_lines, plan_row
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from pnyx.app.report_specs import JudgeReportSpec, ReportJudgeSpec, WeightSpec, 
 from pnyx.cli.common.answering import ResultsSpec, needs_out, print_planned, say_judge, say_kept
 from pnyx.cli.common.options import Outcome, say, warn_first
 from pnyx.cli.common.params import Raw, verb
-from pnyx.cli.common.progress import watched
 from pnyx.cli.common.record import record_of_command
 from pnyx.errors import OptionError, escaped
 from pnyx.judge.naming import short_name
+from pnyx.judge.watched import watched
 from pnyx.view.results import judged_notes, judged_text
 
 if TYPE_CHECKING:

@@ -22,9 +22,10 @@ from pnyx.cli.common.options import (
     warn_first,
 )
 from pnyx.cli.common.params import Raw, verb
-from pnyx.cli.common.progress import reporting, watched
 from pnyx.errors import InputError, OptionError, escaped
 from pnyx.judge.tasks import TASKS
+from pnyx.judge.watched import watched
+from pnyx.progress import reporting
 from pnyx.restricted import hides_text
 from pnyx.view.results import apart_lines
 

@@ -17,6 +17,8 @@ from pnyx.judge.reports.assigning import by_keys
 from pnyx.judge.reports.opened import STAGES, DocumentSources, OpenTopic
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import JudgedReport
+from pnyx.judge.watched import watched
+from pnyx.progress import showing
 from pnyx.records import Evidence, NuggetBank, Response
 
 _AT_ONCE = 20_000
@@ -66,7 +68,8 @@ def judge_reports(
                 take(question, answer)
 
     topics = opened_topics(responses, banks, plan or ReportPlan(), material)
-    judged = [report for topic in topics for report in judge_topics([topic], ask_all)]
+    with watched(judge, shown=showing) as judge:
+        judged = [report for topic in topics for report in judge_topics([topic], ask_all)]
     return sorted(judged, key=lambda report: (report.run_id, report.topic_id))
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.placing import try_lock
+from pnyx.progress import counting
 from pnyx.search.features.access import Feature, put_feature
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import damaged, writing
@@ -96,7 +97,8 @@ def embed_documents(
         done = len(old) + partial.read_into(rows[len(old) :])
         embedded = 0
         if done < len(index):
-            embedded = _embed_rest(index, embedder, rows, done, partial, on_progress)
+            with counting(on_progress, "embedding documents", len(index)) as advance:
+                embedded = _embed_rest(index, embedder, rows, done, partial, advance)
         put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(index), meta=meta)
         partial.remove()
     return EmbedStats(len(index), done, embedded, time.perf_counter() - started)
@@ -131,15 +133,14 @@ def _embed_rest(
     rows: Rows,
     done: int,
     partial: _Partial,
-    on_progress: Callable[[int], None] | None,
+    advance: Callable[[int], None],
 ) -> int:
     """Fill the rows from `done` on; return how many texts were embedded."""
     places: dict[bytes, int] = {}  # text -> a document that has it
     new: dict[str, list[int]] = {}
     embedded, first = 0, done
     chunk = min(_CHUNK, getattr(embedder, "at_once", _CHUNK))
-    if on_progress is not None:
-        on_progress(done)
+    advance(done)
     for number, record in enumerate(index.documents()):
         text = searched_text(record)
         coded = text.encode("utf-8", "surrogatepass")
@@ -157,8 +158,7 @@ def _embed_rest(
                     rows[numbers] = vector
             partial.append(rows[first : number + 1])
             embedded, first, new = embedded + len(new), number + 1, {}
-            if on_progress is not None:
-                on_progress(first)
+            advance(first)
     return embedded
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pnyx.progress import counting
 from pnyx.records import Argument, Evidence
 from pnyx.search.features.access import put_feature
 from pnyx.search.lexical.index import WordIndex
@@ -65,13 +66,13 @@ def score_documents(
     model = model or QualityModel.load()
     known, unscored = _known(index, model)
     parts = [known]
-    for first in range(len(known), len(index), _BATCH):
-        numbers = range(first, min(first + _BATCH, len(index)))
-        found, none = predictions(model, [rated_text(index.document_at(n)) for n in numbers])
-        unscored += none
-        parts.append(found)
-        if on_progress is not None:
-            on_progress(numbers.stop)
+    with counting(on_progress, "predicting quality", len(index)) as advance:
+        for first in range(len(known), len(index), _BATCH):
+            numbers = range(first, min(first + _BATCH, len(index)))
+            found, none = predictions(model, [rated_text(index.document_at(n)) for n in numbers])
+            unscored += none
+            parts.append(found)
+            advance(numbers.stop)
     added = len(index) - len(known)
     if added:
         meta = {"model": model.name, "neutral": model.neutral, "unscored": unscored}

@@ -13,8 +13,8 @@ from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, WebSearchSpec
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
-from pnyx.cli.common.progress import reporting
 from pnyx.errors import InputError, escaped
+from pnyx.progress import reporting
 
 if TYPE_CHECKING:
     from pnyx.records import Debate

@@ -25,8 +25,8 @@ from pnyx.cli.common.options import (
     warn_first,
 )
 from pnyx.cli.common.params import verb
-from pnyx.cli.common.progress import reporting
 from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.progress import reporting
 
 if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
