@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from index_fixture import Fake, full_index
 from pnyx.records import Document
-from pnyx.search import Index, Scoring, build_index, rank_documents
+from pnyx.search import Index, Scoring, add_to_index, build_index, rank_documents
 from pnyx.search.explain import explain
 from pnyx.search.features.clusters import clusters_of
 from pnyx.search.quality.documents import document_quality
@@ -106,6 +106,22 @@ def test_words_are_those_of_the_question(tmp_path):
     assert poll.value == pytest.approx(
         math.log(1 + 1 / (2000 * p)) + math.log(2000 / (length + 2000)), rel=1e-12
     )
+
+
+@pytest.mark.parametrize("model", ["bm25", "dirichlet"])
+def test_words_make_up_the_score_in_every_segment_however_often_they_occur(tmp_path, model):
+    texts = ["tea", "tea " * 40 + "law", "law tea", "law " * 16, "cup", "tea " * 15]
+    for start in (0, 3):  # a segment each
+        records = [Document(f"d{n}", texts[n]) for n in range(start, start + 3)]
+        (add_to_index if start else build_index)(records, tmp_path / "i")
+    index = Index.open(tmp_path / "i")
+    text = "tea law tea cup"  # "tea" counts twice
+    numbers, scores = index.rank(text, model)
+    assert len(numbers) == 6
+    terms = index.term_scores(text, numbers[::-1], model)[::-1]
+    assert [sum(own.values()) for own in terms] == scores.tolist()
+    by_number = dict(zip(numbers.tolist(), terms, strict=True))
+    assert [list(by_number[number]) for number in (0, 2, 3)] == [["tea"], ["tea", "law"], ["law"]]
 
 
 def test_who_is_missing_from_one_ranking_counts_as_its_lowest(index):

@@ -6,6 +6,7 @@ import asyncio
 import threading
 
 import pytest
+from starlette.requests import Request
 
 from asking_fixture import VOTING, service_of
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
@@ -15,7 +16,7 @@ from pnyx.models.http.flow import LeftError
 from pnyx.serve.api.rows import search_row
 from pnyx.serve.asking.arguing import Job
 from pnyx.serve.asking.choices import chosen, chosen_for
-from pnyx.serve.asking.pool import Busy, Pool, SharedResults
+from pnyx.serve.asking.pool import Busy, Pool, SharedResults, while_there
 
 
 def test_a_full_line_is_refused_and_empties():
@@ -33,6 +34,28 @@ def test_a_full_line_is_refused_and_empties():
         assert await third == "third"
         assert await pool.run(lambda: "fourth") == "fourth"
         pool.close()
+
+    asyncio.run(main())
+
+
+def test_work_ends_when_its_client_leaves():
+    messages = [{"type": "http.request", "body": b""}, {"type": "http.disconnect"}]
+
+    async def main():
+        ended = asyncio.Event()
+
+        async def receive():
+            return messages.pop(0)
+
+        async def work():
+            try:
+                await asyncio.sleep(300)
+            finally:
+                ended.set()
+
+        with pytest.raises(LeftError):
+            await while_there(Request({"type": "http"}, receive), work())
+        assert ended.is_set()
 
     asyncio.run(main())
 

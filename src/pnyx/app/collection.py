@@ -114,7 +114,7 @@ class Collection:
         from pnyx.app.open_search import argue_plan, open_searcher, open_writer
         from pnyx.judge.watched import watched
         from pnyx.write.arguing import argue
-        from pnyx.write.rows import with_settings
+        from pnyx.write.case import with_settings
 
         spec, search = _specs(options, ArgueSpec, SearchSpec)
         asked = as_question(question)

@@ -74,7 +74,7 @@ def command(
     """
     from pnyx.search.opening import open_index
     from pnyx.write.arguing import argue
-    from pnyx.write.rows import case_row, with_settings
+    from pnyx.write.case import with_settings
 
     check_question(question)
     model.check()
@@ -94,6 +94,8 @@ def command(
     printed = not (output.out or output.html or as_json)
     write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
     if as_json:
+        from pnyx.write.rows import case_row
+
         print_result(case_row(case).model_dump(), "", as_json=True, ensure_ascii=False, indent=2)
     _say(case, paged=bool(printed or output.html or output.md), printed=printed)
     return 0 if case.complete else EXIT_UNSCORED

@@ -156,7 +156,7 @@ def _argue(
     from pnyx.search.pipeline import Searcher
     from pnyx.search.plan import FEATURES
     from pnyx.write.arguing import argue
-    from pnyx.write.rows import with_settings
+    from pnyx.write.case import with_settings
 
     index = build_index(example.arguments, folder / "example.index", features=FEATURES)
     searcher = Searcher(index)

@@ -6,6 +6,7 @@ never wrong.
 
 from __future__ import annotations
 
+import functools
 import re
 from itertools import pairwise
 
@@ -78,6 +79,7 @@ _CONDITION = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=1024)
 def claims(question: str) -> tuple[str, str]:
     """Return (pro, con), what the two sides of a question, a motion or a claim assert.
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """A part of a score, or the score itself.
 
     Attributes:
@@ -55,6 +53,12 @@ class Explanation:
     combine: Literal["", "sum", "product"] = ""
     parts: tuple[Explanation, ...] = ()
 
+    def row(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        row = dict(zip(self._fields, self, strict=True))
+        row["parts"] = [part.row() for part in self.parts]
+        return row
+
 
 def explain(
     index: Index,
@@ -76,7 +80,7 @@ def explain(
 
 def explain_good(why: Explanation, good: Goodness) -> Explanation:
     """Return why a document has its score once good arguments are put first."""
-    own = replace(why, value=(1.0 - NEAR) * good.own, weight=1.0 - NEAR)
+    own = why._replace(value=(1.0 - NEAR) * good.own, weight=1.0 - NEAR)
     near = Explanation("neighbours", NEAR * good.near, good.near, NEAR)
     relevance = Explanation(
         "relevance", good.relevance, good.relevance, combine="sum", parts=(own, near)
@@ -133,7 +137,7 @@ def _touche(
         _words(index, text, "dirichlet", numbers, {"mu": mu}), numbers.tolist(), strict=True
     ):
         flat = Explanation("R", 1.0, None)
-        parts = [flat if scoring.flat else replace(words, name="R")]
+        parts = [flat if scoring.flat else words._replace(name="R")]
         if boosts is not None:
             factor = float(boosts.cluster_factors[boosts.codes[number] >> boosts.shift])
             quality = float(boosts.quality[number])
@@ -159,9 +163,9 @@ def _fused(
     ]
     found = []
     for word, by_words, by_vector in zip(words, *columns, strict=True):
-        known = replace(word, value=by_words.value, weight=by_words.weight, rank=by_words.rank)
+        known = word._replace(value=by_words.value, weight=by_words.weight, rank=by_words.rank)
         if by_words.raw is None:  # it may hold words, but is not among the best by them
-            known = replace(known, raw=None, combine="", parts=())
+            known = known._replace(raw=None, combine="", parts=())
         parts = (known, by_vector)
         score = known.value + by_vector.value
         found.append(Explanation("hybrid", score, score, combine="sum", parts=parts))
@@ -173,7 +177,6 @@ def _places(
 ) -> list[Explanation]:
     """Return what one ranking adds to the fused score of each document."""
     own, scores = ranking
-    places = dict(zip(own.tolist(), range(len(own)), strict=True))
     if scoring.fusion == "rrf":
         values = 1.0 / (RRF_CONSTANT + np.arange(1.0, len(own) + 1))
         least, shown = 0.0, None
@@ -183,12 +186,10 @@ def _places(
         least, shown = lowest(values, how), weight
     found = []
     for number in numbers.tolist():
-        place = places.get(number)
-        if place is None:
+        places = np.flatnonzero(own == number).tolist()
+        if not places:
             found.append(Explanation("dense", least, None, shown))
-        else:
-            rank = place + 1
-            found.append(
-                Explanation("dense", float(values[place]), float(scores[place]), shown, rank)
-            )
+        for place in places:  # one
+            value, score = float(values[place]), float(scores[place])
+            found.append(Explanation("dense", value, score, shown, place + 1))
     return found

@@ -202,28 +202,30 @@ def _known(value: float) -> float | None:
 
 def hit_row(found: RetrievedDocument) -> HitRow:
     """Return a document that was found as JSON has it."""
-    document, sided = found.document, found.sided
     from pnyx.search.rows import HitRow
 
-    label = found.match and {**found.match.row(), "stance": found.side_of_label}
-    return HitRow.model_validate(
-        {
-            "rank": found.hit.rank,
-            "score": found.hit.score,
-            "id": found.hit.doc_id,
-            "title": document.title,
-            "stance": found.stance,
-            "text": document.text,
-            "url": document.url,
-            "source": document.source,
-            "label": label,
-            "probability": found.probability,
-            "side": sided and sided.side,
-            "side_by": (sided and sided.by) or None,
-            "perspective": found.perspective,
-            "quality": found.quality,
-            "quality_share": found.quality_share,
-            "cluster": found.topic,
-            "why": found.why,
-        }
-    )
+    return HitRow.model_validate(hit_values(found))
+
+
+def hit_values(found: RetrievedDocument) -> dict[str, Any]:
+    """Return what `hit_row` holds, as JSON values that are not checked again."""
+    document, sided, view, topic = found.document, found.sided, found.perspective, found.topic
+    return {
+        "rank": found.hit.rank,
+        "score": found.hit.score,
+        "id": found.hit.doc_id,
+        "title": document.title,
+        "stance": found.stance,
+        "text": document.text,
+        "url": document.url,
+        "source": document.source,
+        "label": found.match and {**found.match.row(), "stance": found.side_of_label},
+        "probability": found.probability,
+        "side": sided and sided.side,
+        "side_by": (sided and sided.by) or None,
+        "perspective": view and {"text": view.text, "stance": view.stance},
+        "quality": found.quality,
+        "quality_share": found.quality_share,
+        "cluster": topic and {"number": topic.number, "label": topic.label},
+        "why": found.why and found.why.row(),
+    }

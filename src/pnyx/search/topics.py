@@ -268,7 +268,9 @@ def prepare_topics(topics: Iterable[str]) -> None:
     """Embed topics ahead, so that a first question need not wait for it."""
     from pnyx.models.embed.encoder import load_encoder
 
-    load_encoder().encode([text for topic in topics for text in _compared(topic[:MOST])])
+    cut = [topic[:MOST] for topic in topics]
+    pairs = filter(lambda pair: is_plain(pair[0]), map(claims, cut))
+    load_encoder().encode([text for texts in (*map(_compared, cut), *pairs) for text in texts])
 
 
 def way_features(question: str, topics: Sequence[str], *, reads: bool = True) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Protocol
 
+from pnyx._version import __version__
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
 from pnyx.judge.claims import claims_of
@@ -177,6 +178,11 @@ def _shown(sentence: Sentence) -> str:
 
 def _safe(text: str) -> str:
     return escape(shorten(text, 2000))
+
+
+def with_settings(case: Case, **more: str) -> Case:
+    """Add what only the caller knows (which index), and the version."""
+    return replace(case, settings={**more, **case.settings, "version": f"pnyx {__version__}"})
 
 
 def why_empty(case: Case, side: ArguedSide) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field
 
-from pnyx._version import __version__
 from pnyx.corpora import response_row
 from pnyx.judge.answers import verdict_fields
 from pnyx.search.rows import DescribedRow, PartialRow, QuestionRow, TopicRow, question_row
@@ -203,11 +201,6 @@ class CaseRow(DescribedRow):
     """What the labels of the retrieved documents are on."""
     near_topics: list[NearTopicRow]
     """Up to three that the question may mean, the likeliest first; none where one counts."""
-
-
-def with_settings(case: Case, **more: str) -> Case:
-    """Add what only the caller knows (which index), and the version."""
-    return replace(case, settings={**more, **case.settings, "version": f"pnyx {__version__}"})
 
 
 def case_row(case: Case) -> CaseRow:

@@ -57,10 +57,7 @@ class EnglishWords:
 
     def term(self, word: str) -> str | None:
         """Return the term of a word, or None where it is left out."""
-        word = _lower(word)
-        if word[-1:] == "s" and word[-2:-1] in _APOSTROPHES and len(word) > 1:
-            word = word[:-2]
-        return None if word in STOP_WORDS else stem(word)
+        return _english(word)
 
     def to_manifest(self) -> dict[str, Any]:
         """Return what names these terms in an index."""
@@ -71,6 +68,14 @@ class EnglishWords:
             "stemmer": "porter",
             "stop_words": "lucene-english-33",
         }
+
+
+@lru_cache(maxsize=16_384)
+def _english(word: str) -> str | None:
+    word = _lower(word)
+    if word[-1:] == "s" and word[-2:-1] in _APOSTROPHES and len(word) > 1:
+        word = word[:-2]
+    return None if word in STOP_WORDS else stem(word)
 
 
 def _lower(word: str) -> str:

@@ -27,6 +27,9 @@ _REMEMBERED = 30_000
 
 _MAX_REMEMBERED_CHARACTERS = 2_000
 
+_FEW = 128
+"""Tokens up to which starting threads takes longer than they save."""
+
 _LAYERS = (
     "/embeddings/LayerNorm/LayerNormalization_output_0",
     *(f"/output/LayerNorm_{place}/LayerNormalization_output_0" for place in range(1, 12, 2)),
@@ -142,7 +145,8 @@ class Encoder:
 
         # The longest first, so that all cores end at about the same time.
         rows = sorted(range(len(texts)), key=lambda row: -len(encoded[row].ids))
-        in_threads(run, rows)
+        few = sum(len(text.ids) for text in encoded) <= _FEW
+        list(map(run, rows)) if few else in_threads(run, rows)
 
 
 def load_encoder(name: str = "minilm-int8") -> Encoder:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, count, islice, repeat
+from itertools import accumulate, count, islice, pairwise, repeat
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -18,7 +17,7 @@ from pnyx.native import WORTH_COMPILING, can_compile
 from pnyx.records import Evidence
 from pnyx.search.engine import FeatureInfo, Hit, Remembering
 from pnyx.search.features.access import Feature, read_feature
-from pnyx.search.lexical.kernels import UNMATCHED, Boosts, Kernel, KernelName, score_numpy
+from pnyx.search.lexical.kernels import Boosts, Kernel, KernelName, score_terms
 from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.query import QueryCompiler
 from pnyx.search.lexical.segments import open_segments
@@ -148,15 +147,14 @@ class WordIndex(Remembering):
     ) -> list[dict[str, float]]:
         """Return what each term adds to each document's score; their sum in order is the score."""
         scoring = make_model(model, parameters)
-        found: list[dict[str, float]] = [{} for _ in numbers]
-        for term, parts in self._queries.by_term(text, scoring).items():
-            scores, by_length = np.full(len(numbers), UNMATCHED), self._queries.by_length(scoring)
-            for start, part in zip(self._starts, parts, strict=False):
-                scores += score_numpy(part, by_length, scoring.combine, numbers - start)
-            for own, score in zip(found, scores.tolist(), strict=True):
-                if math.copysign(1.0, score) > 0:
-                    own[term] = score
-        return found
+        by_length = self._queries.by_length(scoring)
+        found: dict[int, dict[str, float]] = {number: {} for number in numbers.tolist()}
+        parts = self._queries.named_parts(text, scoring)
+        for (start, stop), (terms, part) in zip(pairwise(self._starts), parts, strict=True):
+            own = numbers[(start <= numbers) & (numbers < stop)] - start
+            for term, document, score in score_terms(part, by_length, scoring.combine, own):
+                found[start + document][terms[term]] = score
+        return [found[number] for number in numbers.tolist()]
 
     def compile(self) -> None:
         """Load the compiled kernel now rather than once that pays; searches go on meanwhile."""

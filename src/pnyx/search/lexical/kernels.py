@@ -78,14 +78,9 @@ class Boosts:
         return boosted
 
 
-def score_numpy(
-    part: SegmentPart,
-    length_values: Floats,
-    combine: Combine,
-    only: NDArray[np.int64] | None = None,
-) -> Floats:
-    """Return the score of every document of a segment, or of those asked for; one a document."""
-    scores = np.full(len(part.lengths if only is None else only), UNMATCHED)
+def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> Floats:
+    """Return the score of every document of a segment."""
+    scores = np.full(len(part.lengths), UNMATCHED)
     for term in part.terms:
         at, exceptions = slice(term.first, term.stop), term.exception_documents
         documents, frequencies = join(part.lows[at], part.highs[at])
@@ -93,18 +88,45 @@ def score_numpy(
             documents, frequencies = documents[frequencies > 0], frequencies[frequencies > 0]
         ordinary = documents, term.values[frequencies]
         for numbers, values in (ordinary, (exceptions, term.exception_values)):
-            places: NDArray[Any] = numbers
-            if only is not None:  # documents ascend
-                found = np.searchsorted(numbers, only)
-                places = np.flatnonzero(found < len(numbers))
-                places = places[numbers[found[places]] == only[places]]
-                numbers, values = only[places], values[found[places]]
             lengths = length_values[part.lengths[numbers]]
-            if combine == "add":
-                scores[places] += term.weight * np.maximum(values + lengths, 0.0)
-            else:
-                scores[places] += term.weight - term.weight / (1.0 + values * lengths)
+            scores[numbers] += _added(term.weight, values, lengths, combine)
     return scores
+
+
+def _added(weight: Any, values: Floats, lengths: Floats, combine: Combine) -> Floats:
+    """Return what a term adds to the scores of documents."""
+    if combine == "add":
+        added: Floats = weight * np.maximum(values + lengths, 0.0)
+    else:
+        added = weight - weight / (1.0 + values * lengths)
+    return added
+
+
+def score_terms(
+    part: SegmentPart, length_values: Floats, combine: Combine, only: NDArray[np.int64]
+) -> list[tuple[int, int, float]]:
+    """Return what terms add to some documents: term, document, value; terms ascend."""
+    if not part.terms or not len(only):
+        return []
+    spans = [slice(term.first, term.stop) for term in part.terms]
+    documents, frequencies = join(
+        np.concatenate([part.lows[span] for span in spans]),
+        np.concatenate([part.highs[span] for span in spans]),
+    )
+    wanted = np.zeros(len(part.lengths), dtype=np.bool_)
+    wanted[only] = True
+    places = np.flatnonzero(wanted[documents])
+    ends = np.cumsum([term.stop - term.first for term in part.terms])
+    owners, documents = np.searchsorted(ends, places, side="right"), documents[places]
+    frequencies = frequencies[places]
+    values = np.stack([term.values for term in part.terms])[owners, frequencies]
+    for at in np.flatnonzero(frequencies == 0).tolist():  # exceptions have their own values
+        term = part.terms[owners[at]]
+        own = np.searchsorted(term.exception_documents, documents[at])
+        values[at] = term.exception_values[own]
+    weights = np.array([term.weight for term in part.terms])[owners]
+    added = _added(weights, values, length_values[part.lengths[documents]], combine)
+    return list(zip(owners.tolist(), documents.tolist(), added.tolist(), strict=True))
 
 
 def best(scores: Floats, k: int) -> NDArray[np.int64]:

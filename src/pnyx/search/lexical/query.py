@@ -57,30 +57,21 @@ class QueryCompiler:
 
     def parts(self, text: str, model: Model) -> list[SegmentPart] | None:
         """Compile a query against each segment; None where no word of it is in the index."""
+        parts = [part for _, part in self.named_parts(text, model)]
+        return parts if any(part.terms for part in parts) else None
+
+    def named_parts(self, text: str, model: Model) -> list[tuple[list[str], SegmentPart]]:
+        """Compile a query against each segment; return the terms found there beside each part."""
+        names: list[list[str]] = [[] for _ in self._segments]
         terms: list[list[TermPart]] = [[] for _ in self._segments]
         for term, count in Counter(self._tokenizer.terms(text)).items():
-            self._add(term, count, model, terms)
-        return self._laid_out(terms) if any(terms) else None
-
-    def by_term(self, text: str, model: Model) -> dict[str, list[SegmentPart]]:
-        """Compile each term of a query by itself, those that are in the index."""
-        found = {}
-        for term, count in Counter(self._tokenizer.terms(text)).items():
-            own: list[list[TermPart]] = [[] for _ in self._segments]
-            self._add(term, count, model, own)
-            if any(own):
-                found[term] = self._laid_out(own)
-        return found
-
-    def _add(self, term: str, count: int, model: Model, terms: list[list[TermPart]]) -> None:
-        for segment, part in self._compiled(term, model):
-            repeated = part if count == 1 else replace(part, weight=count * part.weight)
-            terms[segment].append(repeated)
-
-    def _laid_out(self, terms: list[list[TermPart]]) -> list[SegmentPart]:
+            for segment, part in self._compiled(term, model):
+                repeated = part if count == 1 else replace(part, weight=count * part.weight)
+                names[segment].append(term)
+                terms[segment].append(repeated)
         return [
-            SegmentPart(s.lengths.whole(), s.lows.unverified(), s.highs.unverified(), parts)
-            for s, parts in zip(self._segments, terms, strict=True)
+            (own, SegmentPart(s.lengths.whole(), s.lows.unverified(), s.highs.unverified(), parts))
+            for s, own, parts in zip(self._segments, names, terms, strict=True)
         ]
 
 

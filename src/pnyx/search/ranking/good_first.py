@@ -74,21 +74,22 @@ def good_first(engine: Engine, hits: Sequence[Hit]) -> tuple[list[Hit], Mapping[
     vectors = np.asarray(engine.vectors(ids), dtype=np.float64)
     own = np.array([hit.score for hit in hits], dtype=np.float64)
     near = _of_neighbours(own, vectors)
-    shares = engine.quality_shares(ids).tolist()
-    parts = [
-        Goodness(a, b, None if share != share else share)  # NaN
-        for a, b, share in zip(own.tolist(), near.tolist(), shares, strict=True)
-    ]
-    scores = [part.score for part in parts]
+    shares = engine.quality_shares(ids)
+    # As `Goodness` says, of all at once.
+    boosts = 1.0 + QUALITY * np.where(np.isnan(shares), _UNKNOWN, shares)
+    scores = (((1.0 - NEAR) * own + NEAR * near) * boosts).tolist()
     # The best first; what differs by rounding alone keeps its order.
     keys = [-round(score, 9) for score in scores]
     places = sorted(range(len(ids)), key=keys.__getitem__)
+    copy_of = [""] * len(ids)
     for place, first in _copies(vectors, places[:POOL]).items():
-        parts[place] = parts[place]._replace(copy_of=ids[first])
-        scores[place] = parts[place].score
+        copy_of[place] = ids[first]
+        scores[place] *= COPY
         keys[place] = -round(scores[place], 9)
     places.sort(key=keys.__getitem__)
     ranked = [Hit(ids[place], rank, scores[place]) for rank, place in enumerate(places, start=1)]
+    known = [None if share != share else share for share in shares.tolist()]  # NaN
+    parts = map(Goodness, own.tolist(), near.tolist(), known, copy_of)
     return ranked, dict(zip(ids, parts, strict=True))
 
 

@@ -11,7 +11,7 @@ from pnyx.errors import InputError, ModelError, PnyxError, shorten
 from pnyx.files import parse_json
 from pnyx.models.http.flow import LeftError
 from pnyx.search.plan import FOUND
-from pnyx.serve.api.rows import search_row
+from pnyx.serve.api.rows import search_values
 from pnyx.serve.application import event
 from pnyx.serve.asking.choices import open_fields, question_text
 from pnyx.serve.asking.pool import Busy, while_there
@@ -57,7 +57,7 @@ class _Api:
         question, k, facet = (asked.pop(name, None) for name in ("q", "k", "facet"))
         count = FOUND if k is None else k
         found = self._service.search(_question(question, "q"), asked, k=count, facet=facet)
-        return _json(search_row(await while_there(request, found)).model_dump())
+        return _json(search_values(await while_there(request, found)))
 
     async def perspectives(self, request: Request) -> Response:
         asked = _query(request)

@@ -6,11 +6,11 @@ They make the description of the API; hits and cases are those of `--json` (`pny
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ConfigDict
 
-from pnyx.search.listing import hit_row
+from pnyx.search.listing import hit_values
 from pnyx.search.rows import (
     ClusterRow,
     DescribedRow,
@@ -18,7 +18,6 @@ from pnyx.search.rows import (
     PartialRow,
     QuestionRow,
     Stance,
-    question_row,
 )
 from pnyx.write.rows import CaseRow, CellRow, VerdictFieldsRow
 
@@ -183,16 +182,21 @@ ROWS: dict[str, type[DescribedRow]] = {
 
 def search_row(answer: SearchAnswer) -> SearchRow:
     """Return what was found as JSON has it."""
-    return SearchRow(
-        question=question_row(answer.question),
-        search=answer.described,
-        hits=list(map(hit_row, answer.hits)),
-        facets=[
-            FacetRow(number=f.cluster, label=f.label, terms=list(f.terms), count=f.count)
+    return SearchRow.model_validate(search_values(answer))
+
+
+def search_values(answer: SearchAnswer) -> dict[str, Any]:
+    """Return what `search_row` holds, as JSON values that are not checked again."""
+    return {
+        "question": {"id": answer.question.id, "text": answer.question.text},
+        "search": answer.described,
+        "hits": list(map(hit_values, answer.hits)),
+        "facets": [
+            {"number": f.cluster, "label": f.label, "terms": list(f.terms), "count": f.count}
             for f in answer.facets
         ],
-        facet=answer.facet,
-        candidates=answer.candidates,
-        problems=list(answer.problems),
-        unscored=answer.unscored,
-    )
+        "facet": answer.facet,
+        "candidates": answer.candidates,
+        "problems": list(answer.problems),
+        "unscored": answer.unscored,
+    }

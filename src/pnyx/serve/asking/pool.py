@@ -124,8 +124,8 @@ async def while_there(request: Request, work: Awaitable[T]) -> T:
 
     async def gone() -> None:
         await request.body()
-        while not await request.is_disconnected():
-            await asyncio.sleep(0.2)
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
 
     working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone())
     try:

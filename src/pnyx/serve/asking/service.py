@@ -267,7 +267,7 @@ class AskService:
 
     def _argue(self, job: Job, asked: Question, spec: ArgueSpec, search: SearchSpec) -> Case:
         from pnyx.write.arguing import argue
-        from pnyx.write.rows import with_settings
+        from pnyx.write.case import with_settings
 
         if job.left:
             raise LeftError("nobody waits for this any more")
