@@ -55,9 +55,8 @@ class Explanation(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        row = dict(zip(self._fields, self, strict=True))
-        row["parts"] = [part.row() for part in self.parts]
-        return row
+        own = dict(zip(self._fields, self, strict=True))
+        return {**own, "parts": [part.row() for part in self.parts]}
 
 
 def explain(

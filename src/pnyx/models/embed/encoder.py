@@ -145,8 +145,7 @@ class Encoder:
 
         # The longest first, so that all cores end at about the same time.
         rows = sorted(range(len(texts)), key=lambda row: -len(encoded[row].ids))
-        few = sum(len(text.ids) for text in encoded) <= _FEW
-        list(map(run, rows)) if few else in_threads(run, rows)
+        list(map(run, rows)) if sum(len(e.ids) for e in encoded) <= _FEW else in_threads(run, rows)
 
 
 def load_encoder(name: str = "minilm-int8") -> Encoder:
