@@ -94,3 +94,36 @@ def test_reports_and_bad_records(call, tmp_path):
     status, _, said = call("repeat", "other.json")
     assert status == 2
     assert "holds no record of how it was made" in said
+
+
+@pytest.mark.parametrize(
+    ("forged", "said"),
+    [
+        ({"command": "serve"}, "pnyx serve writes no records"),
+        ({"writes": {"out": "../elsewhere"}}, "would be outside its folder"),
+        ({"options": {"store": "mine.sqlite"}}, "--store is in no record"),
+        ({"options": {"engine": "ray://stranger:10001"}}, "--engine is in no record"),
+    ],
+)
+def test_a_record_of_a_stranger_chooses_neither_place_nor_command(call, forged, said):
+    write_rows("items.jsonl", ITEMS)
+    call("judge", "support", "items.jsonl", "--out", "results")
+    manifest = json.loads(Path("results/manifest.json").read_text())
+    manifest["record"] |= forged
+    Path("forged.json").write_text(json.dumps(manifest))
+    status, out, err = call("repeat", "forged.json", "--out", "again")
+    assert (status, out) == (2, "")
+    assert said in err
+
+
+def test_a_record_that_hides_its_model_asks_none_all_the_same(call, monkeypatch):
+    write_rows("items.jsonl", ITEMS)
+    with ChatServer() as server:
+        call("judge", "support", "items.jsonl", "--out", "R", "--llm", server.spec)
+        asked = len(server.answered())
+        manifest = json.loads(Path("R/manifest.json").read_text())
+        del manifest["models"]
+        Path("forged.json").write_text(json.dumps(manifest))
+        monkeypatch.setenv("PNYX_STORE", "empty.sqlite")
+        assert call("repeat", "forged.json")[0] == 1
+        assert len(server.answered()) == asked

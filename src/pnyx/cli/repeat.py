@@ -94,8 +94,11 @@ def _read(path: str) -> tuple[dict[str, Any], Path]:
             "judge report or measure report --strict",
             path=path,
         )
-    if not {"command", "arguments", "options", "inputs"} <= record.keys():
+    if not {"command", "arguments", "options", "inputs", "writes"} <= record.keys():
         raise InputError("holds a damaged record", path=path)
+    for name in (*record["writes"].values(), *_expected(manifest)):
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise InputError(f"a file made again would be outside its folder: {name!r}", path=path)
     return manifest, place.parent
 
 
@@ -125,16 +128,13 @@ def _again(manifest: Mapping[str, Any], spec: RepeatSpec, out: Path) -> str:
     from pnyx.cli import app
 
     record = manifest["record"]
-    outputs = {option: str(out / place) for option, place in record["writes"].items()}
-    for path in outputs.values():
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-    words = arguments_of(record, outputs)
-    if manifest.get("models"):
-        stored = [] if spec.store is None else ["--store", str(Path(spec.store).absolute())]
-        before = len(words) - len(record["arguments"]) - 1
-        words[before:before] = ["--from-store", *stored]
+    stored = [] if spec.store is None else ["--store", str(Path(spec.store).absolute())]
     with contextlib.ExitStack() as stack:
         stack.enter_context(environment_of(record))
+        outputs = {option: str(out / place) for option, place in record["writes"].items()}
+        words = arguments_of(record, outputs, stored)
+        for path in outputs.values():
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(contextlib.chdir(spec.inputs))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         stack.enter_context(contextlib.redirect_stderr(io.StringIO()))

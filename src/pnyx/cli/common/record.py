@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from os.path import realpath
 from pathlib import Path
@@ -26,6 +26,8 @@ _UNDECIDING = frozenset(
 )
 """Options that say what is spent, and where work is done, and decide no result."""
 _LLM = "PNYX_LLM"
+_RECORDED = (["judge"], ["audit"], ["annotate"], ["measure"])
+"""First words of commands that write records."""
 _COMPUTES = ("numpy", "onnxruntime", "tokenizers")
 """Distributions whose versions may move a last digit."""
 
@@ -135,7 +137,8 @@ def input_hash(path: str) -> str | None:
 def environment_of(record: Mapping[str, Any]) -> Iterator[None]:
     """Have the environment say of language models what it said when a record was made."""
     before = os.environ.pop(_LLM, None)
-    os.environ.update(record.get("environment", {}))
+    if named := record.get("environment", {}).get(_LLM):
+        os.environ[_LLM] = str(named)
     try:
         yield
     finally:
@@ -144,15 +147,22 @@ def environment_of(record: Mapping[str, Any]) -> Iterator[None]:
             os.environ[_LLM] = before
 
 
-def arguments_of(record: Mapping[str, Any], outputs: Mapping[str, str]) -> list[str]:
+def arguments_of(
+    record: Mapping[str, Any], outputs: Mapping[str, str], stored: Sequence[str]
+) -> list[str]:
     """Return the arguments of the command line that a record is of, with its outputs elsewhere.
 
+    A record may come from a stranger: it chooses neither what is written nor what is spent. Where
+    it names a language model, replies come from a store, with the arguments `stored`.
+
     Raises:
-        InputError: the record names what this version of Pnyx does not have.
+        InputError: the record names what this version does not have, or no record of ours names.
     """
     from pnyx.cli import app
 
     words = str(record["command"]).split()
+    if words[:1] not in _RECORDED:
+        raise InputError(f"pnyx {' '.join(words)} writes no records; damaged or forged")
     command = _command(app, words)
     options = {name_of(option): option for option in command.params}
     found = list(words)
@@ -160,7 +170,13 @@ def arguments_of(record: Mapping[str, Any], outputs: Mapping[str, str]) -> list[
         option = options.get(name)
         if not isinstance(option, click.Option):
             raise InputError(f"pnyx {' '.join(words)} has no option --{name} in this version")
+        if name not in outputs and not _decides(option):
+            raise InputError(f"--{name} is in no record of pnyx {' '.join(words)}; forged")
         found += _given(option, value)
+    if "llm" in options and ("llm" in record["options"] or os.environ.get(_LLM)):
+        if "from-store" not in options:
+            raise InputError(f"pnyx {' '.join(words)} asks its model anew: it cannot be repeated")
+        found += ["--from-store", *stored]
     return [*found, "--", *map(str, record["arguments"])]
 
 
