@@ -535,7 +535,7 @@ UNTRUSTED_BUT_FRAMED = {
     *(("argue", name) for name in ("side", "points", "documents")),
     *(
         (name, part)
-        for name in ("quality", "quality-pointwise")
+        for name in ("quality", "quality-pointwise", "quality-own")
         for part in ("level", "levels", "told")
     ),
     *((name, "count") for name in ("perspectives", "perspectives-open")),
@@ -658,6 +658,7 @@ REQUESTS = {
     "preference": "1843a1548c12",
     "preference-points": "0a4eeadb7227",
     "quality": "9a439c25e6c5",
+    "quality-own": "f560cc416bf5",
     "quality-pointwise": "05f1dac80a03",
     "rag-listwise": "f08194974863",
     "rag-listwise-documents": "b22c45560aa6",

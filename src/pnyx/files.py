@@ -139,6 +139,21 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         yield number, line
 
 
+def read_toml(path: str | Path) -> tuple[dict[str, Any], list[str]]:
+    """Return what a TOML file says, and its lines; InputError at the line where it is none."""
+    import tomllib
+
+    lines = [line for _, line in read_lines(path)]
+    try:
+        return tomllib.loads("\n".join(lines)), lines
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        text = str(error)
+        at = re.search(r"\(at line (\d+), column \d+\)$", text)
+        line = int(at.group(1)) if at else len(lines)
+        what = shorten(text[: at.start()].strip() if at else text, 100)
+        raise InputError(f"not valid TOML ({what})", path=path, line=line) from error
+
+
 def scan_lines(
     path: str | Path, *, keepends: bool = False
 ) -> Iterator[tuple[int, str | InputError]]:

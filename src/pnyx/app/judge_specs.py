@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
+    from pnyx.judge.dimensions.own import OwnDimensions
     from pnyx.judge.formats import JudgingFormat
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.judge.tasks import Task
@@ -125,7 +128,7 @@ class AskingSpec(Spec, heading="Asking", rare="prompt probability temperature ma
     )
 
 
-class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
+class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dimensions"):
     """The format in which a task's items are put to a language model."""
 
     format: str | None = opt(
@@ -151,6 +154,36 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
     examples: str | None = file_opt(
         None, "Rated texts from which --shots are taken (docs/judging-quality.md).", needs="shots"
     )
+
+    dimensions: str | None = file_opt(
+        None,
+        "quality: rate on dimensions of your own: a file of definitions, scale and examples "
+        "(docs/judging-quality.md).",
+        metavar="FILE.toml",
+    )
+
+    @cached_property
+    def own(self) -> OwnDimensions | None:
+        """The dimensions of the file, if one is named."""
+        from pnyx.judge.dimensions.own import read_own
+
+        return None if self.dimensions is None else read_own(self.dimensions)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides the answers beside what the judge itself says, for a manifest."""
+        given = {} if self.nuggets is None else {"nuggets": self.nuggets}
+        return given if self.own is None else {**given, "dimensions": self.own.row()}
+
+    def read(self, task: Task, items: str) -> Sequence[JudgeQuestion]:
+        """Read an items file; InputError also where it names dimensions that are not there."""
+        return task.read(items) if self.own is None else task.read(items, own=self.own)
+
+    def prompted(self, judge: JudgeSpec) -> JudgeSpec:
+        """Return a spec whose prompt knows nothing of dimensions but what a file says of them."""
+        if self.own is None or judge.prompt is not None:
+            return judge
+        return replace(judge, prompt="quality-own")
 
     def chosen(self, task: Task, judge: JudgeSpec) -> JudgingFormat | None:
         """Return how a judge is asked about a task, or None; OptionError for a choice not there."""
@@ -180,9 +213,13 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
     def _check_rated(self, task: Task, judge: JudgeSpec) -> None:
         """Refuse a scale or examples where they would change nothing."""
         self.check_needs()
-        for name in ("scale", "shots"):
+        for name in ("scale", "shots", "dimensions"):
             if self.given(name) and not task.scales:
                 raise OptionError(f"--{name} goes with quality, not {task.name}")
+            if self.dimensions is not None and self.given(name) and name != "dimensions":
+                raise OptionError(f"--{name}: the file of --dimensions says it")
+        if self.dimensions is not None and not judge.asks_models:
+            raise OptionError("--dimensions goes with --llm")
         if self.shots and not judge.asks_models:
             raise OptionError("--shots goes with --llm")
         if judge.prompt is not None:
@@ -211,8 +248,6 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples"):
         self, task: Task, questions: Iterable[JudgeQuestion], form: JudgingFormat | None
     ) -> list[JudgeQuestion]:
         """Return the questions as they are asked: on the scale, in the format, with examples."""
-        from dataclasses import replace
-
         found: list[Any] = list(questions)
         if self.scale is not None:
             bounds = task.scales[self.scale].bounds

@@ -7,7 +7,7 @@ from typing import Literal
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
 
 
-class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge"):
+class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge dimensions"):
     """Who answers which items, and where the labels go."""
 
     out: str = out_opt(
@@ -43,4 +43,8 @@ class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge"):
     scale: Literal["3", "5", "boolean"] | None = opt(
         None, "quality: points of the scale, or yes and no.", shown="3"
     )
+    dimensions: str | None = file_opt(
+        None, "quality: rate on dimensions of your own (docs/judging-quality.md).",
+        metavar="FILE.toml",
+    )  # fmt: skip
     seed: int = opt(0, "Of orders, of which side comes first, and of who gets which items.")

@@ -94,11 +94,14 @@ def about(task: Task, questions: Sequence[JudgeQuestion], share: Any) -> dict[st
     digest = hashlib.blake2b(digest_size=16)
     for question in questions:
         digest.update(hashlib.blake2b(item_bytes(question)).digest())
-    return {"task": task.name, "items": digest.hexdigest(), **share.row()}
+    own = getattr(questions[0], "own", None)
+    named = {} if own is None else {"dimensions": own.sha256}
+    return {"task": task.name, "items": digest.hexdigest(), **share.row(), **named}
 
 
 def _read(name: str, items: str, spec: LabellingSpec) -> tuple[Task, list[JudgeQuestion]]:
     """Return the task and its items, as they are asked of people."""
+    from pnyx.judge.dimensions.own import read_own
     from pnyx.judge.tasks import TASKS
     from pnyx.serve.labelling.forms import check_places
 
@@ -108,7 +111,12 @@ def _read(name: str, items: str, spec: LabellingSpec) -> tuple[Task, list[JudgeQ
         raise OptionError(f"TASK: found {shown!r}, expected one of: {known}")
     if spec.scale is not None and spec.scale not in task.scales:
         raise OptionError(f"--scale goes with quality, not {task.name}")
-    questions: list[Any] = task.read(items)
+    if spec.dimensions is not None and not task.scales:
+        raise OptionError(f"--dimensions goes with quality, not {task.name}")
+    if spec.dimensions is not None and spec.scale is not None:
+        raise OptionError("--scale: the file of --dimensions says it")
+    own = {} if spec.dimensions is None else {"own": read_own(spec.dimensions)}
+    questions: list[Any] = task.read(items, **own)
     if not questions:
         raise InputError("holds no items", path=items)
     if spec.scale is not None:

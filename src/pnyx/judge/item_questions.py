@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 from pnyx.corpora.fields import Fields
-from pnyx.errors import InputError
+from pnyx.errors import InputError, shorten
 from pnyx.judge.dimensions import definition, dimensions_of, scales_of
-from pnyx.judge.questions import Preference, Ranking, Rating, Support
+from pnyx.judge.dimensions.own import OwnDimensions
+from pnyx.judge.questions import Preference, Ranking, RatedShot, Rating, Support
 from pnyx.judge.rag import dimensions_for
 from pnyx.judge.stances import ask_claims, ask_relevance, ask_stance
 from pnyx.records import SIDES, Side
@@ -62,17 +63,25 @@ def make_stance(fields: Fields) -> Support:
     )
 
 
-def make_quality(fields: Fields) -> Rating:
-    """Make a question of the fields text; dimensions."""
+def make_quality(fields: Fields, own: OwnDimensions | None = None) -> Rating:
+    """Make a question of the fields text; dimensions, of a file's `own` if there is one."""
     identifier = fields.identifier("id")
-    dimensions = _texts(fields, "dimensions") or tuple(dimensions_of("quality"))
+    known = dimensions_of("quality") if own is None else own.dimensions
+    dimensions = _texts(fields, "dimensions") or tuple(known)
     for name in dimensions:
-        definition("quality", name)
+        if own is None:
+            definition("quality", name)
+        elif name not in known:
+            expected = ", ".join(known)
+            raise InputError(f"dimensions: found {shorten(name, 40)!r}, expected {expected}")
+    scale = next(iter(scales_of("quality").values())) if own is None else own.scale
     return Rating(
         id=identifier,
         text=fields.required("text"),
         dimensions=tuple(dict.fromkeys(dimensions)),
-        scale=next(iter(scales_of("quality").values())).bounds,
+        scale=scale.bounds,
+        own=own,
+        shots=() if own is None else tuple(RatedShot(*one) for one in own.examples),
         question=fields.text("topic"),
         stance=fields.text("stance"),
         documents=_texts(fields, "documents"),

@@ -23,7 +23,15 @@ from pnyx.judge.answers import (
     verdict_fields,
 )
 from pnyx.judge.combining import votes
-from pnyx.judge.dimensions import aspect_of, dimensions_of, normalised
+from pnyx.judge.dimensions import (
+    Dimension,
+    Scale,
+    aspect_of,
+    dimensions_of,
+    normalised,
+    scale_of,
+)
+from pnyx.judge.dimensions.own import OwnDimensions
 
 _YES_NO = {**LABEL_WORDS, "true": True, "false": False}
 
@@ -119,6 +127,7 @@ class Rating(QuestionKind):
         rubric: points that each dimension is asked about one by one, for a format that does so.
         nuggets: how many points a format asks the judge to make up itself.
         shots: examples for a prompt that shows some.
+        own: a file's dimensions, in place of the task's.
     """
 
     judged = ("text",)
@@ -140,6 +149,17 @@ class Rating(QuestionKind):
     rubric: tuple[str, ...] = ()
     nuggets: int = 0
     shots: tuple[RatedShot, ...] = ()
+    own: OwnDimensions | None = field(default=None, repr=False)
+
+    @property
+    def known(self) -> Mapping[str, Dimension]:
+        """The dimensions that may be asked about, by name."""
+        return dimensions_of(self.task) if self.own is None else self.own.dimensions
+
+    @property
+    def scale_told(self) -> Scale:
+        """The scale in words."""
+        return scale_of(self.task, self.scale) if self.own is None else self.own.scale
 
     @property
     def parts(self) -> tuple[str, ...]:  # noqa: D102
@@ -150,8 +170,7 @@ class Rating(QuestionKind):
         return self.dimensions
 
     def fault(self) -> str:  # noqa: D102
-        known = dimensions_of(self.task)
-        unknown = [name for name in self.dimensions if name not in known]
+        unknown = [name for name in self.dimensions if name not in self.known]
         return f"task: {self.task} has no dimension {shorten(unknown[0], 40)!r}" if unknown else ""
 
     def value_of(self, value: Any) -> Any:  # noqa: D102
@@ -221,7 +240,8 @@ class Rating(QuestionKind):
             fields["prompt_hash"] = hashes.get(dimension, fields["prompt_hash"])
             if calls.get(dimension):
                 fields["asked"] = list(calls[dimension])
-            fields["aspect"] = aspect_of(self.task, dimension) or None
+            aspect = "" if self.own else aspect_of(self.task, dimension)
+            fields["aspect"] = aspect or None
             lines.append((dimension, fields))
         return lines
 

@@ -37,7 +37,7 @@ class Task:
     prompts: tuple[str, ...]  # names of its packaged prompts, the usual one first
     items: str  # format of its items file, as `pnyx validate` knows it
     example: str
-    question: Callable[[Fields], JudgeQuestion]  # makes a checked line's question
+    question: Callable[..., JudgeQuestion]  # of Fields; makes a checked line's question
     many: str = ""  # the prompt that asks several questions about one text
     graded: bool = False  # whether people may say: in part
     formats: tuple[JudgingFormat, ...] = ()  # ways to put its items to a language model
@@ -57,10 +57,10 @@ class Task:
             raise OptionError(f"--format: found {found}, but {self.name} is asked in one way only")
         raise OptionError(f"--format: found {found}, expected for {self.name}: {known}")
 
-    def read(self, path: str) -> list[JudgeQuestion]:
-        """Read an items file: JSONL, one question a line, ids unique."""
+    def read(self, path: str, **own: Any) -> list[JudgeQuestion]:
+        """Read an items file: JSONL, one question a line, ids unique; `own` is for `question`."""
         rows = FORMATS[self.items].scan(path, Options())
-        questions = scanned(path, lambda row: self.question(Fields(row)), rows=rows)
+        questions = scanned(path, lambda row: self.question(Fields(row), **own), rows=rows)
         return [question for _, question in strict(questions, path, "items")]
 
 
@@ -130,7 +130,7 @@ _ALL = (
         "quality",
         Rating,
         "how good is the argument, on each dimension?",
-        ("quality", "quality-pointwise"),
+        ("quality", "quality-pointwise", "quality-own"),
         "rating-items",
         '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", "topic": "tea"}',
         make_quality,

@@ -58,7 +58,7 @@ class ComparedSpec(Spec, heading="Formats"):
     short_help="Which way to ask about arguments notices noise and contradictions?",
     without={
         "options": "task padding orders",
-        "asked": "format scale shots examples",
+        "asked": "format scale shots examples dimensions",
         "spec": "prompt",
     },
 )
@@ -100,7 +100,9 @@ def formats(
     rows: dict[str, dict[str, Any]] = {}
     for prepared in every:
         with open_judge(_TASK, spec, say, form=prepared.form) as opened:
-            sized = sized_by(opened, prepared.nuggets)
+            sized = sized_by(
+                opened, {} if prepared.nuggets is None else {"nuggets": prepared.nuggets}
+            )
             for trial, posed in prepared.posed.items():
                 name = prepared.form.name
                 say(f"{name}, {trial}:")

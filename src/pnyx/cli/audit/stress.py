@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _NAMES = ("noise", "hallucination", "joint", "order", "length", "injection", "paraphrase")
 _SUMMARY, _ITEMS = "summary.json", "items.jsonl"
+_SAME = ("own", "shots")  # of all questions, and told by settings
 
 
 class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance qrels"):
@@ -152,12 +153,14 @@ def stress(
 
     if options.out is not None and not spec.plan:
         check_folder(Path(options.out), {"task": task})
-    form, given = asked.prepared(TASKS[task], spec, TASKS[task].read(items))
+    asked.chosen(TASKS[task], spec)
+    spec = asked.prompted(spec)
+    form, given = asked.prepared(TASKS[task], spec, asked.read(TASKS[task], items))
     posed = posed_trial(trial, task, list(given), options, spec)
     with open_judge(TASKS[task], spec, say, form=form) as opened:
         if spec.plan:
             return plan_items(opened, posed.questions, spec, as_json)
-        sized = sized_by(opened, asked.nuggets)
+        sized = sized_by(opened, asked.settings)
         row = ask_trial(trial, task, items, posed, options, spec, sized)
     say_judge(row["judge"], row["card"])
     drawn = f"{row['interval']['clusters']} {row['interval']['clustered_by']}s"
@@ -166,11 +169,9 @@ def stress(
     return Outcome(row, parts, row["counts"]["unscored"])
 
 
-def sized_by(opened: OpenedJudge, nuggets: int | None) -> OpenedJudge:
-    """Return a judge whose settings say how many points it makes up, where that is chosen."""
-    if nuggets is None:
-        return opened
-    return replace(opened, settings={**opened.settings, "nuggets": nuggets})
+def sized_by(opened: OpenedJudge, chosen: Mapping[str, Any]) -> OpenedJudge:
+    """Return a judge whose settings say what else was chosen (`FormatSpec.settings`)."""
+    return replace(opened, settings={**opened.settings, **chosen})
 
 
 def _task_of(path: str) -> str:
@@ -287,7 +288,7 @@ def ask_trial(
         "choices": options.row(),
         "cost": cost_of(manifest),
     }
-    asked = ({f.name: getattr(q, f.name) for f in fields(q)} for q in questions)
+    asked = ({f.name: getattr(q, f.name) for f in fields(q) if f.name not in _SAME} for q in questions)
     write_jsonl(Path(out) / _ITEMS, ({**row.pop("extra"), **row} for row in asked))
     write_json(Path(out) / _SUMMARY, row)
     return row

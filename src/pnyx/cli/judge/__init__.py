@@ -58,7 +58,7 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_citations as_perspectives
     )
 
     def read(
-        self, task: str, items: str | None
+        self, task: str, items: str | None, asked: FormatSpec
     ) -> tuple[str, PairSource | Sequence[JudgeQuestion]]:
         """Return where the questions come from, and the questions."""
         self.check_needs()
@@ -72,7 +72,7 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_citations as_perspectives
             return items, self._arguments(items)
         sources = (self.index, self.topics, self.perspectives)
         if items is not None and not self.runs and sources == (None, None, None):
-            return items, self._read(task, items)
+            return items, self._read(task, items, asked)
         views = self.perspectives
         relevance = task == "relevance" and self.topics and len(self.runs) == 1 and views is None
         support = task == "support" and views is not None and self.topics is None
@@ -92,8 +92,8 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_citations as_perspectives
         pairs = pairs_of_perspectives(self.runs, self.index, str(views), self.depth, words)
         return ", ".join(self.runs), pairs
 
-    def _read(self, task: str, items: str) -> Sequence[JudgeQuestion]:
-        given: Sequence[Any] = TASKS[task].read(items)
+    def _read(self, task: str, items: str, asked: FormatSpec) -> Sequence[JudgeQuestion]:
+        given: Sequence[Any] = asked.read(TASKS[task], items)
         return [replace(one, cites=True) for one in given] if self.as_citations else given
 
     @property
@@ -165,7 +165,8 @@ def command(
     needs_out(results.out, spec)
     shard = results.share
     asked.chosen(TASKS[task], spec)  # what is wrong with the choice is said before items are read
-    source, given = pool.read(task, items)
+    source, given = pool.read(task, items, asked)
+    spec = asked.prompted(spec)
     form, questions = asked.prepared(TASKS[task], spec, given)
     if form is not None:
         _say_left_out(task, form)
@@ -180,7 +181,7 @@ def command(
         as_json=as_json,
         support_of=pool.support_of,
         form=form,
-        settings={} if asked.nuggets is None else {"nuggets": asked.nuggets},
+        settings=asked.settings,
         shard=shard,
     )
 

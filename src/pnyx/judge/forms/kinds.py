@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pnyx.judge.answers import Missing
-from pnyx.judge.dimensions import Scale, definition, scale_of
+from pnyx.judge.dimensions import Scale
 from pnyx.judge.forms.base import (
     FormCall,
     PromptForm,
@@ -158,7 +158,7 @@ class RatingForm(PromptForm):
 
     def reply(self, question: Rating) -> type[BaseModel]:
         """Return the type of the entry on one dimension: a reason and a score on the scale."""
-        if scale_of(question.task, question.scale).boolean:
+        if question.scale_told.boolean:
             return _flag_type()
         return score_type(*question.scale)
 
@@ -177,8 +177,8 @@ class RatingForm(PromptForm):
 
     def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
         """Return all that a prompt may ask for; `dimension` is all of them as one text."""
-        scale = scale_of(question.task, question.scale)
-        defined = [f"{name}: {definition(question.task, name)}" for name in dimensions]
+        scale, known = question.scale_told, question.known
+        defined = [f"{name}: {known[name].definition}" for name in dimensions]
         return {
             "text": question.text,
             "topic": question.question,
@@ -188,7 +188,11 @@ class RatingForm(PromptForm):
             "dimension": "\n".join(defined),
             "levels": list(scale.levels),
             "told": scale.told,
-            "shots": [_shown(shot, dimensions, scale) for shot in question.shots],
+            "shots": [
+                _shown(shot, dimensions, scale)
+                for shot in question.shots
+                if any(name in dimensions for name, _ in shot.scores)
+            ],
         }
 
     def put(self, call: FormCall) -> Put:  # noqa: D102

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.errors import InputError, shorten
-from pnyx.files import read_lines
+from pnyx.files import read_toml
 
 _DATED = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|-latest)$")
 _FIELDS = ("input", "cached_input", "output")
@@ -59,15 +59,7 @@ def read_prices(path: str | Path) -> dict[str, Price]:
     Raises:
         InputError: not TOML, or not prices; with the line where the file tells.
     """
-    lines = [line for _, line in read_lines(path)]
-    try:
-        value = tomllib.loads("\n".join(lines))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        text = str(error)
-        at = re.search(r"\(at line (\d+), column \d+\)$", text)
-        line = int(at.group(1)) if at else len(lines)
-        what = shorten(text[: at.start()].strip() if at else text, 100)
-        raise InputError(f"not valid TOML ({what})", path=path, line=line) from error
+    value, lines = read_toml(path)
     models = value.get("models")
     if not isinstance(models, dict) or not models:
         raise InputError(

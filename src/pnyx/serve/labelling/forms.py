@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from pnyx.corpora.benchmarks.label_words import PARTLY
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Value
-from pnyx.judge.dimensions import Scale, dimensions_of, scale_of
+from pnyx.judge.dimensions import Scale
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.tasks import TASKS, Task
 
@@ -167,8 +167,8 @@ def _support(task: Task, asked: Support) -> Form:
 
 
 def _rating(task: Task, asked: Rating) -> Form:
-    known = dimensions_of(asked.task)
-    choices, levels = _scaled(scale_of(asked.task, asked.scale))
+    known = asked.known
+    choices, levels = _scaled(asked.scale_told)
     own = "Argument" if asked.other or asked.documents else "Text"
     return Form(
         _asks(task),

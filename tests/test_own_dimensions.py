@@ -1,0 +1,169 @@
+"""Dimensions of one's own: from the file through a language model to answers and measures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chat_server import ChatServer
+from command import called, refuser, rows_of, run, write_rows
+from planted_judges import blocks
+
+pytestmark = pytest.mark.usefixtures("own_place")
+refused = refuser("judge", "quality")
+FILE = """
+name = "letters"
+[scale]
+low = 1
+high = 4
+levels = ["1: not at all", "2: hardly", "3: mostly", "4: fully"]
+
+[dimensions.politeness]
+definition = "It addresses the reader with respect."
+
+[dimensions.clarity]
+label = "Plain words"
+definition = "A twelve-year-old understands each sentence."
+
+[[examples]]
+text = "Dear Madam, kindly note the hours."
+scores = { politeness = 4, clarity = 2 }
+
+[[examples]]
+text = "We open at nine."
+scores = { clarity = 4 }
+"""
+ITEMS = [
+    {"id": "a", "text": "Dear Sir, thank you.", "group": "g"},
+    {"id": "b", "text": "Get lost.", "dimensions": ["politeness"], "group": "h"},
+]
+
+
+@pytest.fixture
+def paths(tmp_path):
+    (tmp_path / "own.toml").write_text(FILE)
+    return write_rows("items.jsonl", ITEMS), "own.toml"
+
+
+def polite(prompt: str) -> str:
+    """Scores politeness by a word, and clarity by the length, on the scale of the file."""
+    text = [text for label, text in blocks(prompt) if label == "text"][-1]  # after the examples
+    asked = prompt[prompt.rindex("The dimension") :]
+    scores = {"politeness": 4 if "Dear" in text else 1, "clarity": 3}
+    return json.dumps(
+        {name: {"reason": "", "score": n} for name, n in scores.items() if f"{name}: " in asked}
+    )
+
+
+def manifest_of(folder: str) -> dict:
+    return json.loads(Path(folder, "manifest.json").read_text())
+
+
+def shown(server: ChatServer) -> list[str]:
+    return ["\n".join(m["content"] for m in row["messages"]) for row in server.asked()]
+
+
+@pytest.mark.parametrize("form", ["listwise", "pointwise"])
+def test_a_file_says_what_is_asked_on_which_scale_with_which_examples(paths, form):
+    items, own = paths
+    with ChatServer(reply=polite) as server:
+        code = run("judge", "quality", items, "--dimensions", own, "--llm", server.spec,
+                   "--format", form, "--out", "r")  # fmt: skip
+        asked = shown(server)
+    assert code == 0
+    rows = {(row["id"], row["dimension"]): row for row in rows_of("r")}
+    assert set(rows) == {("a", "politeness"), ("a", "clarity"), ("b", "politeness")}
+    assert all(row["scale"] == [1, 4] for row in rows.values())
+    assert (rows["a", "clarity"]["value"], rows["a", "clarity"]["normalised"]) == (
+        3, pytest.approx(2 / 3)
+    )  # fmt: skip
+    assert all(row["aspect"] is None for row in rows.values())  # `clarity` is not Wachsmuth's
+    assert len(asked) == (2 if form == "listwise" else 3)
+    whole = next(text for text in asked if "clarity: A twelve-year-old" in text)
+    assert "2: hardly" in whole
+    assert "1, 2, 3 or 4" in whole
+    assert "argumentation" not in whole
+    assert "We open at nine." in whole
+    assert "clarity: 4" in whole
+    alone = next(text for text in asked if "clarity: A twelve-year-old" not in text)
+    assert "politeness: 4" in alone
+    assert "We open at nine." not in alone
+    manifest = manifest_of("r")
+    told = manifest["settings"]["dimensions"]
+    assert (told["name"], told["dimensions"]) == ("letters", ["politeness", "clarity"])
+    assert len(told["sha256"]) == 64
+    assert [prompt["name"] for prompt in manifest["prompts"]] == ["quality-own"]
+
+
+def test_another_file_is_another_run_and_the_same_asks_nothing_again(paths, tmp_path, capsys):
+    items, own = paths
+    with ChatServer(reply=polite) as server:
+        arguments = ("judge", "quality", items, "--dimensions", own, "--llm", server.spec)
+        assert run(*arguments, "--out", "r") == 0
+        count = len(server.asked())
+        assert run(*arguments, "--out", "r") == 0
+        assert len(server.asked()) == count
+        first = manifest_of("r")["settings"]["dimensions"]["sha256"]
+        (tmp_path / "own.toml").write_text(FILE.replace("with respect", "with great respect"))
+        assert run(*arguments, "--out", "s") == 0
+        assert len(server.asked()) == 2 * count
+    assert manifest_of("s")["settings"]["dimensions"]["sha256"] != first
+
+
+def test_answers_are_measured_and_put_on_trial_as_others_are(paths, capsys):
+    items, own = paths
+    labels = [{"id": "a", "dimension": "politeness", "value": 4},
+              {"id": "b", "dimension": "politeness", "value": 2}]  # fmt: skip
+    with ChatServer(reply=polite) as server:
+        asking = ("--dimensions", own, "--llm", server.spec)
+        assert run("judge", "quality", items, *asking, "--out", "r") == 0
+        assert run("audit", "stress", "length", items, *asking, "--out", "s") == 0
+    path = write_rows("labels.jsonl", labels)
+    code, out, _ = called(capsys, "measure", "quality", "r", "--labels", path, "--json")
+    measures = json.loads(out)["per_dimension"]["politeness"]
+    assert code == 0
+    assert measures["mean_absolute_error"]["value"] == pytest.approx(0.5)  # 0 and 1
+    assert {row["dimension"] for row in rows_of("s")} == {"politeness", "clarity"}
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "problem"),
+    [
+        (("low = 1", "low = 1.5"), 4, "low: found 1.5, expected a whole number"),
+        (("high = 4", "high = 1"), 5, "high: found 1, expected more than low"),
+        (("high = 4", "high = 5"), 6, "levels: expected 5 texts"),
+        (('definition = "It', 'defnition = "It'), 9, "defnition: expected definition or label"),
+        (('definition = "It addresses the reader with respect."', ""), 8,
+         "politeness: has no definition"),
+        (("politeness = 4, ", "politeness = 5, "), 17, "politeness: found 5, expected 1 to 4"),
+        (("scores = { clarity = 4 }", "scores = { charm = 4 }"), 21, "charm: is no dimension"),
+        (("[dimensions.politeness]", '[dimensions."not polite"]'), 8, "expected a name of"),
+        (("[scale]", "[scales]"), 3, "scales: expected name, scale, dimensions or examples"),
+        (("[scale]", "[scale"), 3, "not valid TOML"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_one_line(paths, tmp_path, capsys, change, line, problem):
+    items, own = paths
+    (tmp_path / "own.toml").write_text(FILE.replace(*change))
+    said = refused(capsys, items, "--dimensions", own, "--llm", "http://127.0.0.1:9/v1#m",
+                   "--out", "r")  # fmt: skip
+    assert f"own.toml:{line}: " in said
+    assert problem in said
+
+
+def test_choices_that_do_not_go_together(paths, capsys):
+    items, own = paths
+    llm = ("--llm", "http://127.0.0.1:9/v1#m", "--out", "r")
+    assert "--dimensions goes with --llm" in refused(
+        capsys, items, "--dimensions", own, "--out", "r"
+    )
+    assert "the file of --dimensions says it" in refused(
+        capsys, items, "--dimensions", own, "--scale", "5", *llm
+    )
+    assert "no such file" in refused(capsys, items, "--dimensions", "x.toml", *llm).lower()
+    other = write_rows("other.jsonl", [{"id": "a", "text": "x", "dimensions": ["cogency"]}])
+    said = refused(capsys, other, "--dimensions", own, *llm)
+    assert "found 'cogency', expected politeness, clarity" in said
+    assert refuser("judge", "support")(capsys, items, "--dimensions", own, *llm)
