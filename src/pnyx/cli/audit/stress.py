@@ -288,7 +288,9 @@ def ask_trial(
         "choices": options.row(),
         "cost": cost_of(manifest),
     }
-    asked = ({f.name: getattr(q, f.name) for f in fields(q) if f.name not in _SAME} for q in questions)
+    asked = (
+        {f.name: getattr(q, f.name) for f in fields(q) if f.name not in _SAME} for q in questions
+    )
     write_jsonl(Path(out) / _ITEMS, ({**row.pop("extra"), **row} for row in asked))
     write_json(Path(out) / _SUMMARY, row)
     return row
