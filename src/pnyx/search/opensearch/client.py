@@ -27,8 +27,18 @@ CA, INSECURE = "PNYX_OPENSEARCH_CA", "PNYX_OPENSEARCH_INSECURE"
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
 _EXPECTED: Final = "expected opensearch://HOST:PORT/NAME or opensearch+https://HOST:PORT/NAME"
+_READS: Final = ("/_search", "/_msearch", "/_mget", "/_count")
+"""Asked once more when a node goes meanwhile: another has a copy of its shards."""
 _SECONDS: Final = 60.0
 _BLOCKED: Final = "cluster_block_exception"
+_GONE: Final = (
+    "no_shard_available_action_exception",
+    "node_closed_exception",
+    "node_disconnected_exception",
+    "node_not_connected_exception",
+    "connect_transport_exception",
+)
+"""What is told of a node that went while it was asked."""
 
 
 def is_remote(where: object) -> bool:
@@ -129,10 +139,15 @@ class Cluster:
         from opensearchpy.exceptions import OpenSearchException
 
         own = {**params, "request_timeout": seconds}
-        try:
-            return transport.perform_request(method, path, params=own, body=body)
-        except OpenSearchException as error:
-            raise self._failure(error) from error
+        reads = path.endswith(_READS)
+        for again in (reads, False):
+            try:
+                return transport.perform_request(method, path, params=dict(own), body=body)
+            except OpenSearchException as error:
+                failure = self._failure(error)
+                if not (again and isinstance(failure, PartialAnswerError)):
+                    raise failure from error
+        raise AssertionError
 
     def lines(self, path: str, rows: Iterable[Mapping[str, Any]], **params: Any) -> Any:
         """Ask with a body of one JSON object a line."""
@@ -168,10 +183,7 @@ class Cluster:
             return PnyxError(f"{where}: is blocked: {shorten(reason, 160)}")
         if status == 429 or kind == "circuit_breaking_exception":
             return OverloadedError(f"{where}: has too much to do ({escaped(kind, 60)})")
-        if status == 503 or kind in (
-            "no_shard_available_action_exception",
-            "node_closed_exception",
-        ):
+        if status == 503 or kind in _GONE:
             return PartialAnswerError(f"{where}: some shards cannot be asked ({escaped(kind, 60)})")
         if status == 403:
             return PnyxError(f"{where}: the user may not do this")
