@@ -278,6 +278,7 @@ def test_a_second_start_reads_nothing_and_a_change_is_noticed(tmp_path, monkeypa
     assert open_catalogue([str(folder)]).path.stat().st_mtime_ns == before
     assert sorted(p.name for p in folder.iterdir()) == ["answers.jsonl"]
     monkeypatch.setattr(opening, "_LOOK_AGAIN_SECONDS", 0)
+    monkeypatch.setattr(opening, "_REST", 0)
     write_rows(folder / "answers.jsonl", [answer(1), answer(2, value=None, unscored="refusal: no")])
     assert [one.item for one in current.get().judgements().rows] == ["i2", "i1"]
     # Half of a line, as while it is written: what was read stays in sight until it is whole.
@@ -305,6 +306,7 @@ def test_where_a_catalogue_cannot_be_written_the_one_before_stays(
 ):
     path = Path(write_rows(tmp_path / "a.jsonl", [answer(1)]))
     monkeypatch.setattr(opening, "_LOOK_AGAIN_SECONDS", 0)
+    monkeypatch.setattr(opening, "_REST", 0)
     said = []
     current = CurrentCatalogue([str(path)], say=said.append)
 

@@ -57,4 +57,9 @@ class ViewSpec(Spec, heading="Pages"):
         within="[0, 1000000000]",
         metavar="N",
     )
+    watch: bool = opt(
+        False,
+        "Follow what changes, until Ctrl-C: open pages load themselves again, --export writes "
+        "again. What is not there yet is waited for.",
+    )
     fresh: bool = opt(False, "Read everything again, whatever the cache holds.")

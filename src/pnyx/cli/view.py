@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,13 @@ import click
 from pnyx.app.serve_specs import ServerSpec, ViewSpec
 from pnyx.cli.common.options import print_result, say, warn_first
 from pnyx.cli.common.params import Raw, verb
-from pnyx.errors import OptionError
+from pnyx.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from pnyx.serve.view.catalogue import Catalogue
+    from pnyx.serve.view.opening import CurrentCatalogue
+
+_LOOK_SECONDS = 1.0
 
 
 @verb("view", restricts=True)
@@ -28,6 +32,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
     a second start is instant, and files that change are read again. Whatever is unscored stands
     first in every list.
 
+    What a run that goes on has answered so far is shown, too; with --watch open pages follow it.
     With --export the same pages are written as files, to be put beside a paper. With --json it is
     printed what was read, and nothing is served. With --no-text pages show no text of a document,
     report or reason.
@@ -38,44 +43,76 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
       pnyx view demo
       pnyx view judged measured.json --port 9000
       pnyx view demo --export demo-pages
+      pnyx view judged --watch
     """
     from pnyx.serve.running import check_server
+    from pnyx.serve.view.export import check_export
 
-    if view.export is not None and as_json:
-        raise OptionError("--json goes without --export")
+    if as_json and (view.export is not None or view.watch):
+        raise OptionError("--json goes without --export and --watch")
     check_server(server)
     if view.export is not None:
-        return _export(results, view)
-    from pnyx.serve.view.opening import CurrentCatalogue
-
-    current = CurrentCatalogue(results, fresh=view.fresh, store=_store(view), say=say)
+        check_export(view.export)  # before anything is read
+    current = _opened(results, view)
     catalogue = current.get()
     _warn(catalogue)
+    if view.export is not None:
+        return _export(current, view)
     if as_json:
         print_result(_read(catalogue), "", as_json=True, err=False, ensure_ascii=False)
         return 0
     from pnyx.serve.running import run_app
     from pnyx.serve.view.application import view_app
 
-    app = view_app(current, token=server.token or "")
+    app = view_app(current, token=server.token or "", watch=view.watch)
     run_app(app, server, _line(catalogue), say)
     return 0
 
 
-def _export(results: Sequence[str], view: ViewSpec) -> int:
+def _opened(results: Sequence[str], view: ViewSpec) -> CurrentCatalogue:
+    """Open results; with --watch, wait until there are some."""
+    from pnyx.serve.view.opening import CurrentCatalogue
+
+    store, waits = _store(view), False
+    while True:
+        try:
+            return CurrentCatalogue(results, fresh=view.fresh, store=store, say=say)
+        except InputError as error:
+            if not view.watch:
+                raise
+            if not waits:
+                say(f"waiting for results: {error}")
+            waits = True
+            time.sleep(_LOOK_SECONDS)
+
+
+def _export(current: CurrentCatalogue, view: ViewSpec) -> int:
+    """Write the pages; with --watch, again whenever the results have changed."""
+    while True:
+        catalogue, version = current.get(), current.version
+        try:
+            _write_pages(current.paths, catalogue, view)
+        except InputError as error:  # a run has ended meanwhile, and its files are elsewhere
+            if not view.watch:
+                raise
+            say(str(error))
+        while view.watch and current.version == version:
+            time.sleep(_LOOK_SECONDS)
+            current.get()
+        if not view.watch:
+            return 0
+
+
+def _write_pages(results: Sequence[str], catalogue: Catalogue, view: ViewSpec) -> None:
     from pnyx.progress import reporting
-    from pnyx.serve.view.export import check_export, export_pages
-    from pnyx.serve.view.opening import open_catalogue
+    from pnyx.serve.view.export import export_pages
     from pnyx.serve.view.routes import site_of
 
     out = str(view.export)
-    check_export(out)  # before anything is read
-    catalogue = open_catalogue(results, fresh=view.fresh, store=_store(view))
-    _warn(catalogue)
     with reporting("pages") as show:
         exported = export_pages(
             catalogue,
-            site_of(results),
+            site_of(results, watch=view.watch),
             out,
             most=view.judgements or None,
             progress=lambda done, of: show(done, of, ""),
@@ -86,7 +123,6 @@ def _export(results: Sequence[str], view: ViewSpec) -> int:
     say(f"{out}: {pages:,} pages, {exported.files:,} other files, {size}; open index.html")
     if left:
         say(f"left out: {left} (--judgements 0 writes all)")
-    return 0
 
 
 def _store(view: ViewSpec) -> str:

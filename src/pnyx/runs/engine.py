@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx.errors import InputError, ModelError, shorten
-from pnyx.files import atomic_text, disk_errors, json_line, read_json
+from pnyx.files import atomic_text, disk_errors, json_line, parse_json_object, read_json
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, answer_once
 from pnyx.judge.questions import JudgeQuestion
@@ -307,6 +307,18 @@ class Journal:
     def remove(self) -> None:
         """Remove the folder: the file is there."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def rows_in(line: str, path: str | Path, number: int) -> list[dict[str, Any]]:
+    """Return the rows of a line of answers, or of a journal, which has all of an item on one."""
+    if not line.startswith('["'):
+        return [parse_json_object(line, path=path, number=number)]
+    known = parse_json_object(f'{{"known": {line}}}', path=path, number=number)["known"]
+    found = known[3] if len(known) == 4 else None
+    rows: list[Any] = found if isinstance(found, list) else [found]
+    if not all(isinstance(row, dict) for row in rows):
+        raise InputError("expected a line of a journal of answers", path=path, line=number)
+    return rows
 
 
 def _key(item: JudgeQuestion) -> int:

@@ -132,6 +132,7 @@ class Site:
     name: str  # what is served, e.g. `my.index`
     nav: Sequence[tuple[str, Sequence[str]]] = ()  # label and address of each page in the head
     scripts: Sequence[str] = field(default=())  # files of `STATIC` that every page loads
+    reload: int = 0  # seconds after which a page loads itself again; 0: never
 
 
 def render(template: str, site: Site, links: Links, **values: Any) -> str:

@@ -75,8 +75,11 @@ def _hit(catalogue: Catalogue, number: int) -> WordHit:
     return WordHit(texts_of[place] if place < len(texts_of) else "", report=row, n=place + 1)
 
 
-def view_app(current: CurrentCatalogue, *, token: str = "") -> Guard:
-    """Return the application that shows results; MissingExtra: Starlette is not installed."""
+def view_app(current: CurrentCatalogue, *, token: str = "", watch: bool = False) -> Guard:
+    """Return the application that shows results; MissingExtra: Starlette is not installed.
+
+    With `watch` a page that is open loads itself again when the results have changed.
+    """
     from starlette.routing import Route
 
     def shown(request: Request) -> Response:
@@ -99,6 +102,12 @@ def view_app(current: CurrentCatalogue, *, token: str = "") -> Guard:
             raise not_found(str(error)) from error
         return html(request, "view/search.html.j2", here=("search",), q=words, page=hits)
 
+    def version(_: Request) -> Response:
+        from starlette.responses import PlainTextResponse
+
+        current.get()
+        return PlainTextResponse(str(current.version))
+
     @contextlib.asynccontextmanager
     async def running(_: object) -> AsyncIterator[None]:
         threading.Thread(target=_prepare, args=(current,), daemon=True).start()
@@ -107,9 +116,11 @@ def view_app(current: CurrentCatalogue, *, token: str = "") -> Guard:
     routes = [
         Route("/search", searched),
         Route("/compare/pair", _chosen_pair),
+        Route("/version", version),
         Route("/{path:path}", shown),
     ]
-    return build_app(routes, site_of(current.paths, served=True), token=token, lifespan=running)
+    site = site_of(current.paths, served=True, watch=watch)
+    return build_app(routes, site, token=token, lifespan=running)
 
 
 def _file_of(catalogue: Catalogue, path: str, sort: str, error: NotFoundError) -> Response:

@@ -16,6 +16,7 @@ from pnyx.judge.reports.reading import judged_report_at
 from pnyx.judge.reports.records import JudgedReport, report_of_row
 from pnyx.records import Response
 from pnyx.restricted import hides_text, textless
+from pnyx.runs.engine import rows_in
 from pnyx.serve.rendering import slug
 from pnyx.serve.view import kinds
 from pnyx.serve.view.kinds import Kind
@@ -238,19 +239,23 @@ class Catalogue:
 
     def line(self, judgement: JudgementRow) -> dict[str, Any]:
         """Return the whole line of a judgement, read from its file (restricted mode: no texts)."""
-        return self._line(judgement.file, judgement.place, judgement.line)
+        path, number = self._path(judgement.file), judgement.line
+        rows = rows_in(read_line_at(path, judgement.place, number), path, number)
+        own = (row for row in rows if row.get("dimension", "") == judgement.dimension)
+        return _hidden(next(own, rows[0]))
 
     def lines(self, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (n, line) of all judgements of a source, read from its files in order."""
         sql = "SELECT file, n, place FROM judgement WHERE source = ? ORDER BY n"
-        numbers = {(f, place): n for f, n, place in self.each(sql, self.source(source).id)}
+        numbers: dict[tuple[int, int], list[int]] = {}
+        for f, n, place in self.each(sql, self.source(source).id):
+            numbers.setdefault((f, place), []).append(n)
         for file in dict.fromkeys(file for file, _ in numbers):
             path = self._path(file)
             for line, place, raw in scan_raw_lines(path):
-                n = numbers.get((file, place))
-                if n is not None:
-                    row = parse_json_object(decoded(raw, path, line), path=path, number=line)
-                    yield n, _hidden(row)
+                if known := numbers.get((file, place)):
+                    rows = rows_in(decoded(raw, path, line).rstrip("\r\n"), path, line)
+                    yield from ((n, _hidden(row)) for n, row in zip(known, rows, strict=True))
 
     def item(self, judgement: JudgementRow) -> dict[str, Any]:
         """Return the item that a judgement is about; empty where no file of items was given."""

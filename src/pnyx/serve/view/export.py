@@ -34,7 +34,7 @@ from pnyx.serve.view.tables import EVERY, of_many
 _FORMAT: Final = "pnyx-export"
 _MARK: Final = "export.json"
 _LEFT_OUT: Final = "left-out.html"
-_SCRIPTS: Final = frozenset({"htmx.min.js"})
+_SCRIPTS: Final = frozenset({"htmx.min.js", "watch.js"})
 _OF_A_TOPIC: Final = 5
 """Parts of the address of two reports on a topic."""
 
@@ -190,7 +190,9 @@ class _Writer:
         # What answers to a server alone has no place in files: its scripts, its searches.
         pages = {address.page for address in self.wanted}
         nav = [(label, to) for label, to in site.nav if (to[0] if to else "") in pages]
-        self.site = Site(site.name, nav, [name for name in site.scripts if name not in _SCRIPTS])
+        scripts = [name for name in site.scripts if name not in _SCRIPTS]
+        begun = any(source.kind == "begun" for source in catalogue.sources())
+        self.site = Site(site.name, nav, scripts, site.reload if begun else 0)
         self.places = places_of(self.wanted)
         self.pages: Counter[str] = Counter()
         self.taken: set[str] = set()

@@ -25,10 +25,13 @@ from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.reader import read_source
 from pnyx.serve.view.sources import State, given_sources, state_of
 
-_LAYOUT: Final = 7
+_LAYOUT: Final = 8
 """Counts up when the tables or what is read into them change."""
 
 _LOOK_AGAIN_SECONDS: Final = 2.0
+_REST: Final = 4
+"""It is looked again after so many times of what the last look took: results may go on growing."""
+
 _DAYS: Final = 30
 """Catalogues that were not made anew for so long are removed: they can always be built again."""
 
@@ -139,15 +142,18 @@ class CurrentCatalogue:
         self._state = state_of(self.paths)
         self._catalogue = open_catalogue(self.paths, fresh=fresh, store=store)
         self._looked = time.monotonic()
+        self._took = 0.0
         self._lock = threading.Lock()
+        self.version = 1  # counts up with each catalogue that is built anew
 
     def get(self) -> Catalogue:
         """Return the catalogue; while one thread builds anew, others get the one before."""
-        if time.monotonic() - self._looked < _LOOK_AGAIN_SECONDS:
+        if time.monotonic() - self._looked < max(_LOOK_AGAIN_SECONDS, _REST * self._took):
             return self._catalogue
         if not self._lock.acquire(blocking=False):
             return self._catalogue
         try:
+            began = time.monotonic()
             state = state_of(self.paths)
             if state != self._state:
                 # Where nothing can be read any more, what was read stays to be looked at; where
@@ -155,11 +161,13 @@ class CurrentCatalogue:
                 try:
                     self._catalogue = open_catalogue(self.paths, store=self.store)
                     self._state = state
+                    self.version += 1
                 except InputError:
                     self._state = state
                 except PnyxError as error:
                     self._say(str(error))
             self._looked = time.monotonic()
+            self._took = self._looked - began
         finally:
             self._lock.release()
         return self._catalogue

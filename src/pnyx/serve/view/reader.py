@@ -13,17 +13,21 @@ from pnyx.corpora.benchmarks.label_words import LABEL_WORDS
 from pnyx.corpora.benchmarks.responses import parse_response
 from pnyx.corpora.reading import FORMATS
 from pnyx.errors import InputError, shorten
-from pnyx.files import clean_text, decoded, parse_json_object, read_json, scan_raw_lines
+from pnyx.files import clean_text, decoded, read_json, scan_raw_lines
 from pnyx.judge.reports.reading import judged_report_at
 from pnyx.judge.reports.records import JudgedReport, JudgedSentence
 from pnyx.records import SIDES
 from pnyx.restricted import hides_text
+from pnyx.runs.engine import rows_in
 from pnyx.serve.view.builder import SEARCHED, Builder
 from pnyx.serve.view.measure_reader import ReportMeasures, read_leaderboard_file, read_measures
 from pnyx.serve.view.sources import GivenSource
 
 Reader = Callable[[Builder, int, str, str], None]
 """Reads a file of a source: (builder, number of the source, its part, its path)."""
+
+UNFINISHED: Final = "unfinished"
+"""When a run that goes on, or was stopped, was finished."""
 
 _NEAR: Final = 0.1
 """A probability is near its threshold up to this far from it."""
@@ -39,6 +43,10 @@ def read_source(builder: Builder, given: GivenSource) -> None:
             raise InputError(given.problem)
         if "manifest" in given.files:
             _about(builder, source, read_json(Path(given.files["manifest"])) or {})
+        if given.kind == "begun":
+            _judgements(builder, source, "begun", given.files["answers"])
+            builder.about(source, finished=UNFINISHED)
+            return
         if given.kind not in ("results", "stress"):
             ((part, path),) = ((p, f) for p, f in given.files.items() if p != "manifest")
             READERS[given.kind](builder, source, part, path)
@@ -63,27 +71,31 @@ def _about(builder: Builder, source: int, manifest: Mapping[str, Any]) -> None:
     )
 
 
-def _lines(path: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (line, place, text) of each line; InputError at the first that is no text."""
-    empty = True
+def _lines(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, str]]:
+    """Yield (line, place, text) of each line; InputError at the first that is no text.
+
+    What is only `begun` may be empty, and may end within a line.
+    """
+    empty = not begun
     for line, place, raw in scan_raw_lines(path):
-        if raw.strip():
+        if raw.strip() and not (begun and not raw.endswith(b"\n")):
             empty = False
             yield line, place, decoded(raw.rstrip(b"\r\n"), path, line)
     if empty:
         raise InputError("is empty", path=path)
 
 
-def _rows(path: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield (line, place, object) of each line; InputError at the first fault."""
-    for line, place, text in _lines(path):
-        row = parse_json_object(text, path=path, number=line)
+def _rows(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield (line, place, object) of each line, or row of it; InputError at the first fault."""
+    for line, place, text in _lines(path, begun=begun):
+        rows = rows_in(text, path, line)
         if text.count("[") + text.count("{") > MAX_DEPTH:
             try:
-                check_depth(row)
+                for row in rows:
+                    check_depth(row)
             except InputError as error:
                 raise located(error, path, line) from error
-        yield line, place, row
+        yield from ((line, place, row) for row in rows)
 
 
 def _shown(text: str) -> str:
@@ -98,7 +110,7 @@ def _judgements(builder: Builder, source: int, part: str, path: str) -> None:
     scored = asked = 0
     judges: dict[str, None] = {}
     tasks: dict[str, None] = {}
-    for line, place, row in _rows(path):
+    for line, place, row in _rows(path, begun=part == "begun"):
         asked += 1
         try:
             columns = _judgement(builder, row)
@@ -355,5 +367,5 @@ READERS: Final[Mapping[str, Reader]] = {
 }
 """Kind of a source that is one file -> its reader."""
 
-KINDS: Final = ("results", "stress", *READERS)
+KINDS: Final = ("begun", "results", "stress", *READERS)
 """Every kind of source, in the order of the first page."""

@@ -97,6 +97,7 @@ PAGES: Final = (
     *compare.PAGES,
     *figures.PAGES,
 )
+_RELOAD_SECONDS: Final = 10
 _NAV: Final = "Results Leaderboard Topics Runs Judgements Compare Figures Tables".split()
 _BY_NAME: Final = {page.name: page for page in PAGES}
 
@@ -132,12 +133,17 @@ def rendered(
     return render(f"view/{content.template}.html.j2", site, links, **values)
 
 
-def site_of(paths: Sequence[str], *, served: bool = False) -> Site:
-    """Return what all pages of these results show; only a server can search."""
+def site_of(paths: Sequence[str], *, served: bool = False, watch: bool = False) -> Site:
+    """Return what all pages of these results show; only a server can search.
+
+    With `watch` they load themselves again: of a server when it has read anew, files now and then.
+    """
     first = Path(paths[0]).resolve().name
     name = first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
     pages: Iterable[PageRoute] = sorted(
         (p for p in PAGES if p.nav), key=lambda p: _NAV.index(p.nav)
     )
     nav = [(page.nav, (page.name,) if page.name else ()) for page in pages]
-    return Site(name, [*nav, *([("Search", ("search",))] if served else [])])
+    scripts = ["watch.js"] if watch and served else []
+    search = [("Search", ("search",))] if served else []
+    return Site(name, [*nav, *search], scripts, reload=_RELOAD_SECONDS if watch else 0)

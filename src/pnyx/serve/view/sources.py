@@ -14,8 +14,10 @@ from pnyx.errors import InputError, escaped
 from pnyx.files import MAX_LINE_BYTES, open_binary, read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
 from pnyx.judge.reports.reading import REPORTS
+from pnyx.runs.engine import partial_of
 
 _DEEPEST: Final = 6
+_BEGUN: Final = partial_of("").name
 _SKIPPED: Final = ".html .md .css .js .svg .png .sqlite .onnx .npz .toml".split()
 _PARTS: Final = {ANSWERS: "answers", REPORTS: "reports", "responses.jsonl": "responses",
                  "measures.json": "measures", "summary.json": "summary", "run.trec": "run",
@@ -117,6 +119,11 @@ def _of_folder(path: Path, depth: int) -> Iterator[GivenSource]:
         taken = {*_PARTS, MANIFEST}
         kind = "stress" if "summary" in files else "results"
         files |= {} if manifest is None else {"manifest": str(path / MANIFEST)}
+        begun = path.name.endswith(_BEGUN)
+        if begun:  # what a run keeps before it is done; its folder is the results' own
+            inside = path.name == f"{ANSWERS}{_BEGUN}"
+            yield GivenSource(_name(path.parent if inside else path), str(path), "begun", files)
+            return
         yield GivenSource(_name(path), str(path), kind, files)
     for entry in entries:
         ignored = entry.suffix in _SKIPPED or entry.name.endswith(MANIFEST)
