@@ -22,14 +22,13 @@ from pnyx.judge.stances import ask_relevance
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.combined import (
     PARTS,
-    CombinedScorer,
     CombinedTrainer,
-    Standard,
     closeness,
     load,
     open_parts,
 )
 from pnyx.students.late import LateTrainer
+from pnyx.students.scoring import CombinedScorer, Standard
 from pnyx.students.student import open_student
 from student_fixture import labelled_rows, write_rows
 

@@ -23,7 +23,6 @@ from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.passages import pieces_of
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.students import reader
-from pnyx.students.combined import CombinedScorer, Standard
 from pnyx.students.judge import _open_packaged, load_perspective_student
 from pnyx.students.reader import (
     MATRICES,
@@ -34,7 +33,7 @@ from pnyx.students.reader import (
     open_reader,
     read_matrices,
 )
-from pnyx.students.scoring import read_tokenizer
+from pnyx.students.scoring import CombinedScorer, Standard, read_tokenizer
 from pnyx.students.student import StudentJudge, load_scorer, open_student, read_student
 from tries import tries
 

@@ -225,7 +225,7 @@ HOSTILE = [
     ({"parameters": {"x": [], "y": []}}, "found 0 x"),
     ({"parameters": {"x": [0.1], "y": [0, 1]}}, "found 1 x and 2 y"),
     ({"parameters": {"x": [0.1], "y": [2]}}, "found 2, expected 0 to 1"),
-    ({"parameters": {"x": [True], "y": [0]}}, "valid number"),
+    ({"parameters": {"x": [True], "y": [0]}}, "finite number"),
     ({"method": "platt", "parameters": {"slope": -1, "intercept": 0}}, "slope of -1"),
     ({"method": "platt", "parameters": {"slope": 1}}, "parameters.intercept"),
     ({"method": "temperature", "parameters": {"temperature": 0}}, "found 0, expected 0.01"),

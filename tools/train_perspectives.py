@@ -54,9 +54,8 @@ from pnyx.judge.calibration.curves import Platt
 from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.students.combined import Standard
 from pnyx.students.reader import CLOSENESS, READER, closest_sentences, open_reader
-from pnyx.students.scoring import MODEL, TOKENIZER
+from pnyx.students.scoring import MODEL, TOKENIZER, Standard
 from pnyx.students.student import (
     CARD,
     Student,

@@ -30,9 +30,9 @@ from pnyx.judge.claims import claims
 from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.students.combined import Standard
 from pnyx.students.judge import load_perspective_student
 from pnyx.students.reader import CLOSENESS, READER, closest_sentences, open_reader
+from pnyx.students.scoring import Standard
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 PACKAGED = Path("src/pnyx/models/weights/perspectives")

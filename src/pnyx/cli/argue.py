@@ -17,7 +17,6 @@ from pnyx.app.open_search import argue_plan, open_searcher, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import check_question, print_result, say
 from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError, shorten
@@ -121,6 +120,8 @@ def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
 
 def _print_plan(case: Case, llm: StoredModel | None, model: PaidModelSpec, *, as_json: bool) -> int:
     """Print what the argument would ask; quoted sentences stand in for those to be written."""
+    from pnyx.cli.common.answering import plan_asked
+
     sentences = sum(len(side.response.sentences) for side in case.sides)
     line = f"an argument of about {sentences} sentences"
     plan_asked(llm, model, line, {"sentences": sentences}, as_json=as_json)

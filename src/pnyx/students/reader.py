@@ -17,8 +17,7 @@ from pnyx.judge.passages import MAX_WINDOW, pieces_of, read_passage
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.models.http.flow import in_threads, wanted
-from pnyx.students.combined import CombinedScorer, read_parts
-from pnyx.students.scoring import encodable, open_network
+from pnyx.students.scoring import CombinedScorer, encodable, open_network, read_parts
 
 READER, CLOSENESS = "reader", "closeness"
 MOST_PASSAGE, MOST_STATEMENT = 256, 48

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import importlib
 import json
@@ -13,15 +12,16 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from pnyx._version import __version__
+from pnyx.corpora.fields import an_object, number, string, within
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, answer_chunks, by_text
 from pnyx.judge.calibration.curves import Curve
-from pnyx.judge.calibration.recalibration import checked, curve_from
+from pnyx.judge.calibration.recalibration import curve_from
 from pnyx.judge.questions import JudgeQuestion, Support, blank
 from pnyx.native import free_memory
 
@@ -125,27 +125,6 @@ def write_manifest(folder: Path, student: Student) -> Student:
     return student
 
 
-@functools.cache
-def _manifest() -> Any:
-    import pydantic
-
-    strict = pydantic.ConfigDict(strict=True, allow_inf_nan=False)
-    calibration: Any = pydantic.create_model(
-        "Calibration",
-        __config__=strict,
-        method=(str, ...),
-        parameters=(dict[str, Any], ...),
-        threshold=(Annotated[float, pydantic.Field(ge=0, le=1)], ...),
-    )
-    fields: dict[str, Any] = {
-        **dict.fromkeys(("name", "kind", "task", "card"), (str, ...)),
-        **dict.fromkeys(("settings", "about"), (dict[str, Any], ...)),
-        "calibration": (calibration, ...),
-        "files": (dict[str, str], ...),
-    }
-    return pydantic.create_model("Manifest", __config__=strict, **fields)
-
-
 def read_student(folder: str | Path, task: str = "relevance") -> Student:
     """Read the manifest of a student for a task, and check each of its files against it.
 
@@ -181,15 +160,21 @@ def read_student(folder: str | Path, task: str = "relevance") -> Student:
 
 
 def _student(row: Mapping[str, Any], task: str) -> Student:
-    found = checked(_manifest(), row)
-    if not _NAME.fullmatch(found.name) or not all(map(_FILE.fullmatch, found.files)):
+    same: dict[str, Any] = {n: string(row.get(n), n) for n in ("name", "kind", "card", "task")}
+    same |= {name: an_object(row.get(name), name) for name in ("settings", "about", "files")}
+    given = an_object(row.get("calibration"), "calibration")
+    if not _NAME.fullmatch(same["name"]) or not all(map(_FILE.fullmatch, same["files"])):
         raise InputError("name or files: expected letters, digits, '.', '_' and '-'")
-    if found.task != task:
-        raise InputError(f"task: found {shorten(found.task, 40)}, expected {task!r}")
-    given = found.calibration
-    same = {name: getattr(found, name) for name in ("name", "kind", "settings", "card", "about")}
-    curve = curve_from(given.method, given.parameters)
-    return Student(**same, curve=curve, threshold=given.threshold, files=found.files, task=task)
+    for file, code in same["files"].items():
+        string(code, f"files.{file}")
+    if same["task"] != task:
+        raise InputError(f"task: found {shorten(same['task'], 40)}, expected {task!r}")
+    with within("calibration"):
+        curve = curve_from(given.get("method"), given.get("parameters"))
+        threshold = float(number(given.get("threshold"), "threshold"))
+        if not 0 <= threshold <= 1:
+            raise InputError(f"threshold: found {threshold:g}, expected 0 to 1")
+    return Student(**same, curve=curve, threshold=threshold)
 
 
 def _sha256(path: Path) -> str:

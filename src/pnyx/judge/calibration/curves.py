@@ -35,8 +35,6 @@ STRICT: Mapping[str, Any] = {"strict": True, "allow_inf_nan": False}
 class Isotonic:
     """A monotone polyline through (x, y), level before its first and after its last knot."""
 
-    __pydantic_config__ = STRICT
-
     x: tuple[float, ...]
     y: tuple[float, ...]
 
@@ -59,8 +57,6 @@ class Isotonic:
 class Platt:
     """P(yes) = logistic(slope x log-odds + intercept), with a slope of at least 0."""
 
-    __pydantic_config__ = STRICT
-
     slope: float
     intercept: float
 
@@ -76,8 +72,6 @@ class Platt:
 @dataclass(frozen=True, slots=True)
 class Temperature:
     """P(yes) = logistic(log-odds / temperature); 1/2 stays 1/2. Within `TEMPERATURES`."""
-
-    __pydantic_config__ = STRICT
 
     temperature: float
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pnyx._version import __version__
+from pnyx.corpora.fields import an_object, number, unlike
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object, read_lines, write_text
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
@@ -124,16 +125,24 @@ def read_calibration(path: str | Path) -> Recalibration:
 def curve_from(method: Any, parameters: Any) -> Curve:
     """Return the curve that was written as its name and its numbers, or raise InputError."""
     curves: dict[Any, Any] = {"isotonic": Isotonic, "platt": Platt, "temperature": Temperature}
-    if not isinstance(method, str) or method not in curves:
-        expected = ", ".join(curves)
-        raise InputError(f"method: found {shorten(method, 40)}, expected one of {expected}")
-    curve: Curve = checked(curves[method], parameters, "parameters")
+    if method not in list(curves):
+        raise unlike(method, "method", f"one of {', '.join(curves)}")
+    # By hand: packaged students have curves, and pydantic takes longer to import than they to open.
+    given, values = an_object(parameters, "parameters"), dict[str, Any]()
+    for name in (own.name for own in dataclasses.fields(curves[method])):
+        many = value if isinstance(value := given.get(name), list) else [value]
+        numbers = tuple(float(number(v, f"parameters.{name}")) for v in many)
+        values[name] = numbers if many is value else numbers[0]
+    try:
+        curve: Curve = curves[method](**values)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"parameters: {error}") from error
     if isinstance(curve, Platt) and max(curve.slope, abs(curve.intercept)) > 1e6:
         raise InputError("parameters: found a slope or intercept of more than 1e6")
     return curve
 
 
-def checked(kind: type[T], row: Any, within: str = "") -> T:
+def checked(kind: type[T], row: Any) -> T:
     """Return decoded JSON as a strict pydantic type; InputError names the first wrong field."""
     from pydantic import TypeAdapter, ValidationError
 
@@ -142,7 +151,7 @@ def checked(kind: type[T], row: Any, within: str = "") -> T:
         return read
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        name = ".".join(map(str, [*([within] if within else []), *first["loc"]]))
+        name = ".".join(map(str, first["loc"]))
         wanted = first["msg"].removeprefix("Input should be ")
         if first["type"] == "value_error":
             problem = wanted.removeprefix("Value error, ")
