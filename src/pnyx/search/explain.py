@@ -55,8 +55,10 @@ class Explanation(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        own = dict(zip(self._fields, self, strict=True))
-        return {**own, "parts": [part.row() for part in self.parts]}
+        return {
+            **dict(zip(self._fields, self, strict=True)),
+            "parts": [p.row() for p in self.parts],
+        }
 
 
 def explain(

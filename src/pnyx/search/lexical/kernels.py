@@ -109,10 +109,8 @@ def score_terms(
     if not part.terms or not len(only):
         return []
     spans = [slice(term.first, term.stop) for term in part.terms]
-    documents, frequencies = join(
-        np.concatenate([part.lows[span] for span in spans]),
-        np.concatenate([part.highs[span] for span in spans]),
-    )
+    lows, highs = (np.concatenate([half[s] for s in spans]) for half in (part.lows, part.highs))
+    documents, frequencies = join(lows, highs)
     wanted = np.zeros(len(part.lengths), dtype=np.bool_)
     wanted[only] = True
     places = np.flatnonzero(wanted[documents])

@@ -75,9 +75,8 @@ def good_first(engine: Engine, hits: Sequence[Hit]) -> tuple[list[Hit], Mapping[
     own = np.array([hit.score for hit in hits], dtype=np.float64)
     near = _of_neighbours(own, vectors)
     shares = engine.quality_shares(ids)
-    # As `Goodness` says, of all at once.
     boosts = 1.0 + QUALITY * np.where(np.isnan(shares), _UNKNOWN, shares)
-    scores = (((1.0 - NEAR) * own + NEAR * near) * boosts).tolist()
+    scores = (((1.0 - NEAR) * own + NEAR * near) * boosts).tolist()  # as `Goodness` says
     # The best first; what differs by rounding alone keeps its order.
     keys = [-round(score, 9) for score in scores]
     places = sorted(range(len(ids)), key=keys.__getitem__)
