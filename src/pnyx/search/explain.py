@@ -55,10 +55,8 @@ class Explanation(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {
-            **dict(zip(self._fields, self, strict=True)),
-            "parts": [p.row() for p in self.parts],
-        }
+        own = dict(zip(self._fields, self, strict=True))
+        return {**own, "parts": [part.row() for part in self.parts]}
 
 
 def explain(

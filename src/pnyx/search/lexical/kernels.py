@@ -120,8 +120,7 @@ def score_terms(
     values = np.stack([term.values for term in part.terms])[owners, frequencies]
     for at in np.flatnonzero(frequencies == 0).tolist():  # exceptions have their own values
         term = part.terms[owners[at]]
-        own = np.searchsorted(term.exception_documents, documents[at])
-        values[at] = term.exception_values[own]
+        values[at] = term.exception_values[np.searchsorted(term.exception_documents, documents[at])]
     weights = np.array([term.weight for term in part.terms])[owners]
     added = _added(weights, values, length_values[part.lengths[documents]], combine)
     return list(zip(owners.tolist(), documents.tolist(), added.tolist(), strict=True))
