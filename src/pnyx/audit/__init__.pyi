@@ -2,6 +2,7 @@
 
 from .card import make_card
 from .choosing import ChosenJudge, choose_judge
+from .drift import Drift, compare_cards
 from .perspective_bench import Benched, BenchJudge, BenchSearch, bench_perspectives
 from .perspective_plan import PerspectiveBench
 from .stress.posing import Posed, Stress
@@ -14,6 +15,7 @@ __all__ = [
     "BenchSearch",
     "Benched",
     "ChosenJudge",
+    "Drift",
     "PerspectiveBench",
     "Posed",
     "Stress",
@@ -22,6 +24,7 @@ __all__ = [
     "Tuning",
     "bench_perspectives",
     "choose_judge",
+    "compare_cards",
     "make_card",
     "pose",
     "sum_up",

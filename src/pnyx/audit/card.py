@@ -45,6 +45,7 @@ def make_card(
     labels: Sequence[str | Path] = (),
     *,
     bootstrap: Bootstrap = BOOTSTRAP,
+    left_out: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return what is known of one judge, ready for JSON.
 
@@ -52,6 +53,7 @@ def make_card(
         folders: results of `pnyx judge` and of `pnyx audit stress`, all of one judge.
         labels: people's labels of the results' items.
         bootstrap: how the intervals of agreement are drawn.
+        left_out: trials that have no meaning for these items -> why.
 
     Raises:
         InputError: a folder is neither, two are of different judges, or labels go with none.
@@ -67,7 +69,8 @@ def make_card(
         if summary is None:
             asked.append(_asked(Path(folder), manifest))
         else:
-            trials.append({**summary, "cost": cost_of(manifest)})
+            known = {"cost": cost_of(manifest), "items_sha256": manifest["items_sha256"]}
+            trials.append({**summary, **known})
     if len(judges) > 1:
         first, second = list(judges)[:2]
         raise InputError(
@@ -89,6 +92,7 @@ def make_card(
         "own_card": next((one["card"] for one in (*asked, *trials) if one.get("card")), ""),
         "asked": asked,
         "trials": trials,
+        **({"left_out": dict(left_out)} if left_out else {}),
     }
     advice = list(_advice(card))
     return {**card, "not_for": advice, "not_known": list(_unknown(card))}
@@ -116,6 +120,7 @@ def _asked(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "folder": str(folder),
         "task": manifest["task"],
         "items": manifest["items"],
+        "items_sha256": manifest["items_sha256"],
         "counts": counts,
         "card": manifest.get("card", ""),
         "prompts": prompts,
@@ -197,7 +202,7 @@ def _by_results(one: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     compared = one.get("agreement", {}).get("compared", ())
     people = [c for c in compared if c["kind"] != "human-judge"]
     for own in (c for c in compared if c["kind"] == "human-judge"):
-        name = _alpha_of(task)
+        name = alpha_of(task)
         alpha = own["mean"].get(name, {}).get("value")
         if alpha is not None and alpha < LEAST_ALPHA:
             shown = told_apart(alpha, LEAST_ALPHA)
@@ -223,16 +228,19 @@ def _by_results(one: Mapping[str, Any]) -> Iterator[dict[str, str]]:
                "why": why}  # fmt: skip
 
 
-def _alpha_of(task: str) -> str:
+def alpha_of(task: str) -> str:
+    """Return which of Krippendorff's alphas counts for a task."""
     return "alpha_ordinal" if task not in ("support", "relevance", "stance") else "alpha_nominal"
 
 
 def _unknown(card: Mapping[str, Any]) -> Iterator[str]:
     """Yield what nobody has measured, a line each."""
     done = {one["trial"] for one in card["trials"]}
-    missing = [name for name in TRIALS if name not in done]
+    left_out: Mapping[str, str] = card.get("left_out", {})
+    missing = [name for name in TRIALS if name not in done and name not in left_out]
     if missing:
         yield f"trials that were not run: {', '.join(missing)}"
+    yield from (f"trial {name}: left out: {why}" for name, why in left_out.items())
     for one in card["trials"]:
         if one["outcome"] in ("unclear", "unscored"):
             yield f"trial {one['trial']} on {one['task']}: {one['outcome']}"

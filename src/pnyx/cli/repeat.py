@@ -16,7 +16,13 @@ from pnyx.app.spec import Spec, file_opt, out_opt
 from pnyx.cli.common import EXIT_UNSCORED
 from pnyx.cli.common.options import say
 from pnyx.cli.common.params import Raw, verb
-from pnyx.cli.common.record import arguments_of, environment_of, input_hash, versions
+from pnyx.cli.common.record import (
+    arguments_of,
+    changed_input,
+    environment_of,
+    input_hash,
+    versions,
+)
 from pnyx.errors import InputError, escaped, shorten
 from pnyx.files import read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
@@ -70,7 +76,7 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
       pnyx repeat judged/manifest.json --inputs /mnt/campaign
     """
     manifest, folder = _read(record)
-    if problem := _changed_input(manifest["record"], Path(spec.inputs)):
+    if problem := changed_input(manifest["record"], Path(spec.inputs)):
         return _end(record, problem, (), as_json)
     expected = _expected(manifest)
     with contextlib.ExitStack() as stack:
@@ -108,19 +114,6 @@ def _expected(manifest: Mapping[str, Any]) -> dict[str, str]:
     if "answers_sha256" in manifest:
         found[f"out/{ANSWERS}"] = manifest["answers_sha256"]
     return found
-
-
-def _changed_input(record: Mapping[str, Any], inputs: Path) -> str:
-    """Return which input is not there or has changed, in words; nothing where all are the same."""
-    for path, sha256 in record["inputs"].items():
-        if sha256 is None:
-            return f"{escaped(path)} was standard input: its content is not recorded"
-        found = input_hash(str(inputs / path))
-        if found is None:
-            return f"{escaped(path)} is not there; expected sha256 {sha256[:12]}... (--inputs)"
-        if found != sha256:
-            return f"{escaped(path)} is another: sha256 {found[:12]}..., recorded {sha256[:12]}..."
-    return ""
 
 
 def _again(manifest: Mapping[str, Any], spec: RepeatSpec, out: Path) -> str:

@@ -135,17 +135,35 @@ def pose(
     return TRIALS[trial].pose(chosen, stress, made).posed(trial)
 
 
-def too_few(trial: str, posed: Posed, stress: Stress) -> str:
-    """Return why too few topics can pass a trial (Wilson's interval of no change), or nothing."""
-    clusters = len({group_of(item) or ("item", item.id) for item in posed.items})
+def clusters_of(posed: Posed) -> int:
+    """Return how many topics, or items without one, a trial asks about."""
+    return len({group_of(item) or ("item", item.id) for item in posed.items})
+
+
+def clusters_needed(trial: str, stress: Stress) -> int | None:
+    """Return from how many clusters a good judge surely passes; None where no number is enough.
+
+    Where the verdict must stay, by Wilson's interval of no change at all; else two, from which
+    there is an interval. One without intervals.
+    """
+    if not stress.draws:
+        return 1
+    if not TRIALS[trial].steady:
+        return 2
     most = stress.tolerance
-    needed = math.ceil(_Z95**2 * (1 - most) / most) if most else None
-    if not TRIALS[trial].steady or not stress.draws or (needed is not None and clusters >= needed):
+    return math.ceil(_Z95**2 * (1 - most) / most) if most else None
+
+
+def too_few(trial: str, posed: Posed, stress: Stress) -> str:
+    """Return why too few topics can pass a trial whose verdict must stay, or nothing."""
+    clusters, needed = clusters_of(posed), clusters_needed(trial, stress)
+    if not TRIALS[trial].steady or (needed is not None and clusters >= needed):
         return ""
     enough = "no number is enough" if needed is None else f"{needed} would be enough"
     return (
-        f"{trial} cannot be passed: {clusters} topics (or items without one) are too few to show "
-        f"that verdicts change by at most {most:g} (--tolerance), even if none does; {enough}"
+        f"{trial} may stay unclear: {clusters} topics (or items without one) are too few to show "
+        f"that verdicts change by at most {stress.tolerance:g} (--tolerance) where none does; "
+        f"{enough}"
     )
 
 

@@ -6,6 +6,8 @@ import click
 
 from pnyx.cli.audit.agreement import agreement
 from pnyx.cli.audit.card import card
+from pnyx.cli.audit.check import check
+from pnyx.cli.audit.every import every
 from pnyx.cli.audit.formats import formats
 from pnyx.cli.audit.stress import stress
 from pnyx.cli.common.params import Group
@@ -21,8 +23,9 @@ def command() -> None:
       pnyx audit agreement results --labels people.jsonl --labels others.jsonl
       pnyx audit stress noise items.jsonl --out noise
       pnyx audit card results noise --labels people.jsonl --out card.html
+      pnyx audit all items.jsonl --labels people.jsonl --out audit
     """
 
 
-for _command in (agreement, stress, formats, card):
+for _command in (agreement, stress, every, formats, card, check):
     command.add_command(_command)

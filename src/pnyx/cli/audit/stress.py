@@ -144,11 +144,7 @@ def stress(
     """
     needs_out(options.out, spec)
     options.check_trial(trial)
-    task = options.task or _task_of(items)
-    if task not in TASKS:
-        raise OptionError(
-            f"--task: found {shorten(task, 40)!r}, expected one of {', '.join(TASKS)}"
-        )
+    task = task_of(items, options.task)
     from pnyx.runs.results import check_folder
 
     if options.out is not None and not spec.plan:
@@ -172,6 +168,16 @@ def stress(
 def sized_by(opened: OpenedJudge, chosen: Mapping[str, Any]) -> OpenedJudge:
     """Return a judge whose settings say what else was chosen (`FormatSpec.settings`)."""
     return replace(opened, settings={**opened.settings, **chosen})
+
+
+def task_of(path: str, named: str | None) -> str:
+    """Return the task that is named, else that of items, by the fields of the first."""
+    task = named or _task_of(path)
+    if task not in TASKS:
+        raise OptionError(
+            f"--task: found {shorten(task, 40)!r}, expected one of {', '.join(TASKS)}"
+        )
+    return task
 
 
 def _task_of(path: str) -> str:
@@ -202,9 +208,15 @@ def _task_of(path: str) -> str:
 
 
 def posed_trial(
-    trial: str, task: str, items: Sequence[JudgeQuestion], options: StressSpec, spec: JudgeSpec
+    trial: str,
+    task: str,
+    items: Sequence[JudgeQuestion],
+    options: StressSpec,
+    spec: JudgeSpec,
+    *,
+    warns: bool = True,
 ) -> Posed:
-    """Return the questions of a trial on items; warn where it cannot be passed."""
+    """Return the questions of a trial on items; with `warns`, warn of too few topics."""
     from pnyx.audit.stress.posing import labelled_by, sampled
     from pnyx.audit.stress.trials import pose, too_few
     from pnyx.judge.verdicts import Verdict
@@ -221,7 +233,7 @@ def posed_trial(
             posed.items, lambda topic, doc: truth(Verdict(question_id=topic, doc_id=doc))
         )
         posed = replace(posed, items=labelled)
-    if few := too_few(trial, posed, plan):
+    if warns and (few := too_few(trial, posed, plan)):
         warn(few)
     return posed
 

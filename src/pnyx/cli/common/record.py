@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from pnyx.cli.common.params import Raw, SpecOption
-from pnyx.errors import InputError, PnyxError
+from pnyx.errors import InputError, PnyxError, escaped
 from pnyx.files import read_json
 from pnyx.judge.answers import MANIFEST
 from pnyx.models.chat.types import printable
@@ -131,6 +131,19 @@ def input_hash(path: str) -> str | None:
         known_by = open_index(path).known_by
         return hashlib.sha256(json.dumps(known_by, sort_keys=True).encode()).hexdigest()
     return file_hash(path)
+
+
+def changed_input(record: Mapping[str, Any], inputs: Path) -> str:
+    """Return which input is not there or has changed, in words; nothing where all are the same."""
+    for path, sha256 in record["inputs"].items():
+        if sha256 is None:
+            return f"{escaped(path)} was standard input: its content is not recorded"
+        found = input_hash(str(inputs / path))
+        if found is None:
+            return f"{escaped(path)} is not there; expected sha256 {sha256[:12]}..."
+        if found != sha256:
+            return f"{escaped(path)} is another: sha256 {found[:12]}..., recorded {sha256[:12]}..."
+    return ""
 
 
 @contextlib.contextmanager

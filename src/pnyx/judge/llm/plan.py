@@ -46,7 +46,8 @@ def plan_run(
     """Return what a judge would ask its models, all offline; a price of None is not known."""
     if not all(model.offline for model in models):
         raise ValueError("a plan needs models that are offline")
-    ask(judge, questions)
+    if models:
+        ask(judge, questions)
     return planned_models(models, prices)
 
 

@@ -1,0 +1,145 @@
+"""Drift: a judge's card held against an earlier one, figure by figure.
+
+A difference of two figures has the interval of Zou and Donner (Statistics in Medicine 27, 2008),
+made of theirs. It takes them for independent, so on the same items it is too wide, never too
+narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from pnyx.audit.card import alpha_of
+from pnyx.audit.stress.trials import TRIALS
+from pnyx.errors import InputError
+from pnyx.measure.core.intervals import wilson
+
+Verdict: TypeAlias = Literal["worse", "maybe worse", "same", "better", "not measured"]
+
+_MEASURES = {"f1": 1, "accuracy": 1, "average_precision": 1, "auroc": 1, "ece": -1, "brier": -1}
+"""Measure of answers against labels -> 1 where more is better, else -1."""
+
+Row: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CardFigure:
+    """A figure of a card: its value with its interval, and what it was measured on."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    items: str  # their hash
+    sign: int  # 1 where more is better, else -1
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How one figure has moved.
+
+    Attributes:
+        name: of the figure, after its task and, of a trial, its name.
+        then, now: its values; None where it was not measured.
+        better: now less then, turned round where less is better; with a 95 % interval.
+        same_items: whether both rest on the same items.
+        verdict: `worse` by more than the margin: on the same items by what was found, on others
+            also with an interval below 0; `maybe worse` where that interval holds 0; `better` with
+            an interval above 0.
+    """
+
+    name: str
+    then: float | None
+    now: float | None
+    better: float | None
+    low: float | None
+    high: float | None
+    same_items: bool
+    verdict: Verdict
+
+    def row(self) -> dict[str, Any]:
+        """Return it as an object of JSON."""
+        return asdict(self)
+
+
+def compare_cards(then: Row, now: Row, margin: float) -> list[Drift]:
+    """Return how each figure of an earlier card has moved in a later one.
+
+    Args:
+        then: what `make_card` returned earlier, or the JSON of it.
+        now: the same, of later.
+        margin: how much worse a figure may be, from 0.
+
+    Raises:
+        InputError: one is no card, or they have no figure in common.
+    """
+    before, after = (dict(_figures(card)) for card in (then, now))
+    if not before.keys() & after.keys():
+        raise InputError("the cards have no figure in common: no task, trial or labels of both")
+    nothing = CardFigure(None, None, None, "", 1)
+    return [_moved(name, old, after.get(name, nothing), margin) for name, old in before.items()]
+
+
+def _moved(name: str, then: CardFigure, now: CardFigure, margin: float) -> Drift:
+    same = bool(then.items) and then.items == now.items
+    if then.value is None or now.value is None:
+        return Drift(name, then.value, now.value, None, None, None, same, "not measured")
+    better = then.sign * (now.value - then.value)
+    low, high = _interval(then, now)
+    verdict: Verdict = "same"
+    if -better > margin + 1e-9:
+        verdict = "worse" if same or (high is not None and high < 0) else "maybe worse"
+    elif low is not None and low > 0:
+        verdict = "better"
+    return Drift(name, then.value, now.value, better, low, high, same, verdict)
+
+
+def _interval(then: CardFigure, now: CardFigure) -> tuple[float | None, float | None]:
+    """Return the ends of what is better, by the distances of both figures from their ends."""
+    if None in (then.low, then.high, now.low, now.high):
+        return None, None
+    # For the compiler: none of these is None.
+    (t, tl, th), (n, nl, nh) = (
+        [float(x) for x in (f.value, f.low, f.high) if x is not None] for f in (then, now)
+    )
+    low, high = n - t - math.hypot(n - nl, th - t), n - t + math.hypot(nh - n, t - tl)
+    return (low, high) if then.sign > 0 else (-high, -low)
+
+
+def _figures(card: Row) -> Iterator[tuple[str, CardFigure]]:
+    """Yield what is compared of a card, by name."""
+    if card.get("format") != "pnyx-card":
+        raise InputError("expected a card of pnyx audit card or all, in JSON")
+    try:
+        for one in card["asked"]:
+            yield from _of_results(one)
+        for one in card["trials"]:
+            name, items = f"{one['task']}, {one['trial']}", str(one.get("items_sha256", ""))
+            sign = -1 if TRIALS[one["trial"]].steady else 1
+            yield f"{name}: {one['primary']}", _figure(one["measures"][one["primary"]], items, sign)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"holds a card that pnyx did not write so ({error})") from error
+
+
+def _of_results(one: Row) -> Iterator[tuple[str, CardFigure]]:
+    task, items, counts = one["task"], str(one.get("items_sha256", "")), one["counts"]
+    if counts["asked"]:
+        low, high = wilson(counts["scored"], counts["asked"])
+        share = counts["scored"] / counts["asked"]
+        yield f"{task}: scored", CardFigure(share, low, high, items, 1)
+    for compared in one.get("agreement", {}).get("compared", ()):
+        if compared["kind"] == "human-judge":
+            alpha = alpha_of(task)
+            name = f"{task}: {alpha} with {compared['between'][1]}"
+            yield name, _figure(compared["mean"][alpha], items, 1)
+    calibration = (one.get("calibration") or {}).get("measures", {})
+    measured = {**one.get("measures", {}), **calibration}
+    for name, sign in _MEASURES.items():
+        if name in measured:
+            yield f"{task}: {name}", _figure(measured[name], items, sign)
+
+
+def _figure(row: Row, items: str, sign: int) -> CardFigure:
+    return CardFigure(row["value"], row["low"], row["high"], items, sign)

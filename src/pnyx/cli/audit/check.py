@@ -1,0 +1,141 @@
+"""`pnyx audit check`: has a judge become worse than its card says?"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.app.measure_specs import BootstrapSpec
+from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.cli.common import EXIT_BAD_INPUT, EXIT_UNSCORED
+from pnyx.cli.common.options import Outcome, say
+from pnyx.cli.common.params import Raw, verb
+from pnyx.cli.common.record import arguments_of, changed_input, environment_of
+from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
+from pnyx.view.tables import Column, Table
+
+if TYPE_CHECKING:
+    from pnyx.audit.drift import Drift
+
+EXIT_WORSE = 1
+
+
+class CheckSpec(BootstrapSpec, heading="Check"):
+    """Against what a judge is held."""
+
+    card: str = file_opt(..., "Card (.json) of pnyx audit all, or audit card.")
+    labels: tuple[str, ...] = file_opt((), "People's labels (JSONL) of the results in NOW.")
+    margin: float | None = opt(
+        None,
+        "By how much a figure may be worse.",
+        within="[0, 1]",
+        shown="the card's, else 0.1",
+    )
+    out: str | None = out_opt(
+        None,
+        "Without NOW: folder for the trials that are run again.",
+        metavar="S",
+        writes="files",
+    )
+
+
+@verb("check", resumes=True, short_help="Has a judge become worse than its card says?")
+@click.argument("now", nargs=-1, metavar="[NOW]...", type=Raw())
+def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
+    """Hold a judge against its card: exit status 1 if it is worse by more than the margin.
+
+    NOW is a later card (.json), or results of pnyx judge and audit stress. Without it, the command
+    in the card (of pnyx audit all) is run again into --out, and a language model asked anew: no
+    reply of an earlier run is taken. Interrupted, the same command goes on.
+
+    Each figure has a 95 % interval of its change, made of those of both figures. On the same items
+    a figure is worse if it was found worse by more than the margin; on others its interval must
+    also be below 0, else it is maybe worse, which does not fail. Exit status 3: a figure of the
+    card was not measured, and none is worse.
+
+    \b
+    Example:
+      pnyx audit all items.jsonl --labels people.jsonl --out audit
+      cp audit/card.json judge.json
+      pnyx audit check --card judge.json --out later
+      pnyx audit check later/card.json --card judge.json --margin 0.05
+    """
+    from pnyx.audit.drift import compare_cards
+
+    then = _card(spec.card)
+    if bool(now) == (spec.out is not None):
+        raise OptionError("give NOW, or --out for running the card's own command again")
+    later = _given(now, spec) if now else _again(then, spec)
+    margin = then.get("margin", 0.1) if spec.margin is None else spec.margin
+    moved = compare_cards(then, later, margin)
+    if then["judge"] != later["judge"]:
+        say(f"the judge is {shorten(later['judge'], 80)}, was {shorten(then['judge'], 80)}")
+    worse = [one.name for one in moved if one.verdict == "worse"]
+    missing = [one.name for one in moved if one.verdict == "not measured"]
+    row = {"card": escaped(spec.card), "margin": margin, "worse": worse,
+           "not_measured": missing, "figures": [one.row() for one in moved]}  # fmt: skip
+    last = f"worse by more than {margin:g}: {', '.join(worse) or 'nothing'}"
+    status = Outcome(row, [_table(moved), [last]], missing).show(as_json=as_json)
+    return EXIT_WORSE if worse else status
+
+
+def _card(path: str) -> dict[str, Any]:
+    from pnyx.files import read_json
+
+    card = read_json(path)
+    if card is None or card.get("format") != "pnyx-card":
+        raise InputError("expected a card of pnyx audit all or audit card, in JSON", path=path)
+    return card
+
+
+def _given(now: tuple[str, ...], spec: CheckSpec) -> dict[str, Any]:
+    """Return the later card that is named, or make it of results."""
+    if len(now) == 1 and not Path(now[0]).is_dir():
+        if spec.labels:
+            raise OptionError("--labels goes with results, not with a card")
+        return _card(now[0])
+    from pnyx.audit.card import make_card
+
+    return make_card(now, spec.labels, bootstrap=spec.bootstrap)
+
+
+def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
+    """Run the card's own command into a folder, and return the card that it writes."""
+    from pnyx.cli import app
+
+    record = card.get("record")
+    if not isinstance(record, dict):
+        raise InputError("the card does not say how to make it again: give NOW", path=spec.card)
+    if spec.labels:
+        raise OptionError("--labels goes with NOW: the card names its own")
+    if problem := changed_input(record, Path()):
+        raise InputError(problem, path=spec.card)
+    out = str(spec.out)
+    words = arguments_of(record, {"out": out})
+    before = len(words) - len(record["arguments"]) - 1
+    words[before:before] = ["--store", str(Path(out) / "store.sqlite")]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(environment_of(record))
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        status = app.main(args=words, prog_name="pnyx", standalone_mode=False)
+    if status not in (None, 0, EXIT_UNSCORED):
+        raise PnyxError(f"the card's command ended with status {status or EXIT_BAD_INPUT}")
+    return _card(str(Path(out) / "card.json"))
+
+
+def _table(moved: list[Drift]) -> Table:
+    columns = [Column("figure", "name"), Column("then", "number"), Column("now", "number")]
+    columns += [Column("better by", "number"), Column("95 % interval", "interval")]
+    columns += [Column("", "name")]
+    rows = [
+        (escaped(m.name, 80), m.then, m.now, m.better, (m.low, m.high), _said(m)) for m in moved
+    ]
+    return Table(columns, rows)
+
+
+def _said(moved: Drift) -> str:
+    return f"{moved.verdict}{'' if moved.same_items else ' (other items)'}"
