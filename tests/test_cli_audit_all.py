@@ -60,14 +60,18 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
         assert "<script" not in Path("A/card.html").read_text()
         Path("A/card.json").rename("judge.json")
 
-        status, out, _ = called(capsys, "audit", "check", "--card", "judge.json", "--out", "B")
+        model = ("--llm", f"{server.url}#judge")
+        check = ("audit", "check", "--card", "judge.json", "--out")
+        status, out, said = called(capsys, *check, "B")
+        assert status == 2
+        assert "name it with --llm" in said  # a card does not choose who is asked
+        status, out, _ = called(capsys, *check, "B", *model)
         assert status == 0, out
         assert "worse by more than 0.1: nothing" in out
         assert len(server.answered()) == 2 * count  # asked anew, not read from the store
 
         server.reply = lambda _: ALWAYS_YES
-        check = ("audit", "check", "--card", "judge.json", "--out", "C", "--json")
-        status, out, _ = called(capsys, *check)
+        status, out, _ = called(capsys, *check, "C", *model, "--json")
     assert status == 1
     found = json.loads(out)
     assert {"support: alpha_nominal with people.jsonl", "support, noise: fall"} <= set(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pnyx.app.judge_specs import ModelSpec
 from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common import EXIT_BAD_INPUT, EXIT_UNSCORED
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 EXIT_WORSE = 1
 
 
-class CheckSpec(BootstrapSpec, heading="Check"):
+class CheckSpec(BootstrapSpec, ModelSpec, heading="Check"):
     """Against what a judge is held."""
 
     card: str = file_opt(..., "Card (.json) of pnyx audit all, or audit card.")
@@ -43,14 +44,19 @@ class CheckSpec(BootstrapSpec, heading="Check"):
     )
 
 
-@verb("check", resumes=True, short_help="Has a judge become worse than its card says?")
+@verb(
+    "check",
+    resumes=True,
+    short_help="Has a judge become worse than its card says?",
+    without={"spec": "store concurrency timeout"},
+)
 @click.argument("now", nargs=-1, metavar="[NOW]...", type=Raw())
 def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
     """Hold a judge against its card: exit status 1 if it is worse by more than the margin.
 
     NOW is a later card (.json), or results of pnyx judge and audit stress. Without it, the command
-    in the card (of pnyx audit all) is run again into --out, and a language model asked anew: no
-    reply of an earlier run is taken. Interrupted, the same command goes on.
+    in the card (of pnyx audit all) is run again into --out; a language model is that of --llm, and
+    is asked anew: no reply of an earlier run is taken. Interrupted, the same command goes on.
 
     Each figure has a 95 % interval of its change, made of those of both figures. On the same items
     a figure is worse if it was found worse by more than the margin; on others its interval must
@@ -108,23 +114,45 @@ def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
     from pnyx.cli import app
 
     record = card.get("record")
-    if not isinstance(record, dict):
+    if not isinstance(record, dict) or record.get("command") != "audit all":
         raise InputError("the card does not say how to make it again: give NOW", path=spec.card)
     if spec.labels:
         raise OptionError("--labels goes with NOW: the card names its own")
     if problem := changed_input(record, Path()):
         raise InputError(problem, path=spec.card)
+    asked = _asked_anew(record, spec)
     out = str(spec.out)
-    words = arguments_of(record, {"out": out})
-    before = len(words) - len(record["arguments"]) - 1
-    words[before:before] = ["--store", str(Path(out) / "store.sqlite")]
+    kept = {name: value for name, value in record["options"].items() if name != "llm"}
+    record = {**record, "options": kept, "environment": {}}
     with contextlib.ExitStack() as stack:
         stack.enter_context(environment_of(record))
+        words = arguments_of(record, {"out": out}, ())
+        before = len(words) - len(record["arguments"]) - 1
+        words[before:before] = asked
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         status = app.main(args=words, prog_name="pnyx", standalone_mode=False)
     if status not in (None, 0, EXIT_UNSCORED):
         raise PnyxError(f"the card's command ended with status {status or EXIT_BAD_INPUT}")
     return _card(str(Path(out) / "card.json"))
+
+
+def _asked_anew(record: dict[str, Any], spec: CheckSpec) -> list[str]:
+    """Return the options that name the model to ask: the user chooses it, never a card."""
+    options = record["options"]
+    for name in ("cheap", "editor"):
+        if name in options and not Path(str(options[name])).is_dir():
+            raise InputError(
+                f"the card's --{name} may be a language model: run pnyx audit all, and give NOW",
+                path=spec.card,
+            )
+    if not (options.get("llm") or record.get("environment")):
+        if spec.llm:
+            raise OptionError("--llm: no language model answered for this card")
+        return []
+    if not spec.asks_models:
+        raise InputError("its judge is a language model: name it with --llm", path=spec.card)
+    named = [word for model in spec.models for word in ("--llm", model)]
+    return [*named, "--store", str(Path(str(spec.out)) / "store.sqlite")]
 
 
 def _table(moved: list[Drift]) -> Table:

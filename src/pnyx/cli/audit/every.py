@@ -115,12 +115,14 @@ def every(
     """
     needs_out(options.out, spec)
     task = task_of(items, options.task)
-    form, given = asked.prepared(TASKS[task], spec, TASKS[task].read(items))
+    asked.chosen(TASKS[task], spec)
+    spec = asked.prompted(spec)
+    form, given = asked.prepared(TASKS[task], spec, asked.read(TASKS[task], items))
     trials = _posed(task, list(given), options, spec)
     with open_judge(TASKS[task], spec, say, form=form) as opened:
         if spec.plan:
             return _plan(opened, trials, spec).show(as_json=as_json)
-        rows = _ask(items, trials, options, spec, sized_by(opened, asked.nuggets))
+        rows = _ask(items, trials, options, spec, sized_by(opened, asked.settings))
     say_judge(rows[0]["judge"], rows[0]["card"])
     made = _card(trials, card, options)
     lines = [f"{row['trial']}: {row['outcome']}" for row in rows if "trial" in row]
