@@ -20,6 +20,7 @@ STYLES = {
 `bytes` sends each byte of what is not ASCII as a token of its own."""
 
 WORD = re.compile(r'"answer": "(yes|no|first|second|neither|support|partial_support|not_support)"')
+SCORE = re.compile(r'"score": (\d+|true|false)')
 _REST = -12.0
 _FORCED = -9999.0
 """What some servers send for a token that only the schema's grammar made the model write."""
@@ -138,10 +139,13 @@ def logprobs_of(text: str, style: str, spellings: Mapping[str, float]) -> dict[s
     Args:
         text: what the model wrote.
         style: one of `STYLES`.
-        spellings: probability of each alternative where an answer's word begins; they are given
+        spellings: probability of each alternative where an answer's word (with numbers among them:
+            a score) begins; they are given
             the quotation mark that the written token has. Elsewhere nothing else was likely.
     """
-    starts = {len(text[: match.start(1)].encode()) for match in WORD.finditer(text)}
+    numbers = any(word.isdigit() or word in ("true", "false") for word in spellings)
+    found = (SCORE if numbers else WORD).finditer(text)
+    starts = {len(text[: match.start(1)].encode()) for match in found}
     content, place = [], 0
     for piece in tokens_of(text, style):
         inside = next((s for s in starts if place <= s < place + len(piece)), None)

@@ -94,7 +94,9 @@ class CombiningSpec(Spec, heading="Judge", rare="judge combine calibration casca
     )
 
 
-class AskingSpec(Spec, heading="Asking", rare="prompt probability temperature max_tokens"):
+class AskingSpec(
+    Spec, heading="Asking", rare="prompt probability expected_scores temperature max_tokens"
+):
     """How a language model is asked."""
 
     prompt: str | None = file_opt(
@@ -107,6 +109,12 @@ class AskingSpec(Spec, heading="Asking", rare="prompt probability temperature ma
         "auto",
         "P(yes): stated by the model (ask), from token probabilities (tok), their mean (both), "
         "or tok if available and else ask (auto).",
+        needs=_LLM,
+    )
+    expected_scores: bool = opt(
+        False,
+        "quality: score by the mean of the scale's points by token probabilities (G-Eval); without "
+        "these a text is unscored.",
         needs=_LLM,
     )
     batch: int = opt(
@@ -220,6 +228,10 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
                 raise OptionError(f"--{name}: the file of --dimensions says it")
         if self.dimensions is not None and not judge.asks_models:
             raise OptionError("--dimensions goes with --llm")
+        if self.own is not None and judge.expected_scores:
+            from pnyx.judge.llm.expected import points_of
+
+            points_of(self.own.scale)
         if self.shots and not judge.asks_models:
             raise OptionError("--shots goes with --llm")
         if judge.prompt is not None:

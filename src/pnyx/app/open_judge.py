@@ -215,6 +215,7 @@ def _settings(spec: JudgeSpec) -> dict[str, Any]:
     names = ("probability", "batch", "samples", "combine", "temperature", "max_tokens")
     files = ("calibration", "cascade", "student")
     settings = {n: v for n in (*names, *files) if (v := getattr(spec, n)) is not None}
+    settings |= {"expected_scores": True} if spec.expected_scores else {}
     # The judge's name has a model that is asked first; its address may hold more than is told.
     return settings | ({"cheap": spec.cheap} if names_student(spec.cheap) else {})
 
@@ -236,6 +237,10 @@ class _Maker:
         if models:
             if self.spec.given("probability"):
                 check_probability(self.task, self.prompts())
+            if self.spec.expected_scores and not self.task.scales:
+                raise OptionError(f"--expected-scores goes with quality, not {self.task.name}")
+            if self.spec.expected_scores and self.spec.samples > 1:
+                raise OptionError("--samples and --expected-scores estimate the same: choose one")
             from pnyx.judge.combining.panel import Panel
 
             judges = [self._repeated(model) for model in models]
@@ -359,6 +364,7 @@ class _Maker:
             sample=sample,
             temperature=self._temperature(),
             max_tokens=self.spec.max_tokens,
+            expected=self.spec.expected_scores,
         )
         return LlmJudge(model, asking)
 

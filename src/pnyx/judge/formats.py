@@ -49,6 +49,9 @@ def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> A
         if isinstance(answer, Judged) and len(asked.dimensions) == 1:
             own_reasons = {asked.dimensions[0]: answer.explanation, **own_reasons}
         reasons |= own_reasons
+    for name in ("stated", "mass"):
+        told = [answer.notes[name] for answer in answers if name in answer.notes]
+        notes |= {name: {k: v for one in told for k, v in one.items()}} if told else {}
     notes |= notes_on_reading(answers)
     if reasons:
         notes["reasons"] = reasons

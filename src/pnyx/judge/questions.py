@@ -246,7 +246,9 @@ class Rating(QuestionKind):
         return lines
 
 
-_OF_SOME = ("counted", "documents", "orders", "other", "rubric", "sentences", "yes")
+_OF_SOME = (
+    *("counted", "documents", "mass", "orders", "other", "rubric", "sentences", "stated", "yes"),
+)
 """Notes of a rating that are by dimension, and not of each."""
 
 

@@ -33,6 +33,7 @@ class ReplyReading:
     quote: str = ""  # what decided, in the reply's own copy
     words: Mapping[str, Any] = field(default_factory=dict)  # words other than yes and no -> value
     notes: Mapping[str, Any] = field(default_factory=dict)
+    spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # of scores, by dimension
 
 
 Readings: TypeAlias = list[ReplyReading | None]

@@ -24,6 +24,7 @@ from pnyx.judge.forms.base import (
 )
 from pnyx.judge.llm.reading import (
     UnreadableReply,
+    number_spans,
     one_object,
     validated,
     validated_value,
@@ -221,7 +222,7 @@ class RatingForm(PromptForm):
         value, notes = value_and_notes(rated)
         if len(notes.get("dimensions", ())) == len(rated):
             raise UnreadableReply(faults[0] if faults else "it scores none of the dimensions")
-        read = ReplyReading(value=value, notes=notes)
+        read = ReplyReading(value=value, notes=notes, spans=number_spans(text, "score"))
         if faults:
             kept = replace(read, notes={**notes, "lenient": ["dimensions"]})
             raise UnreadableReply(faults[0], [kept])

@@ -14,6 +14,7 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, after
 from pnyx.judge.base import Emit, refuse_other_kinds
 from pnyx.judge.forms import form_of
 from pnyx.judge.forms.base import FormCall, Readings, ReplyReading
+from pnyx.judge.llm.expected import expected_cells
 from pnyx.judge.llm.prompting import Prompt, load_prompt
 from pnyx.judge.llm.reading import (
     UnreadableReply,
@@ -44,8 +45,8 @@ class LlmJudge:
 
     @property
     def name(self) -> str:
-        """The model's name."""
-        return self.model.name
+        """The model's name; expected scores are another judge's than those it states."""
+        return f"{self.model.name} expected" if self.asking.expected else self.model.name
 
     @property
     def card(self) -> str:
@@ -239,6 +240,10 @@ class LlmJudge:
                 return Unscored("logprobs: none for the answer", provenance, reply.text, notes)
             probability, method, by_method = _probability(wanted, token, reading.stated)
             notes |= {"probabilities": by_method} if len(by_method) > 1 else {}
+        if self.asking.expected and isinstance(question, Rating):
+            cells, told = expected_cells(question, reading, reply)
+            of_tokens = replace(provenance, method="token")
+            return question.compose(cells, of_tokens, notes={**notes, **told}, raw=reply.text)
         return Judged(
             value=reading.value,
             provenance=replace(provenance, method=method),
@@ -347,6 +352,7 @@ class Asking:
         temperature: 0 for the likeliest reply.
         max_tokens: the longest reply, in place of the prompt's own limit (of which a second try
             gets the double).
+        expected: whether ratings are means by token probabilities (`expected.py`).
     """
 
     prompts: Mapping[str, Prompt] = field(default_factory=dict, hash=False)
@@ -355,6 +361,7 @@ class Asking:
     sample: int = 0
     temperature: float = 0.0
     max_tokens: int | None = None
+    expected: bool = False
 
     def __post_init__(self) -> None:
         if self.probability not in PROBABILITIES:
@@ -379,6 +386,7 @@ class Asking:
         form = form_of(prompt)
         request = form.request(FormCall(prompt, questions, self.sample))
         wants_tokens = (questions[0].yes_no or form.by_token) and self.probability != "ask"
+        wants_tokens |= self.expected and isinstance(questions[0], Rating)
         return replace(
             request,
             temperature=self.temperature,

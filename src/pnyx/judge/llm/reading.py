@@ -230,6 +230,26 @@ def word_spans(text: str, key: str) -> list[tuple[int, int]]:
     return spans
 
 
+_PIECE = re.compile(_STRING.pattern + "|[{}]", re.DOTALL)
+_NUMBER = re.compile(r"\s*:\s*(-?[\d.]+|true|false)")
+
+
+def number_spans(text: str, key: str) -> dict[str, tuple[int, int]]:
+    """Return where the number (or true, false) of `"key"` stands in each entry of a reply."""
+    _, start, end = _located(text)
+    spans: dict[str, tuple[int, int]] = {}
+    depth, entry = 0, ""
+    for piece in _PIECE.finditer(text, start, end):
+        found = piece.group()
+        if found in "{}":
+            depth += 1 if found == "{" else -1
+        elif depth == 1 and _COLON.match(text, piece.end()):
+            entry = str(json.loads(found)).strip()
+        elif depth == 2 and found == f'"{key}"' and (number := _NUMBER.match(text, piece.end())):
+            spans[entry] = number.span(1)
+    return spans
+
+
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({clean_text(key) for key, _ in pairs}) != len(pairs):
         raise ValueError("a key comes twice")
@@ -314,7 +334,7 @@ def chances_of_words(
     reply: Reply, span: tuple[int, int], words: Mapping[str, str]
 ) -> dict[str, float] | None:
     """Return each word's probability, at least 1e-6, where the answer's word begins."""
-    position = _token_at(reply, span[0])
+    position = token_at(reply, span[0])
     if position is None:
         return None
     token, before = position
@@ -330,7 +350,8 @@ def chances_of_words(
     return {words[word]: max(mass / whole, _LEAST) for word, mass in known.items()}
 
 
-def _token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
+def token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
+    """Return the token at a place of the reply's text, and what of it comes before that place."""
     if not reply.tokens:
         return None
     try:
