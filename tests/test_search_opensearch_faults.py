@@ -95,6 +95,26 @@ def test_a_node_that_is_killed_while_documents_are_loaded_loses_none(three, expe
     ]
 
 
+def test_a_part_that_is_away_in_the_end_drops_nothing(three, expected):
+    from pnyx.search.opensearch.loading import LoadPlan, load
+
+    where, plan = f"{three.all}/away", LoadPlan(shards=3, replace=True)
+
+    def all_then_kill():
+        yield from records(0, COUNT)
+        three.kill(3)
+
+    try:
+        with pytest.raises(PnyxError, match="shards"):
+            load(all_then_kill(), where, plan)
+    finally:
+        three.restart()
+    before = ask(three.first, "GET", "/away-v*/_stats/indexing")
+    assert load(records(0, COUNT), where, plan).documents == COUNT
+    assert ask(three.first, "GET", "/away-v*/_stats/indexing").keys() == before.keys()
+    assert found(where) == expected
+
+
 def test_a_load_that_is_killed_goes_on_with_nothing_twice_and_nothing_missing(three, tmp_path):
     rows = [{"id": f"d{n}", "text": f"word{n % 97} rare{n} " * 20} for n in range(20_000)]
     corpus, where = write_rows(tmp_path / "c.jsonl", rows), f"{three.all}/again"

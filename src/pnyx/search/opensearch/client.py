@@ -27,7 +27,7 @@ CA, INSECURE = "PNYX_OPENSEARCH_CA", "PNYX_OPENSEARCH_INSECURE"
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
 _EXPECTED: Final = "expected opensearch://HOST:PORT/NAME or opensearch+https://HOST:PORT/NAME"
-_READS: Final = ("/_search", "/_msearch", "/_mget", "/_count")
+_READS: Final = ("/_search", "/_msearch", "/_mget")
 """Asked once more when a node goes meanwhile: another has a copy of its shards."""
 _SECONDS: Final = 60.0
 _BLOCKED: Final = "cluster_block_exception"
@@ -160,6 +160,15 @@ class Cluster:
             return self.ask(method, path, **params)
         except IndexFolderError:
             return None
+
+    def whole(self, answer: Any) -> Any:
+        """Return an answer; PartialAnswerError where some shards did not give theirs."""
+        shards = answer.get("_shards", {})
+        if "error" in answer or shards.get("failed", 1) or answer.get("timed_out"):
+            where = escaped(str(self.address))
+            asked = f"{shards.get('successful', 0)} of {shards.get('total', '?')} shards answered"
+            raise PartialAnswerError(f"{where}: {asked}, and a part is not shown as the whole")
+        return answer
 
     def _failure(self, error: Exception) -> PnyxError:
         """Return what went wrong, in a line; never what was sent."""

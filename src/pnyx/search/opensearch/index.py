@@ -333,7 +333,7 @@ class RemoteIndex(Remembering):
         path = f"/{schema.topics_of(self.concrete)}/_search"
         body: Query = {"sort": ["number"], "size": 10_000, "query": EVERY}
         answer = self.cluster.ask("POST", path, body, allow_partial_search_results="false")
-        self._ranking.check_whole(answer)
+        self.cluster.whole(answer)
         rows = [hit["_source"] for hit in answer["hits"]["hits"]]
         meta = self.meta["features"]["clusters"]
         if len(rows) != meta["k"]:

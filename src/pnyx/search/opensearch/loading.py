@@ -7,77 +7,23 @@ switched once all documents are there. An index is never changed after that: add
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.errors import IndexFolderError, InputError, PnyxError
 from pnyx.records import Evidence
-from pnyx.search.features.clusters import NO_CLUSTER, Clusters, clusters_of
-from pnyx.search.features.topic_points import nearest_centroids
-from pnyx.search.features.vectors import VECTORS, document_vectors, vector_meta
+from pnyx.search.features.clusters import NO_CLUSTER, clusters_of
+from pnyx.search.features.vectors import VECTORS, document_vectors
 from pnyx.search.index import Index
-from pnyx.search.lexical import record_codec
 from pnyx.search.listing import has_all
 from pnyx.search.opensearch import schema
-from pnyx.search.opensearch.bulk import Bulk, OtherCorpusError, Row, check_same
-from pnyx.search.opensearch.client import Cluster, ClusterAddress
-from pnyx.search.opensearch.index import RemoteIndex, behind, check_version
-from pnyx.search.quality.documents import document_quality, rated_text
-from pnyx.students.quality.surface import TextQuality, predictions
-
-if TYPE_CHECKING:
-    from pnyx.models.embed.embedder import Embedder
-
-_BATCH: Final = 500
-_BATCH_BYTES: Final = 5_000_000
-_PROGRESS_EVERY: Final = 1000
-
-Carried = tuple[Evidence, dict[str, Any]]
-"""A record with the fields of features that are known already."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoadPlan:
-    """How an index is loaded.
-
-    Attributes:
-        language: how words are stemmed.
-        fields: searched in addition to title and text.
-        shards: parts of the index, at least 1.
-        replicas: further copies of each part, each on another node.
-        quality: predicts the quality of documents; None where they have one or get none.
-        embedder: embeds documents; None likewise.
-        replace: whether an index of that name is replaced once the new one is complete.
-    """
-
-    language: str = "english"
-    fields: tuple[str, ...] = ()
-    shards: int = 1
-    replicas: int = 0
-    quality: TextQuality | None = None
-    embedder: Embedder | None = None
-    replace: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadStats:
-    """What an index holds, and what was done for it."""
-
-    documents: int
-    added: int
-    tokens: int
-    bytes: int
-    shards: int
-    seconds: float
-    waited: float
+from pnyx.search.opensearch.index import RemoteIndex
+from pnyx.search.opensearch.loader import Carried, Loading
+from pnyx.search.opensearch.loader import LoadPlan as LoadPlan
+from pnyx.search.opensearch.loader import LoadStats as LoadStats
+from pnyx.search.quality.documents import document_quality
 
 
 def load(
@@ -94,7 +40,7 @@ def load(
     PnyxError where the cluster cannot be used.
     """
     plan = plan or LoadPlan()
-    work = _Loading(where)
+    work = Loading(where)
     work.begin(plan)
     return work.run(((record, {}) for record in records), plan, on_progress)
 
@@ -111,7 +57,7 @@ def copy(
     index = Index.open(folder)
     plan = replace(plan, fields=tuple(index.manifest["fields"][2:]))
     plan = replace(plan, language=str(index.tokenizer.to_manifest()["language"]))
-    work = _Loading(where)
+    work = Loading(where)
     features = {
         name: {"documents": len(index), **feature.meta}
         for name in ("quality", VECTORS, "clusters")
@@ -146,7 +92,7 @@ def add(
 
     Searches see the old index until all are there. Raises what `load` does.
     """
-    work = _Loading(where)
+    work = Loading(where)
     work.begin_adding()
     return work.run(((record, {}) for record in records), plan, on_progress)
 
@@ -155,7 +101,7 @@ def update(
     where: str, plan: LoadPlan, on_progress: Callable[[int], None] | None = None
 ) -> LoadStats:
     """Give every document of an index features that it lacks or that are by another model."""
-    work = _Loading(where)
+    work = Loading(where)
     old = RemoteIndex.open(work.address)
     kept = {
         name: known
@@ -182,319 +128,3 @@ def _remade(name: str, known: Mapping[str, Any], plan: LoadPlan) -> bool:
     if name == "quality":
         return plan.quality is not None and plan.quality.name != known.get("model")
     return name == VECTORS and plan.embedder is not None and plan.embedder.name != known["embedder"]
-
-
-class _Loading:
-    """One load: the index that is made, and what takes its name in the end."""
-
-    def __init__(self, where: str) -> None:
-        self.address = ClusterAddress.parse(where)
-        self.cluster = Cluster(self.address)
-        check_version(self.cluster)
-        self._found = self.cluster.ask("GET", f"/{self.address.name}-v*") or {}
-        self.live = self._live()
-        self.concrete = ""
-        self.meta: dict[str, Any] = {}
-        self._topics: Clusters | None = None
-        self._resumed = False
-
-    def _live(self) -> str | None:
-        """Return the index that has the name now; an index that is not ours is refused."""
-        found = self.cluster.exists("GET", f"/{self.address.name}")
-        if found is None:
-            return None
-        concrete, known = behind(self.cluster)
-        schema.meta_of(known, str(self.address))
-        if concrete == self.address.name:
-            raise IndexFolderError("is an index itself, expected an alias", path=str(self.address))
-        return concrete
-
-    def _unfinished(self) -> str | None:
-        """Return the newest index that nothing stands for yet."""
-        own = re.compile(re.escape(self.address.name) + r"-v\d{6,}")
-        names = sorted(name for name in self._found if own.fullmatch(name))
-        newest = names[-1] if names else None
-        return None if newest == self.live else newest
-
-    def _next(self) -> str:
-        numbers = [int(m[1]) for n in self._found if (m := re.fullmatch(r".*-v(\d{6,})", n))]
-        return f"{self.address.name}-v{max(numbers, default=0) + 1:06d}"
-
-    def begin(
-        self,
-        plan: LoadPlan,
-        features: Mapping[str, Any] | None = None,
-        topics: Clusters | None = None,
-    ) -> None:
-        """Make the new index, or go on with one that was begun by the same choices."""
-        if self.live is not None and not plan.replace:
-            raise InputError("exists already: --force replaces it", path=str(self.address))
-        made = dict(features or {})
-        if plan.quality is not None and "quality" not in made:
-            made["quality"] = {"model": plan.quality.name, "neutral": plan.quality.neutral}
-        if plan.embedder is not None and VECTORS not in made:
-            made[VECTORS] = vector_meta(plan.embedder)
-        self._topics = topics
-        self.meta = {
-            "format": schema.FORMAT,
-            "tokenizer": Tokenizer(plan.language).to_manifest(),
-            "fields": list(plan.fields),
-            "features": made,
-            "first": 0,
-            "complete": False,
-        }
-        if (unfinished := self._unfinished()) is not None:
-            known = schema.meta_of(self._found[unfinished], str(self.address))
-            if _choices(known) == _choices(self.meta):
-                self.concrete, self._resumed = unfinished, True
-                return
-            self._drop(unfinished, plan)
-        self.concrete = self._next()
-        body = {
-            "settings": schema.settings_of(plan.shards, plan.replicas),
-            "mappings": schema.mapping_of(self.meta),
-        }
-        self.cluster.ask("PUT", f"/{self.concrete}", body)
-
-    def _drop(self, unfinished: str, plan: LoadPlan) -> None:
-        if not plan.replace:
-            told = "a load by other choices is unfinished: --force drops it"
-            raise InputError(told, path=str(self.address))
-        self.cluster.ask("DELETE", f"/{unfinished},{schema.topics_of(unfinished)}*")
-
-    def begin_adding(self) -> None:
-        """Make a copy of the index, or go on with one that was begun."""
-        if self.live is None:
-            raise IndexFolderError("is not there", path=str(self.address))
-        known = schema.meta_of(self._found[self.live], str(self.address))
-        self.meta = dict(known) | {"first": known["statistics"]["documents"], "complete": False}
-        if "clusters" in known["features"]:
-            self._topics = RemoteIndex(self.cluster, self.live, known).topics_found()
-        unfinished = self._unfinished()
-        if unfinished is not None:
-            own = schema.meta_of(self._found[unfinished], str(self.address))
-            if own.get("first") != self.meta["first"] and own.get("content") != known["content"]:
-                told = "another load is unfinished: its own command goes on"
-                raise InputError(told, path=str(self.address))
-        self._resumed = unfinished is not None
-        self.concrete = unfinished or self._next()
-        if unfinished is None:
-            replicas = self.settings(self.live)["index.number_of_replicas"]  # not cloned
-            own = {"index.blocks.write": False, "index.number_of_replicas": replicas}
-            body = {"settings": own}
-            path = f"/{self.live}/_clone/{self.concrete}"
-            self.cluster.ask("PUT", path, body, seconds=300.0, wait_for_active_shards="1")
-        self._put_meta()
-
-    def settings(self, index: str) -> Any:
-        """Return the settings of an index, by their whole names."""
-        found = self.cluster.ask("GET", f"/{index}/_settings", flat_settings="true")
-        return found[index]["settings"]
-
-    def _put_meta(self) -> None:
-        body = {"_meta": {"pnyx": self.meta}}
-        self.cluster.ask("PUT", f"/{self.concrete}/_mapping", body)
-
-    # Documents -----------------------------------------------------------------------------------
-
-    def run(
-        self, records: Iterable[Carried], plan: LoadPlan, on_progress: Callable[[int], None] | None
-    ) -> LoadStats:
-        """Load the records and let the new index take the name."""
-        started, first = time.perf_counter(), self.meta["first"]
-        bulk = Bulk(self.cluster, self.concrete)
-        state = _Counted(self.meta, on_progress)
-        if self._resumed:
-            self.cluster.ask("POST", f"/{self.concrete}/_refresh", seconds=300.0)
-        try:
-            for batch in _batches(self._rows(records, state)):
-                self._send(bulk, batch, plan)
-                state.told(batch[-1][0]["number"] + 1 - first)
-            if state.documents == first:
-                raise InputError("found no records, expected at least one")
-            size = self._finish(state, plan)
-        except OtherCorpusError as error:
-            raise self._other_corpus(error, plan) from error
-        except InputError:
-            if first:  # a copy to add to is soon made again
-                self._drop(self.concrete, replace(plan, replace=True))
-            raise
-        return LoadStats(
-            documents=state.documents,
-            added=state.documents - first,
-            tokens=state.tokens,
-            bytes=size,
-            shards=int(self.settings(self.concrete)["index.number_of_shards"]),
-            seconds=time.perf_counter() - started,
-            waited=bulk.waited,
-        )
-
-    def _rows(self, records: Iterable[Carried], state: _Counted) -> Iterator[tuple[Row, Evidence]]:
-        tokenizer = Tokenizer.from_manifest(self.meta["tokenizer"])
-        fields = self.meta["fields"]
-        for number, (record, carried) in enumerate(records, start=self.meta["first"]):
-            line = record_codec.encode(record, number=number + 1)
-            terms = tokenizer.terms(record_codec.searched_text(record, fields))
-            row: Row = {"_id": schema.key_of(record.id), "number": number}
-            row |= {"digest": schema.digest_of(line), "length": schema.kept_length(len(terms))}
-            if terms:
-                row["terms"] = schema.as_terms(terms)
-            state.count(row, len(terms))
-            yield row | carried | {"record": line.decode().rstrip("\n")}, record
-
-    def _send(self, bulk: Bulk, batch: list[tuple[Row, Evidence]], plan: LoadPlan) -> None:
-        if self._resumed:
-            first, last = batch[0][0]["number"], batch[-1][0]["number"]
-            known = bulk.loaded(first, last + 1)
-            for row, _ in batch:
-                if row["number"] in known:
-                    check_same(row, *known[row["number"]])
-            batch = [one for one in batch if one[0]["number"] not in known]
-        if not batch:
-            return
-        rows, records = [row for row, _ in batch], [record for _, record in batch]
-        self._with_features(rows, records, plan)
-        bulk.create(rows)
-
-    def _with_features(self, rows: list[Row], records: list[Evidence], plan: LoadPlan) -> None:
-        lacking = [at for at, row in enumerate(rows) if "quality" not in row]
-        if plan.quality is not None and lacking:
-            texts = [rated_text(records[at]) for at in lacking]
-            for at, value in zip(
-                lacking, predictions(plan.quality, texts)[0].tolist(), strict=True
-            ):
-                rows[at]["quality"] = value
-        lacking = [at for at, row in enumerate(rows) if "vector" not in row]
-        if plan.embedder is None or not lacking:
-            return
-        vectors = plan.embedder.encode([record_codec.searched_text(records[at]) for at in lacking])
-        for at, vector in zip(lacking, vectors, strict=True):
-            rows[at]["vector"] = schema.coded(vector.astype(np.float16))
-        if self._topics is not None and self._assigns(plan):
-            near, _ = nearest_centroids(vectors, self._topics.centroids)
-            for at, number in zip(lacking, near.tolist(), strict=True):
-                rows[at]["cluster"] = number
-
-    def _assigns(self, plan: LoadPlan) -> bool:
-        """Whether added documents get topics: those nearest to their vectors."""
-        if self._topics is None or not self.meta["first"] or plan.embedder is None:
-            return False
-        return self._topics.space == "text" and self._topics.embedder == plan.embedder.name
-
-    def _other_corpus(self, error: OtherCorpusError, plan: LoadPlan) -> InputError:
-        """Return what to tell of an unfinished load of something else; it is dropped if asked."""
-        if plan.replace or self.meta["first"]:
-            self._drop(self.concrete, replace(plan, replace=True))
-            return InputError(f"{error.problem}: what was unfinished is dropped, start again")
-        told = "an unfinished load is of another corpus; --force drops it"
-        return InputError(f"{error.problem}: {told}", path=str(self.address))
-
-    # The end -------------------------------------------------------------------------------------
-
-    def _finish(self, state: _Counted, plan: LoadPlan) -> int:
-        """Check that all is there, put the new index in place of the old; return its bytes."""
-        self.cluster.ask("POST", f"/{self.concrete}/_refresh", seconds=300.0)
-        there = self.cluster.ask("GET", f"/{self.concrete}/_count")["count"]
-        if there != state.documents:
-            told = f"{there:,} documents are there, expected {state.documents:,}"
-            raise OtherCorpusError(told)
-        counted = {"field": "terms"}
-        body = {"query": {"exists": counted}}
-        having = self.cluster.ask("POST", f"/{self.concrete}/_count", body)["count"]
-        counts = {"documents": there, "documents_with_terms": having, "tokens": state.tokens}
-        features = {name: dict(known) for name, known in self.meta["features"].items()}
-        made = {"quality": plan.quality is not None, VECTORS: plan.embedder is not None}
-        made["clusters"] = self._assigns(plan)
-        for name, known in features.items():
-            if not self.meta["first"] or made[name]:
-                known["documents"] = there
-        if self._topics is not None:
-            self._put_topics(self._topics)
-        self.meta |= {"statistics": counts, "features": features, "content": state.content}
-        self.meta |= {"complete": True}
-        self._put_meta()
-        fixed = {"index.blocks.write": True}
-        self.cluster.ask("PUT", f"/{self.concrete}/_settings", fixed)
-        self.cluster.ask("POST", f"/{self.concrete}/_flush", seconds=300.0)
-        self._switch()
-        found = self.cluster.ask("GET", f"/{self.concrete}/_stats/store")
-        size: int = found["_all"]["primaries"]["store"]["size_in_bytes"]
-        return size
-
-    def _put_topics(self, topics: Clusters) -> None:
-        name = schema.topics_of(self.concrete)
-        self.cluster.exists("DELETE", f"/{name}")
-        own = self.settings(self.concrete)
-        kept = {"number_of_shards": 1, "number_of_replicas": own["index.number_of_replicas"]}
-        body = {"settings": kept, "mappings": schema.topic_mapping()}
-        self.cluster.ask("PUT", f"/{name}", body)
-        rows: list[Row] = []
-        for number, label in enumerate(topics.labels):
-            told = json.dumps(list(asdict(label).values()))
-            centroid = schema.coded_centroid(topics.centroids[number])
-            rows += [{"index": {"_id": str(number)}}]
-            rows += [{"number": number, "label": told, "centroid": centroid}]
-        answer = self.cluster.lines(f"/{name}/_bulk", rows, refresh="true")
-        if answer["errors"]:
-            raise PnyxError(f"{self.address}: the topics could not be stored, start again")
-
-    def _switch(self) -> None:
-        alias = {"index": self.concrete, "alias": self.address.name}
-        actions: list[Any] = [{"add": alias}]
-        if self.live is not None:
-            actions.append({"remove_index": {"index": self.live}})
-        self.cluster.ask("POST", "/_aliases", {"actions": actions})
-        if self.live is not None:
-            self.cluster.exists("DELETE", f"/{schema.topics_of(self.live)}")
-
-
-class _Counted:
-    """What was read so far, those documents included that were there before."""
-
-    def __init__(self, meta: Mapping[str, Any], on_progress: Callable[[int], None] | None) -> None:
-        before = meta.get("statistics", {}) if meta["first"] else {}
-        self.documents: int = meta["first"]
-        self.tokens: int = before.get("tokens", 0)
-        self._hash = hashlib.blake2b(str(meta.get("content", "")).encode(), digest_size=16)
-        self._on_progress, self._last = on_progress, 0
-
-    def count(self, row: Row, terms: int) -> None:
-        """Count a document."""
-        self.documents += 1
-        self.tokens += terms
-        self._hash.update(json.dumps([row["_id"], row["digest"]]).encode() + b"\n")
-
-    @property
-    def content(self) -> str:
-        """What the documents are known again by."""
-        return self._hash.hexdigest()
-
-    def told(self, read: int) -> None:
-        """Tell how many records were read."""
-        if self._on_progress is not None and read >= self._last + _PROGRESS_EVERY:
-            self._last = read
-            self._on_progress(read)
-
-
-def _batches(
-    rows: Iterable[tuple[Row, Evidence]],
-) -> Iterator[list[tuple[Row, Evidence]]]:
-    batch: list[tuple[Row, Evidence]] = []
-    size = 0
-    for one in rows:
-        batch.append(one)
-        size += len(one[0]["record"]) + len(one[0].get("terms", ""))
-        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _choices(meta: Mapping[str, Any]) -> Any:
-    """Return what two loads must agree in, so that one can go on with the other's index."""
-    features = {
-        name: {k: v for k, v in known.items() if k != "documents"}
-        for name, known in meta["features"].items()
-    }
-    return meta["tokenizer"], meta["fields"], features, meta["first"]

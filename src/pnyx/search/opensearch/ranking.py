@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.errors import InputError, escaped
+from pnyx.errors import InputError
 from pnyx.search.opensearch import schema
-from pnyx.search.opensearch.client import Cluster, PartialAnswerError
+from pnyx.search.opensearch.client import Cluster
 from pnyx.search.plan import check_least
 from pnyx.search.ranking.fusion import RankedList
 from pnyx.search.ranking.models import BM25, CollectionStatistics, Model, Term, make_model
@@ -95,7 +95,7 @@ class RemoteRanking:
         answers = self._cluster.lines(path, rows)["responses"] if rows else []
         found = {}
         for term, answer in zip(new, answers, strict=True):
-            self.check_whole(answer)
+            self._cluster.whole(answer)
             often = round(answer["aggregations"]["n"]["value"])
             found[term] = Term(answer["hits"]["total"]["value"], often)
         with self._lock:
@@ -135,17 +135,7 @@ class RemoteRanking:
         path = f"/{self._index}/_search"
         how: dict[str, Any] = {"search_type": "dfs_query_then_fetch"}
         how["allow_partial_search_results"] = "false"
-        answer = self._cluster.ask("POST", path, body, **how)
-        self.check_whole(answer)
-        return answer
-
-    def check_whole(self, answer: Any) -> None:
-        """Refuse what some shards did not answer."""
-        shards = answer.get("_shards", {})
-        if "error" in answer or shards.get("failed", 1) or answer.get("timed_out"):
-            where = escaped(str(self._cluster.address))
-            asked = f"{shards.get('successful', 0)} of {shards.get('total', '?')} shards answered"
-            raise PartialAnswerError(f"{where}: {asked}, and a part is not shown as the whole")
+        return self._cluster.whole(self._cluster.ask("POST", path, body, **how))
 
 
 def scored(query: Query, script: str, params: Mapping[str, Any]) -> Query:
