@@ -1,4 +1,4 @@
-"""Judged reports, read again: `reports.jsonl` of `pnyx judge report`, checked field by field."""
+"""Judged reports, read again: `reports.jsonl` of `pnyx judge report`, or lines of Auto-ARGUE."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from pnyx.corpora.base import located, parse_rows, scan_json_objects, strict, unique
 from pnyx.errors import InputError, shorten
 from pnyx.files import parse_json_object
+from pnyx.judge.reports import auto_argue
 from pnyx.judge.reports.records import JudgedReport, report_adapter
 from pnyx.judge.verdicts import file_of
 from pnyx.records import NODES
@@ -57,6 +58,8 @@ def _report(row: Mapping[str, Any]) -> JudgedReport:
     """Return the report that a line is; InputError, without its place: see above."""
     from pydantic import ValidationError
 
+    if row.keys() >= auto_argue.KEYS:
+        return auto_argue.report_of(row)
     try:
         # Strict, and of JSON: lists become tuples, and nothing else becomes anything.
         report: JudgedReport = report_adapter().validate_json(json.dumps(row), strict=True)

@@ -33,6 +33,10 @@ NO_TEXT = "no_text"
 """Note of a report whose texts were left out (`--no-text`): its words cannot be counted."""
 
 
+ANSWERED_ONLY = "Which nuggets it misses is not known: only those that it answers are listed."
+"""Note of a report whose recall cannot be told."""
+
+
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
     """What was found out at a node: yes, no, or nothing."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from pnyx.judge.reports.records import JudgedNugget, JudgedReport, all_of, any_of
+from pnyx.judge.reports.records import ANSWERED_ONLY, JudgedNugget, JudgedReport, all_of, any_of
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.sentences import sentence_precision, share
 
@@ -26,7 +26,8 @@ def checked_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
 
 
 def _answerable(report: JudgedReport) -> list[JudgedNugget]:
-    return [nugget for nugget in report.nuggets if nugget.answers]
+    known = () if ANSWERED_ONLY in report.notes else report.nuggets
+    return [nugget for nugget in known if nugget.answers]
 
 
 def _importance(nugget: JudgedNugget) -> str:
@@ -50,7 +51,7 @@ def nugget_recall_or(report: JudgedReport) -> Measured:
 
 def answer_recall(report: JudgedReport) -> Measured:
     """Return the share of all answers of all nuggets that are given."""
-    return share(answer.given for nugget in report.nuggets for answer in nugget.answers)
+    return share(answer.given for nugget in _answerable(report) for answer in nugget.answers)
 
 
 def nugget_recall_weighted(

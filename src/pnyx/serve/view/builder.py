@@ -65,6 +65,7 @@ class Builder:
         self._slugs: set[str] = {"all"}  # `all` stands for all sources in addresses
         self._waiting: dict[str, list[tuple[Any, ...]]] = {}
         self._last: Counter[str] = Counter()
+        self.banks: Sequence[str] = ()  # files of nugget banks
 
     @contextmanager
     def source(self, given: GivenSource) -> Iterator[int]:

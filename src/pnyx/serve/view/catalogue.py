@@ -7,14 +7,16 @@ import sqlite3
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pnyx.corpora.benchmarks.responses import parse_response
 from pnyx.files import decoded, parse_json_object, read_line_at, scan_raw_lines
+from pnyx.judge.reports import auto_argue
 from pnyx.judge.reports.reading import judged_report_at
-from pnyx.judge.reports.records import JudgedReport, report_of_row
-from pnyx.records import Response
+from pnyx.judge.reports.records import ANSWERED_ONLY, JudgedReport, report_of_row
+from pnyx.records import Document, NuggetBank, Response
 from pnyx.restricted import hides_text, textless
 from pnyx.runs.engine import rows_in
 from pnyx.serve.rendering import slug
@@ -36,6 +38,7 @@ from pnyx.serve.view.records import (
     offset_of,
     page_of,
 )
+from pnyx.serve.view.sources import banks_of
 
 
 class Catalogue:
@@ -284,7 +287,24 @@ class Catalogue:
         path = self._path(report.file)
         text = read_line_at(path, report.place, report.line)
         judged = judged_report_at(text, path, report.line)
+        if ANSWERED_ONLY in judged.notes:
+            judged = auto_argue.completed(judged, self._banks.get(judged.topic_id))
         return report_of_row(judged.row()) if hides_text() else judged
+
+    @cached_property
+    def _banks(self) -> dict[str, NuggetBank]:
+        rows = self.each("SELECT path FROM file WHERE format = 'nuggets'")
+        return banks_of([path for (path,) in rows])
+
+    def embedded(self, report: ReportRow) -> dict[str, Document]:
+        """Return id -> document of those that the line of a report embeds."""
+        if report.kind == "response":
+            return dict(self.response(report).documents)
+        path = self._path(report.file)
+        text = read_line_at(path, report.place, report.line)
+        if not text.startswith(auto_argue.BEGINNING):
+            return {}
+        return auto_argue.documents_of(parse_json_object(text, path=path, number=report.line))
 
     def response(self, report: ReportRow) -> Response:
         """Return a report of the kind `response`, read from its file, with its texts."""

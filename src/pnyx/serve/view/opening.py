@@ -104,6 +104,8 @@ def _build(paths: Sequence[str], file: Path) -> None:
             problem = "holds no results that pnyx writes (docs/viewing.md)"
             raise InputError(problem, path=", ".join(paths))
         with contextlib.closing(Builder(temporary)) as builder:
+            nuggets = [s for s in given if s.kind == "nuggets"]
+            builder.banks = [path for s in nuggets for path in s.files.values()]
             for source in given:
                 read_source(builder, source)
             builder.finish(state)

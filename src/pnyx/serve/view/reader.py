@@ -14,14 +14,15 @@ from pnyx.corpora.benchmarks.responses import parse_response
 from pnyx.corpora.reading import FORMATS
 from pnyx.errors import InputError, shorten
 from pnyx.files import clean_text, decoded, read_json, scan_raw_lines
+from pnyx.judge.reports import auto_argue
 from pnyx.judge.reports.reading import judged_report_at
-from pnyx.judge.reports.records import JudgedReport, JudgedSentence
-from pnyx.records import SIDES
+from pnyx.judge.reports.records import ANSWERED_ONLY, JudgedReport, JudgedSentence
+from pnyx.records import SIDES, NuggetBank
 from pnyx.restricted import hides_text
 from pnyx.runs.engine import rows_in
 from pnyx.serve.view.builder import SEARCHED, Builder
 from pnyx.serve.view.measure_reader import ReportMeasures, read_leaderboard_file, read_measures
-from pnyx.serve.view.sources import GivenSource
+from pnyx.serve.view.sources import GivenSource, banks_of
 
 Reader = Callable[[Builder, int, str, str], None]
 """Reads a file of a source: (builder, number of the source, its part, its path)."""
@@ -227,8 +228,14 @@ def _reports(builder: Builder, source: int, part: str, path: str) -> None:
     file = builder.file(source, path, "reports")
     seen: set[tuple[int, int]] = set()
     measures = ReportMeasures(builder, source)
+    banks: dict[str, NuggetBank] | None = None
+    judges: dict[str, None] = {}
     for line, place, text in _lines(path):
         report = judged_report_at(text, path, line)
+        if ANSWERED_ONLY in report.notes:
+            banks = banks_of(builder.banks) if banks is None else banks
+            report = auto_argue.completed(report, banks.get(report.topic_id))
+            judges[auto_argue.NAME] = None
         ids = builder.run(report.run_id), builder.topic(report.topic_id)
         if ids in seen:
             raise InputError("found a second report of its run and topic", path=path, line=line)
@@ -241,6 +248,8 @@ def _reports(builder: Builder, source: int, part: str, path: str) -> None:
         builder.report((*head, file, place, line), states, texts)
         measures.add(report, *ids)
     measures.finish()
+    if judges:
+        builder.about(source, judge=", ".join(judges))
 
 
 def _findings(report: JudgedReport) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,11 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from pnyx.corpora import read_nugget_banks
 from pnyx.corpora.reading import FORMATS, sniff
 from pnyx.errors import InputError, escaped
 from pnyx.files import MAX_LINE_BYTES, open_binary, read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
+from pnyx.judge.reports import auto_argue
 from pnyx.judge.reports.reading import REPORTS
+from pnyx.records import NuggetBank
 from pnyx.runs.engine import partial_of
 
 _DEEPEST: Final = 6
@@ -65,6 +69,15 @@ class GivenSource:
 def given_sources(paths: Sequence[str]) -> list[GivenSource]:
     """Return the sources of files and folders, which are searched."""
     return [source for path in paths for source in _sources(Path(path))]
+
+
+def banks_of(paths: Sequence[str]) -> dict[str, NuggetBank]:
+    """Return topic -> nugget bank of files; what cannot be read is said of its own source."""
+    banks: dict[str, NuggetBank] = {}
+    for path in paths:
+        with contextlib.suppress(InputError):
+            banks |= {bank.topic_id: bank for bank in read_nugget_banks(path)}
+    return banks
 
 
 def state_of(paths: Sequence[str]) -> State:
@@ -181,6 +194,10 @@ def _kind(path: Path) -> tuple[str, str]:
 def _is_reports(path: Path) -> bool:
     with open_binary(path) as stream:
         head = stream.readline(MAX_LINE_BYTES)
+    if (
+        head.startswith(auto_argue.BEGINNING.encode()) and b'"judgment_type_id"' in head
+    ):  # of Auto-ARGUE
+        return True
     if not all(key in head for key in (b'"sentences"', b'"nuggets"', b'"run_id"', b'"relevant"')):
         return False
     try:

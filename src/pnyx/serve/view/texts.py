@@ -165,8 +165,8 @@ def documents_of(catalogue: Catalogue, run: str, topic: str) -> dict[str, Docume
     """Return id -> document, with a text, of those that a run's responses embed."""
     documents: dict[str, Document] = {}
     if not hides_text():
-        for report in catalogue.reports(run=run, topic=topic, kind="response"):
-            for name, document in catalogue.response(report).documents.items():
+        for report in catalogue.reports(run=run, topic=topic):
+            for name, document in catalogue.embedded(report).items():
                 if document.text.strip():
                     documents.setdefault(name, document)
     return documents
