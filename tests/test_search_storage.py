@@ -351,12 +351,21 @@ def test_any_unicode_can_be_indexed_and_asked(tmp_path, records, question):
     index = Index.open(tmp_path / "index")
     index.verify()
     assert list(index.documents()) == records
+    assert index.doc_ids(np.arange(len(records))) == [record.id for record in records]
     for record in records:
         assert index.document(record.id) == record
     for text in (question, records[0].text):
         for hit in index.search(text):
             assert hit.score >= 0
             assert hit.doc_id in index
+
+
+def test_ids_are_told_apart_whatever_they_hold(tmp_path):
+    ids = ["a", "b\0", "\0", "ä\0ß", "c"]
+    index = build_index([Document(one, "tea") for one in ids], tmp_path / "index")
+    assert index.doc_ids(np.array([4, 2, 1, 3, 0])) == ["c", "\0", "b\0", "ä\0ß", "a"]
+    assert index.doc_ids(np.array([4, 0])) == ["c", "a"]
+    assert index.doc_ids(np.zeros(0, dtype=np.int64)) == []
 
 
 def test_half_characters_become_replacement_characters(tmp_path):

@@ -217,18 +217,19 @@ class Section:
         taken: NDArray[Any] = self._array[positions]
         return taken
 
-    def slices(self, firsts: NDArray[np.int64], stops: NDArray[np.int64]) -> list[bytes]:
-        """Return many scattered, short slices of a section of bytes, verified."""
-        if not len(firsts):
-            return []
+    def joined(self, firsts: NDArray[np.int64], stops: NDArray[np.int64]) -> bytes:
+        """Return scattered, short slices of a section of bytes, verified, a 0 between each two."""
         if (firsts > stops).any() or not 0 <= firsts.min() <= stops.max() <= len(self):
             raise damaged(self._file.folder, f"section {self.name} is too short")
-        firsts, stops = firsts + self._offset, stops + self._offset
-        self._file.verify_each(np.concatenate([firsts, np.maximum(firsts, stops - 1)]))
+        both = np.concatenate([firsts, np.maximum(firsts, stops - 1)])
+        self._file.verify_each(both + self._offset)
         for long in np.flatnonzero(stops - firsts > BLOCK_BYTES).tolist():
-            self._file.verify(int(firsts[long]), int(stops[long]))
-        content, spans = self._file.bytes, zip(firsts.tolist(), stops.tolist(), strict=True)
-        return [content[first:stop] for first, stop in spans]
+            self.read(int(firsts[long]), int(stops[long]))
+        ends = np.cumsum(stops - firsts + 1)
+        places = np.arange(ends[-1]) + np.repeat(stops + 1 - ends, stops - firsts + 1)
+        content = self._array.take(places, mode="clip")
+        content[ends - 1] = 0
+        return content[:-1].tobytes()
 
 
 def hash_keys(keys: Sequence[bytes]) -> NDArray[np.uint64]:
@@ -287,8 +288,14 @@ class Keys:
 
     def some(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the keys with these numbers."""
+        if not len(numbers):
+            return []
         firsts, stops = (self._offsets.take(at).astype(np.int64) for at in (numbers, numbers + 1))
-        return self._texts(self._bytes.slices(firsts, stops))
+        keys = self._texts([self._bytes.joined(firsts, stops)])[0].split("\0")
+        if len(keys) != len(numbers):  # some hold a 0
+            spans = zip(firsts.tolist(), stops.tolist(), strict=True)
+            keys = self._texts(self._bytes.read(a, b).tobytes() for a, b in spans)
+        return keys
 
     def all(self) -> list[str]:
         """Return every key by number."""
