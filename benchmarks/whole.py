@@ -9,6 +9,7 @@ peak its largest resident memory. Nothing is taken from a store: each run has on
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import random
@@ -52,7 +53,8 @@ def run(folder: Path, *command: object) -> Run:
     """Run a command to its end; its output stays in the folder."""
     begun = time.monotonic()
     environment = {**os.environ, "PNYX_STORE": str(folder / "store.sqlite")}
-    environment.pop("PNYX_LLM", None)
+    for name in ("PNYX_LLM", "PYTHONDONTWRITEBYTECODE"):
+        environment.pop(name, None)
     with (folder / "output.txt").open("wb") as output:
         process = subprocess.Popen(
             list(map(str, command)), cwd=folder, env=environment, stdout=output, stderr=output
@@ -239,6 +241,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         words(folder)
+        compileall.compile_dir(HERE.parent / "src", quiet=1)  # as pip does where it installs
         n, support = (8, 200) if small else (64, 100_000)
         # Commands come first: a process counts the peak of the one that started it as its own.
         commands: Sequence[Row] = (
