@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from argue_report import write_files, write_labels
 from command import write_rows
+from pnyx.search import build_index
 from pnyx.serve.rendering import Links
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.gathered import Once
 from pnyx.serve.view.opening import open_catalogue
 from pnyx.serve.view.pages import Address
 from pnyx.serve.view.routes import address_of, rendered, show, site_of
+from pnyx.serve.view.texts import listed_texts
 from pnyx.view.text import cut
 from view_results import run
 
@@ -127,3 +130,28 @@ def test_a_text_stands_once_in_a_file_of_an_export():
     assert parts == [("Judge this:\n", ""), (f"{len(long):,}", first[0]), ("\nReply.", "")]
     at, whole = once.message("short")
     assert (bool(at), whole) == (True, [("short", "")])
+
+
+def test_passages_come_from_the_index_that_was_given(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PNYX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    build_index(["Halden halved its fares in May.", "Zoos should close."], "my.index")
+    known = {"task": "support", "value": True, "judge": "j", "question_id": "q"}
+    rest = {"perspective_id": "p", "unscored": None}
+    answers = [{"id": f"q/{n}/p", "doc_id": str(n), **known, **rest} for n in (1, 3)]
+    Path("answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    view = {
+        "id": "p",
+        "question_id": "q",
+        "question": "Fares?",
+        "text": "Fares fell.",
+        "stance": "pro",
+    }
+    Path("perspectives.jsonl").write_text(json.dumps(view) + "\n")
+    catalogue = open_catalogue(["answers.jsonl", "perspectives.jsonl", "my.index"])
+    rows = catalogue.judgements().rows
+    assert listed_texts(catalogue, rows) == [
+        "Halden halved its fares in May. · Fares fell.",
+        "Fares fell.",
+    ]
+    assert [s.kind for s in catalogue.sources()] == ["answers", "perspectives", "collection"]

@@ -16,6 +16,7 @@ _MODELS: Final = re.compile(
 _SEVERAL: Final = re.compile(rf"{PACKAGED}\({PACKAGED}(?:, {PACKAGED})*\)")
 _RECALIBRATED: Final = re.compile(r"\+[a-z]+@[0-9a-f]{8}(?![\w@])")
 _DIGEST: Final = re.compile(r"(student:[^@(),]+|cascade\(.*\))@[0-9a-f]{8}(?![\w@])")
+_VERSION: Final = re.compile(r"@(?:\d+|[0-9a-f]{8})(?![\w@])")
 _SHORT: Final = 120
 """Characters of a card that is told with the name."""
 
@@ -26,6 +27,11 @@ def short_name(judge: str) -> str:
     name = _DIGEST.sub(r"\1", name).replace("+sides", "")
     name = _SEVERAL.sub(PACKAGED, _RECALIBRATED.sub(", recalibrated", name))
     return PACKAGED if set(name.split(", ")) == {PACKAGED} else name
+
+
+def undated_name(judge: str) -> str:
+    """Return a judge's id without digests and versions, where short names would be alike."""
+    return _VERSION.sub("", judge)
 
 
 def introduced(judges: Mapping[str, str]) -> list[str]:

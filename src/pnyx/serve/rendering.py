@@ -152,7 +152,7 @@ def environment() -> jinja2.Environment:
     import jinja2
     from jinja2.ext import Extension
 
-    from pnyx.judge.naming import short_name
+    from pnyx.judge.naming import short_name, undated_name
     from pnyx.view.model import probability
     from pnyx.view.tables import interval, number, withheld_line
     from pnyx.view.text import one_line, web_address
@@ -180,6 +180,7 @@ def environment() -> jinja2.Environment:
         "following": lambda number: number + 1,
         "web_address": web_address,
         "judge": short_name,
+        "undated": undated_name,
     }
     return made
 

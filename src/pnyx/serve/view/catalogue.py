@@ -11,14 +11,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pnyx.corpora import read_perspectives
 from pnyx.corpora.benchmarks.responses import parse_response
 from pnyx.files import decoded, parse_json_object, read_line_at, scan_raw_lines
 from pnyx.judge.reports import auto_argue
 from pnyx.judge.reports.reading import judged_report_at
 from pnyx.judge.reports.records import ANSWERED_ONLY, JudgedReport, report_of_row
-from pnyx.records import Document, NuggetBank, Response
+from pnyx.records import Document, Evidence, NuggetBank, Perspective, Response
 from pnyx.restricted import hides_text, textless
 from pnyx.runs.engine import rows_in
+from pnyx.search.engine import DocumentIndex
+from pnyx.search.opening import open_index
 from pnyx.serve.rendering import slug
 from pnyx.serve.view import kinds
 from pnyx.serve.view.kinds import Kind
@@ -295,6 +298,26 @@ class Catalogue:
     def _banks(self) -> dict[str, NuggetBank]:
         rows = self.each("SELECT path FROM file WHERE format = 'nuggets'")
         return banks_of([path for (path,) in rows])
+
+    @cached_property
+    def perspectives(self) -> dict[tuple[str, str], Perspective]:
+        """Perspectives whose texts are among the results, by question and id."""
+        return {
+            (p.question_id, p.id): p
+            for source in self.sources()
+            if source.kind == "perspectives" and "perspectives" in source.files
+            for p in read_perspectives(source.files["perspectives"], gold=True)
+        }
+
+    @cached_property
+    def _collections(self) -> list[DocumentIndex]:
+        rows = self.each("SELECT path FROM file WHERE format = 'index'")
+        return [open_index(path) for (path,) in rows]
+
+    def passage(self, doc_id: str) -> Evidence | None:
+        """Return a document of the indexes that were given; None where there is none."""
+        found = next((index for index in self._collections if doc_id in index), None)
+        return None if found is None or hides_text() else found.document(doc_id)
 
     def embedded(self, report: ReportRow) -> dict[str, Document]:
         """Return id -> document of those that the line of a report embeds."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from pnyx.corpora import read_perspectives, read_run
+from pnyx.corpora import read_run
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.core.base import Measured
 from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, Bounded, table_of
@@ -135,17 +135,6 @@ def _sources(catalogue: Catalogue) -> tuple[SourceRow, ...]:
 
 
 @lru_cache(maxsize=8)
-def _perspectives(catalogue: Catalogue) -> dict[tuple[str, str], Perspective]:
-    """Return the perspectives whose texts are among the results, by question and id."""
-    return {
-        (p.question_id, p.id): p
-        for source in catalogue.sources()
-        if source.kind == "perspectives" and "perspectives" in source.files
-        for p in read_perspectives(source.files["perspectives"], gold=True)
-    }
-
-
-@lru_cache(maxsize=8)
 def _rankings(catalogue: Catalogue) -> dict[str, Rankings]:
     """Return the runs whose rankings are among the results, by their source's name."""
     paths = {source.name: source.files.get("run") for source in catalogue.sources()}
@@ -170,7 +159,7 @@ def _pool(catalogue: Catalogue, source: SourceRow, topic: str) -> Pool:
     for j in pairs:
         seen[j.doc, j.perspective] = seen.get((j.doc, j.perspective), 0) + 1
         rows.append(_answer(j, topic, seen[j.doc, j.perspective], passages[j.doc]))
-    known = _perspectives(catalogue)
+    known = catalogue.perspectives
     perspectives = [
         known.get((topic, name)) or Perspective(id=name, text=name, question_id=topic)
         for name in dict.fromkeys(j.perspective for j in pairs)
@@ -321,7 +310,7 @@ def _show_matrix(catalogue: Catalogue, source: SourceRow, topic: str, run: str) 
     sides: dict[str, list[MatrixRow]] = {}
     for row in matrix.rows:
         sides.setdefault(row.perspective.stance or "", []).append(row)
-    known = {} if hides_text() else _perspectives(catalogue)
+    known = {} if hides_text() else catalogue.perspectives
     order = f"as {run} ranks them" if run else "in the order in which they were judged"
     content = figure_page(
         catalogue.topic(topic).shown,

@@ -20,6 +20,7 @@ from pnyx.judge.reports.records import ANSWERED_ONLY, JudgedReport, JudgedSenten
 from pnyx.records import SIDES, NuggetBank
 from pnyx.restricted import hides_text
 from pnyx.runs.engine import rows_in
+from pnyx.search.opening import open_index
 from pnyx.serve.view.builder import SEARCHED, Builder
 from pnyx.serve.view.measure_reader import ReportMeasures, read_leaderboard_file, read_measures
 from pnyx.serve.view.sources import GivenSource, banks_of
@@ -324,6 +325,12 @@ def _file_alone(builder: Builder, source: int, part: str, path: str) -> None:
     builder.file(source, path, part)
 
 
+def _collection(builder: Builder, source: int, part: str, path: str) -> None:
+    """Keep where an index is, whose documents are shown beside what was said of them."""
+    builder.file(source, path, part)
+    builder.about(source, about={"documents": len(open_index(path))})
+
+
 def _document(builder: Builder, source: int, part: str, path: str) -> None:
     builder.file(source, path, "document")
     document = read_json(Path(path)) or {}
@@ -365,6 +372,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "nuggets": _nuggets,
     "topics": _topics,
     "perspectives": _file_alone,
+    "collection": _collection,
     "measures": _document,
     "agreement": _document,
     "calibration": _document,

@@ -10,7 +10,7 @@ from pnyx.judge.reports.records import JudgedCitation, JudgedReport, JudgedSente
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.registry import SHOWN, measure_report
 from pnyx.measure.reports.responses import precisions
-from pnyx.records import Document
+from pnyx.records import Document, judged_text
 from pnyx.serve.view import wording
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.pages import Address, Content, PageRoute, Parts, is_number
@@ -213,7 +213,13 @@ def _cited(
             line = catalogue.line(judgement)
             evidence = text_of(line, "evidence")
             document = document or _in_prompt(catalogue, row, line, doc)
+        document = document or _in_collection(catalogue, doc)
         yield _document(document or Document(doc, ""), [attests, relevant], evidence)
+
+
+def _in_collection(catalogue: Catalogue, doc: str) -> Document | None:
+    passage = catalogue.passage(doc)
+    return None if passage is None else Document(doc, judged_text(passage))
 
 
 def _in_prompt(

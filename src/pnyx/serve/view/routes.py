@@ -15,6 +15,7 @@ from pnyx.serve.view.kinds import JUDGEMENTS, SOURCES
 from pnyx.serve.view.pages import Address, Content, PageRoute, Parts
 from pnyx.serve.view.reader import KINDS
 from pnyx.serve.view.records import NotFoundError, SourceRow
+from pnyx.serve.view.texts import listed_texts
 
 
 def _show_first(catalogue: Catalogue, _address: Address) -> Content:
@@ -52,6 +53,7 @@ def _show_source(catalogue: Catalogue, address: Address) -> Content:
         "definitions": definitions_of(value.measure for value in measures),
         "shown_in": [link for page in PAGES for link in page.of_source(catalogue, source)],
         "first": first,
+        "texts": listed_texts(catalogue, first),
     }
     return Content("source", values)
 

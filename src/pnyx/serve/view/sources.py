@@ -123,21 +123,19 @@ def _sources(path: Path) -> Iterator[GivenSource]:
 def _of_folder(path: Path, depth: int) -> Iterator[GivenSource]:
     """Yield the results that a folder is, then what else is in it."""
     manifest = None if (path / MANIFEST).is_symlink() else read_json(path / MANIFEST)
-    if manifest is not None and manifest.get("format") == "pnyx-index":
+    if manifest is not None and manifest.get("kind") == "pnyx-index":
+        own = GivenSource(_name(path), str(path), "collection", {"index": str(path)})
+        yield from [own] * (depth == 0)
         return
     entries = _entries(path)
     files = {part: str(path / name) for name, part in _PARTS.items() if path / name in entries}
     taken: set[str] = set()
     if files.keys() & {"answers", "reports"} or (manifest is not None and files):
         taken = {*_PARTS, MANIFEST}
-        kind = "stress" if "summary" in files else "results"
+        begun = "begun" if path.name.endswith(_BEGUN) else "results"
+        kind = "stress" if "summary" in files else begun
         files |= {} if manifest is None else {"manifest": str(path / MANIFEST)}
-        begun = path.name.endswith(_BEGUN)
-        if begun:  # what a run keeps before it is done; its folder is the results' own
-            inside = path.name == f"{ANSWERS}{_BEGUN}"
-            yield GivenSource(_name(path.parent if inside else path), str(path), "begun", files)
-            return
-        yield GivenSource(_name(path), str(path), kind, files)
+        yield GivenSource(_name_of_folder(path), str(path), kind, files)
     for entry in entries:
         ignored = entry.suffix in _SKIPPED or entry.name.endswith(MANIFEST)
         if entry.name in taken or ignored:
@@ -150,6 +148,11 @@ def _of_folder(path: Path, depth: int) -> Iterator[GivenSource]:
             is_json = entry.name.removesuffix(".gz").endswith((".json", ".jsonl"))
             if source.kind != "unknown" or (source.is_fault and is_json):
                 yield source
+
+
+def _name_of_folder(path: Path) -> str:
+    """Return the name of results; what a run keeps before it is done has that of its folder."""
+    return _name(path.parent if path.name == f"{ANSWERS}{_BEGUN}" else path)
 
 
 def _name(path: Path) -> str:

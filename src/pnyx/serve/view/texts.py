@@ -17,7 +17,7 @@ from pnyx.judge.reports.records import JudgedReport
 from pnyx.judge.store.asked import Exchange, replies_of
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
-from pnyx.records import Document
+from pnyx.records import Document, judged_text
 from pnyx.restricted import hides_text
 from pnyx.runs.engine import item_bytes
 from pnyx.serve.view.catalogue import Catalogue
@@ -190,6 +190,8 @@ def asked_texts(
     texts = _of_items(catalogue.source(judgement.source), judgement.item, evidence)
     texts = texts or _fields(catalogue.item(judgement), evidence)
     texts = texts or list(_of_reports(catalogue, judgement, line, evidence))
+    if not any(text.judged for text in texts):
+        texts = [*_of_collection(catalogue, judgement, evidence), *texts]
     if stated and not any(text.judged for text in texts):
         shared = [text for text in stated if text.judged]
         known = [text.words for text in shared]
@@ -229,6 +231,8 @@ class _Listed:
             reports = self.reports(row.source, row.run, row.topic)
             judged = [self.judged(report) for report in reports if report.kind == "judged"]
             found = [text for report in judged for text in _of_tree(row, line, report)]
+        if not any(text.judged for text in found):
+            found = [*_of_collection(self.catalogue, row, ""), *found]
         return [" ".join(text.words) for text in found]
 
 
@@ -283,6 +287,18 @@ def _question_texts(question: Any) -> list[tuple[str, str]]:
             if isinstance(text, str) and text.strip():
                 texts.append((f"{label} {n}" if several else label, text))
     return texts
+
+
+def _of_collection(
+    catalogue: Catalogue, judgement: JudgementRow, evidence: str
+) -> Iterator[AskedText]:
+    """Yield the document and the perspective, where the index and their file were given."""
+    document = catalogue.passage(judgement.doc) if judgement.doc else None
+    if document is not None:
+        yield AskedText("document", marked(judged_text(document), evidence), judged=True)
+    perspective = catalogue.perspectives.get((judgement.topic, judgement.perspective))
+    if perspective is not None and not hides_text():
+        yield AskedText("perspective", marked(perspective.text))
 
 
 def _of_reports(
