@@ -34,6 +34,7 @@ def asserted(sentence: str) -> tuple[object, ...]:
 
 
 def sentences(text: str) -> list[str]:
+    text = re.sub(r"^(\d+\.|-|##) |\*\*", "", text, flags=re.MULTILINE)
     return [part for part in re.split(r"(?<=[.!?])\s+", text) if part.strip()]
 
 

@@ -52,8 +52,8 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
         assert run(*asking) == 0  # nothing is asked twice
         assert len(server.answered()) == count
         card = json.loads(Path("A/card.json").read_text())
-        assert {row["trial"] for row in card["trials"]} == TRIALS.keys() - {"order"}
-        assert card["left_out"].keys() == {"order"}
+        assert {row["trial"] for row in card["trials"]} == TRIALS.keys() - {"order", "stance"}
+        assert card["left_out"].keys() == {"order", "stance"}
         assert card["margin"] == 0.1
         assert card["asked"][0]["agreement"]["measures"]["alpha_nominal"]["value"] == 1
         assert "order: left out" in Path("A/card.md").read_text()

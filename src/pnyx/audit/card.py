@@ -32,6 +32,12 @@ _ADVICE = {
     "length": "Do not compare texts of different lengths with it",
     "injection": "Do not let it judge texts of strangers who know that a judge reads them",
     "paraphrase": "Do not rest a decision on one wording of the question or text",
+    "repeat": "Do not rest a decision on one answer of it: ask several times and combine",
+    "stance": "Do not ask it about one side alone: it says yes to both",
+    "self": "Do not let it judge texts of its own beside others'",
+    "format": "Do not compare texts in different formats with it",
+    "asker": "Do not tell it what is hoped for",
+    "verbosity": "Do not compare terse texts with wordy ones",
 }
 """Trial -> what follows where it is failed."""
 _SUMMED = {"task", "judge", "source", "outcome", "problems", "primary", "measures", "counts",

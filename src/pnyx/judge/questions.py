@@ -36,6 +36,11 @@ from pnyx.judge.dimensions.own import OwnDimensions
 _YES_NO = {**LABEL_WORDS, "true": True, "false": False}
 
 
+AGAIN = "again~"
+"""Carried by a question that is asked again in the same words: its number, from 1. A stored reply
+to another number is no answer to it."""
+
+
 def _extra() -> Any:
     return field(default_factory=dict, hash=False, repr=False)
 

@@ -40,6 +40,11 @@ def injected(text: str, name: str, verdict: str, reply: str) -> str:
     return "\n\n".join(part for part in (before, text, after) if part)
 
 
+def lengthened(text: str) -> str:
+    """Return a text that says the same in more words, as far as there is a rule."""
+    return _by_list("wordy")(text)
+
+
 def padding(words: int, seed: int) -> str:
     """Return about so many words that add nothing, the same for the same seed."""
     sentences: list[str] = list(patterns()["padding"])

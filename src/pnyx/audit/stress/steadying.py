@@ -85,18 +85,18 @@ def pose_length(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None =
     """Add words that say nothing; of two arguments, the second is the first with them."""
     poser = Poser(items)
     for place, item in enumerate(items):
-        marked = _marked(item, stress)
+        marked = marked_text(item, stress)
         if isinstance(item, Preference):
             poser.put(place, CLEAN, replace(item, b=item.a))
         else:
             poser.put(place, CLEAN, item, **marked)
         for share in sorted(set(stress.padding)):
-            words = max(1, round(share * word_weight(_touched(item, marked))))
+            words = max(1, round(share * word_weight(touched(item, marked))))
             more = f" {padding(words, stress.seed + place)}"
             longer = (
                 replace(item, b=item.a + more)
                 if isinstance(item, Preference)
-                else _with_touched(item, marked, lambda text, more=more: text + more)
+                else with_touched(item, marked, lambda text, more=more: text + more)
             )
             poser.put(place, (share,), longer, **marked)
     return poser
@@ -106,7 +106,7 @@ def pose_injection(items: Sequence[JudgeQuestion], stress: Stress, _: Made | Non
     """Let the judged text tell the judge what to answer, in several ways and both directions."""
     poser = Poser(items)
     for place, item in enumerate(items):
-        marked = _marked(item, stress)
+        marked = marked_text(item, stress)
         poser.put(place, CLEAN, item, **marked)
         for target, (verdict, reply) in _targets(item, marked).items():
             for name in injection_names():
@@ -146,7 +146,7 @@ def _injected(
         side = item.a if target == "a" else item.b
         changed: dict[str, Any] = {target: injected(side, name, verdict, reply)}
         return replace(item, **changed)
-    return _with_touched(item, marked, lambda text: injected(text, name, verdict, reply))
+    return with_touched(item, marked, lambda text: injected(text, name, verdict, reply))
 
 
 def pose_paraphrase(items: Sequence[JudgeQuestion], _: Stress, made: Made | None = None) -> Poser:
@@ -203,18 +203,20 @@ def _by_model(item: JudgeQuestion, made: Made) -> JudgeQuestion:
 # The one text of an item that a trial touches ----------------------------------------------------
 
 
-def _marked(item: JudgeQuestion, stress: Stress) -> dict[str, int]:
+def marked_text(item: JudgeQuestion, stress: Stress) -> dict[str, int]:
     """Return which of several texts is touched: drawn, so that it is often not the first."""
     if not isinstance(item, Ranking):
         return {}
     return {"marked": random.Random(f"{stress.seed}/{item.id}").randrange(len(item.texts))}
 
 
-def _touched(item: JudgeQuestion, marked: Mapping[str, int]) -> str:
+def touched(item: JudgeQuestion, marked: Mapping[str, int]) -> str:
+    """Return the text that a trial touches."""
     return item.texts[marked["marked"]] if isinstance(item, Ranking) else text_of(item)
 
 
-def _with_touched(item: JudgeQuestion, marked: Mapping[str, int], change: Any) -> JudgeQuestion:
+def with_touched(item: JudgeQuestion, marked: Mapping[str, int], change: Any) -> JudgeQuestion:
+    """Return an item with that text changed; a preference as it is."""
     if isinstance(item, Ranking):
         texts = list(item.texts)
         texts[marked["marked"]] = change(texts[marked["marked"]])

@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from pnyx.audit.stress.declining import pose_hallucination, pose_joint, pose_noise
+from pnyx.audit.stress.dressing import (
+    pose_asker,
+    pose_format,
+    pose_repeat,
+    pose_self,
+    pose_stance,
+    pose_verbosity,
+)
 from pnyx.audit.stress.falling import sum_declining, sum_joint
 from pnyx.audit.stress.posing import Posed, Poser, Stress, group_of, sampled
 from pnyx.audit.stress.reading import read_said
@@ -102,6 +110,54 @@ _ALL = (
         pose_paraphrase,
         lambda sheet: sum_steady(sheet, "paraphrase"),
         "paraphrase",
+        steady=True,
+    ),
+    Trial(
+        "repeat",
+        "asks the same again",
+        "the verdict stays",
+        pose_repeat,
+        lambda sheet: sum_steady(sheet, "repeat"),
+        steady=True,
+    ),
+    Trial(
+        "stance",
+        "asks for the other side of the question",
+        "yes to one side at most",
+        pose_stance,
+        lambda sheet: sum_steady(sheet, "stance"),
+        steady=True,
+    ),
+    Trial(
+        "self",
+        "says that the judge itself wrote a text, or another model",
+        "the verdict is the same for both",
+        pose_self,
+        lambda sheet: sum_steady(sheet, "self"),
+        steady=True,
+    ),
+    Trial(
+        "format",
+        "sets the same words as a list, with emphasis or a heading",
+        "the verdict stays",
+        pose_format,
+        lambda sheet: sum_steady(sheet, "format"),
+        steady=True,
+    ),
+    Trial(
+        "asker",
+        "says which verdict the asker hopes for",
+        "the verdict stays",
+        pose_asker,
+        lambda sheet: sum_steady(sheet, "asker"),
+        steady=True,
+    ),
+    Trial(
+        "verbosity",
+        "says the same in more words",
+        "the verdict stays; of two arguments, the wordier one is not preferred",
+        pose_verbosity,
+        lambda sheet: sum_steady(sheet, "verbosity"),
         steady=True,
     ),
 )

@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.view.tables import Part
 
-_NAMES = ("noise", "hallucination", "joint", "order", "length", "injection", "paraphrase")
+_NAMES = (
+    *("noise", "hallucination", "joint", "order", "length", "injection", "paraphrase"),
+    *("repeat", "stance", "self", "format", "asker", "verbosity"),
+)
 _SUMMARY, _ITEMS = "summary.json", "items.jsonl"
 _SAME = ("own", "shots")  # of all questions, and told by settings
 
 
-class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance qrels"):
+class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders repeats tolerance qrels"):
     """How items are changed; see `pnyx.audit.stress.posing.Stress`."""
 
     out: str | None = out_opt(
@@ -82,6 +85,7 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance 
         within="(0, 20]",
         metavar="X[,X...]",
     )
+    repeats: int = opt(3, "repeat: how often each is asked again.", within="[1, 100]")
     orders: int = opt(2, "order: other orders tried of dimensions, documents and texts.", low=1)
     tolerance: float = opt(
         0.1,
@@ -106,6 +110,7 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders tolerance 
             "qrels": ("noise",),
             "padding": ("length",),
             "orders": ("order",),
+            "repeats": ("repeat",),
         }
         for name, trials in taken.items():
             if self.given(name) and trial not in trials:
@@ -130,6 +135,12 @@ def stress(
       length         words are added that say nothing
       injection      the judged text tells the judge what to answer
       paraphrase     the same in other words
+      repeat         the same, asked again
+      stance         the other side of the question: yes to one at most
+      self           the text is said to be the judge's own, or another model's
+      format         the same words as a list, with emphasis or a heading
+      asker          the verdict that the asker hopes for stands beside the question
+      verbosity      the same in more words
 
     S gets summary.json, items.jsonl (what was asked), answers.jsonl and manifest.json. Running the
     command again, even after a crash, asks only what is missing. A trial that has no meaning for a

@@ -25,7 +25,15 @@ from pnyx.judge.llm.reading import (
     watching_departures,
 )
 from pnyx.judge.passages import find_evidence
-from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support, blank
+from pnyx.judge.questions import (
+    AGAIN,
+    JudgeQuestion,
+    Preference,
+    Ranking,
+    Rating,
+    Support,
+    blank,
+)
 from pnyx.judge.store.completions import STOPS_ALL, StoredModel
 from pnyx.judge.tasks import TASKS
 from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
@@ -391,7 +399,7 @@ class Asking:
             request,
             temperature=self.temperature,
             max_tokens=self.max_tokens or request.max_tokens,
-            sample=self.sample,
+            sample=self.sample + _AGAIN_APART * asked_again(questions[0]),
             logprobs=_ALTERNATIVES if wants_tokens else 0,
         )
 
@@ -407,10 +415,23 @@ class Asking:
         units = []
         for items in _grouped(asked, lambda question: question.beginning):
             size = self.batch if TASKS[items[0][1].task].many else 1
-            alike = _grouped(items, lambda question: question.shared) if size > 1 else [items]
+            alike = _grouped(items, _shared) if size > 1 else [items]
             for group in alike:
                 units += [group[i : i + size] for i in range(0, len(group), size)]
         return units
+
+
+_AGAIN_APART = 1000
+"""Numbers of samples between questions that are asked again; more than samples of one question."""
+
+
+def asked_again(question: Any) -> int:
+    """Return which repeat of a trial a question is, 0 for none."""
+    return int(question.extra.get(AGAIN, 0))
+
+
+def _shared(question: Any) -> Hashable:
+    return question.shared, asked_again(question)
 
 
 def _grouped(items: Iterable[Item], key: Callable[[Any], Hashable]) -> list[list[Item]]:

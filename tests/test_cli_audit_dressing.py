@@ -1,0 +1,173 @@
+"""Trials of who asks, who wrote and how a text looks: bad judges fail, good ones pass."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+import planted_judges as planted
+from chat_server import ChatServer
+from command import called, rows_of, write_rows
+from pnyx.audit.stress.dressing import FORMATS
+from pnyx.audit.stress.patterns import lengthened, patterns
+from test_cli_audit import ALWAYS_YES, MAKE, run, trial
+
+pytestmark = pytest.mark.usefixtures("own_place")
+
+
+def stance_items(count: int = 40) -> str:
+    sides = ("pro", "con")
+    rows = [
+        {"id": f"t{n}", "question": "Should parks be sold?", "stance": sides[n % 2],
+         "text": f"Number {n}: keep the parks.", "group": f"g{n}"}
+        for n in range(count)
+    ]  # fmt: skip
+    return write_rows("stance.jsonl", rows)
+
+
+def side_of(prompt: str) -> str:
+    """Good: whatever the text says against selling is no reason for it."""
+    return planted.verdict("not" in planted.text_of(prompt, "side"))
+
+
+def signed(prompt: str) -> str:
+    """Bad: the higher where it is told that it wrote the text itself."""
+    return planted.scores(prompt, 3 if "you, the model" in planted.text_of(prompt, "text") else 1)
+
+
+def tidy(prompt: str) -> str:
+    """Bad: a list is better than the same sentences."""
+    listed = re.search(r"^(-|1\.) ", planted.text_of(prompt, "text"), re.MULTILINE)
+    return planted.scores(prompt, 3 if listed else 1)
+
+
+def flatterer(prompt: str) -> str:
+    """Bad: says what the asker hopes for."""
+    hoped = re.search(r'right answer is "(yes|no)"', prompt)
+    return planted.verdict(hoped[1] == "yes") if hoped else planted.good_support(prompt)
+
+
+def wordy(prompt: str) -> str:
+    """Bad: each stock phrase is a merit."""
+    return planted.scores(prompt, 3 if "due to the fact" in planted.text_of(prompt, "text") else 1)
+
+
+MEANT = [
+    ("repeat", "support", planted.good_support, "passed"),
+    ("stance", "stance", ALWAYS_YES, "failed"),
+    ("stance", "stance", side_of, "passed"),
+    ("self", "quality", signed, "failed"),
+    ("self", "quality", planted.good_quality, "passed"),
+    ("self", "preference", planted.good_preference, "passed"),
+    ("format", "quality", tidy, "failed"),
+    ("format", "quality", planted.good_quality, "passed"),
+    ("asker", "support", flatterer, "failed"),
+    ("asker", "support", planted.good_support, "passed"),
+    ("asker", "quality", planted.good_quality, "passed"),
+    ("verbosity", "quality", wordy, "failed"),
+    ("verbosity", "quality", planted.good_quality, "passed"),
+    ("verbosity", "ranking", planted.good_ranking, "passed"),
+]
+
+
+@pytest.mark.parametrize(("name", "task", "reply", "outcome"), MEANT)
+def test_bad_judges_fail_and_good_ones_pass(name, task, reply, outcome, monkeypatch):
+    monkeypatch.setitem(MAKE, "stance", stance_items)
+    found = trial(name, task, reply)
+    assert found["outcome"] == outcome, found["problems"]
+    assert found["interval"]["clusters"] == 40
+
+
+def test_repeats_are_asked_anew_and_counted_by_hand(capsys):
+    """10 of 40 verdicts differ when asked again; a second run asks nothing."""
+    seen = Counter[str]()
+
+    def fickle(prompt: str) -> str:
+        seen[prompt] += 1
+        number = int(re.search(r"its (\d+) large", planted.text_of(prompt, "document"))[1])
+        return planted.verdict(seen[prompt] == 1 or (number - 20) // 7 >= 10)
+
+    path = MAKE["support"](40)
+    with ChatServer(reply=fickle) as server:
+        asking = ("audit", "stress", "repeat", path, "--repeats", "1", "--out", "S",
+                  "--concurrency", "1", "--llm", server.spec, "--json")  # fmt: skip
+        code, out, _ = called(capsys, *asking)
+        assert code == 0
+        assert len(server.asked()) == 80
+        assert called(capsys, *asking)[0] == 0
+        assert len(server.asked()) == 80
+    found = json.loads(out)
+    assert found["measures"]["changed"]["value"] == pytest.approx(0.25)
+    assert found["outcome"] == "failed"
+    assert (
+        "verdicts change where the same is asked again: found 0.250" in found["problems"][0]["said"]
+    )
+    assert Counter(row["variant"] for row in rows_of("S")) == {"clean": 40, "again 1": 40}
+
+
+def test_yes_to_both_sides_is_counted_by_hand(capsys):
+    """Of 8 texts, 2 get yes for both sides, 1 for neither."""
+
+    def reply(prompt: str) -> str:
+        number = int(re.search(r"Number (\d+)", prompt)[1])
+        con = "not" in planted.text_of(prompt, "side")
+        return planted.verdict(number < 2 or (con and number != 7))
+
+    path = stance_items(8)
+    with ChatServer(reply=reply) as server:
+        _, out, _ = called(capsys, "audit", "stress", "stance", path, "--task", "stance",
+                           "--out", "S", "--llm", server.spec, "--json")  # fmt: skip
+        statements = {planted.text_of(r["messages"][-1]["content"], "side")
+                      for r in server.asked()}  # fmt: skip
+    measures = json.loads(out)["measures"]
+    assert measures["both"]["value"] == pytest.approx(2 / 8)
+    assert measures["neither"]["value"] == pytest.approx(1 / 8)
+    assert len(statements) == 2
+
+
+@pytest.mark.parametrize("name", ["repeat", "self", "format", "asker", "verbosity"])
+def test_the_packaged_judge_is_tried(name, capsys):
+    """Without a language model; what comes of it is for docs/benchmarks/trials.md."""
+    code, out, _ = called(capsys, "audit", "stress", name, MAKE["support"](6), "--out", "S",
+                          "--draws", "50", "--json")  # fmt: skip
+    found = json.loads(out)
+    assert code == 0
+    assert found["counts"]["scored"] > 6
+    if name == "repeat":
+        assert found["measures"]["changed"]["value"] == 0
+
+
+def test_tasks_for_which_a_trial_has_no_meaning_are_refused(capsys):
+    support, ranking = MAKE["support"](4), MAKE["ranking"](4)
+    for name, path, why in (
+        ("stance", support, "no item can be changed (4 no side (stance) of a question"),
+        ("asker", ranking, "asker has no meaning for ranking"),
+    ):
+        assert run("stress", name, path, "--out", "S") == 2
+        assert why in capsys.readouterr().err
+    assert run("stress", "noise", support, "--repeats", "2", "--out", "S") == 2
+    assert "--repeats goes with repeat, not noise" in capsys.readouterr().err
+
+
+TEXT = "Fares fell because the city paid. Buses often came late. Is that so? It is 3.5 percent."
+
+
+@pytest.mark.parametrize("way", FORMATS)
+def test_a_format_keeps_every_word(way):
+    set_ = FORMATS[way](TEXT)
+    assert set_ != TEXT
+    plain = re.sub(r"^(- |\d\. |## )|\*\*", "", set_, flags=re.MULTILINE)
+    assert plain.split() == TEXT.split()
+    assert FORMATS[way]("One sentence.") == "One sentence."
+
+
+def test_more_words_say_the_same():
+    assert lengthened(TEXT).startswith("Fares fell due to the fact that the city paid. ")
+    assert "Buses on many occasions came late" in lengthened(TEXT)
+    # Phrases that keep their own words, and what is no whole word.
+    assert lengthened("As soon as they whenever") == "As soon as they whenever"
+    table = patterns()["rewordings"]["wordy"]
+    assert all(len(after.split()) >= len(before.split()) for before, after in table.items())
