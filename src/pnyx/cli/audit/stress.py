@@ -139,7 +139,7 @@ def stress(
       stance         the other side of the question: yes to one at most
       self           the text is said to be the judge's own, or another model's
       format         the same words as a list, with emphasis or a heading
-      asker          the verdict that the asker hopes for stands beside the question
+      asker          what the asker hopes for stands beside the question
       verbosity      the same in more words
 
     S gets summary.json, items.jsonl (what was asked), answers.jsonl and manifest.json. Running the
