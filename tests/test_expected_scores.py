@@ -49,6 +49,28 @@ def test_by_hand(items, style, form):
     assert manifest["settings"]["expected_scores"] is True
 
 
+RAG = {"id": "1", "query": "Is tea healthy?", "stance": "pro", "argument": "Tea calms [1].",
+       "documents": ["Tea calms nerves.", "Tea is brewed."]}  # fmt: skip
+
+
+def test_g_eval_scores_by_tokens_as_its_paper_does():
+    """The dimensions of the triad; of one argument there is no preference."""
+    names = ("context_relevance", "answer_relevance", "groundedness")
+
+    def reply(prompt: str) -> str:
+        return says(3, *(n for n in names if f"\n{n}: " in prompt))
+
+    rag = write_rows("rag.jsonl", [RAG])
+    with ChatServer(logprobs="words", spellings=CHANCES, reply=reply) as server:
+        run("judge", "rag", rag, "--llm", server.spec, "--expected-scores", "--format", "g-eval",
+            "--out", "r")  # fmt: skip
+    rows = {row["dimension"]: row for row in rows_of("r")}
+    for name in names:
+        assert rows[name]["value"] == pytest.approx(EXPECTED, abs=1e-5)
+        assert rows[name]["notes"]["mass"] == pytest.approx(0.95)
+        assert rows[name]["notes"]["stated"] == 3
+
+
 def test_true_and_false(items):
     chances = {"true": 0.7, "false": 0.2}
     with ChatServer(logprobs="words", spellings=chances,
@@ -89,7 +111,10 @@ def test_choices_that_do_not_go_together(items, tmp_path, capsys):
     assert "--samples and --expected-scores" in refused(capsys, items, *llm, "--samples", "3")
     pairs = write_rows("pairs.jsonl", [{"id": "1", "text": "a", "statement": "b"}])
     said = refuser("judge", "support")(capsys, pairs, *llm)
-    assert "--expected-scores goes with quality, not support" in said
+    assert "--expected-scores goes with quality, and rag --format g-eval, not support" in said
+    rag = write_rows("rag.jsonl", [RAG])
+    said = refuser("judge", "rag")(capsys, rag, *llm, "--format", "direct")
+    assert "not --format direct" in said
     own = tmp_path / "own.toml"
     own.write_text('[scale]\nlow = 1\nhigh = 10\n[dimensions.a]\ndefinition = "b"\n')
     said = refused(capsys, items, *llm, "--dimensions", own)

@@ -113,8 +113,8 @@ class AskingSpec(
     )
     expected_scores: bool = opt(
         False,
-        "quality: score by the mean of the scale's points by token probabilities (G-Eval); without "
-        "these a text is unscored.",
+        "quality, rag --format g-eval: score by the mean of the scale's points by token "
+        "probabilities (G-Eval); without these a text is unscored.",
         needs=_LLM,
     )
     batch: int = opt(

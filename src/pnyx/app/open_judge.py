@@ -237,8 +237,11 @@ class _Maker:
         if models:
             if self.spec.given("probability"):
                 check_probability(self.task, self.prompts())
-            if self.spec.expected_scores and not self.task.scales:
-                raise OptionError(f"--expected-scores goes with quality, not {self.task.name}")
+            if self.spec.expected_scores and (self.form is None or not self.form.by_tokens):
+                asked = self.task.name if self.form is None else f"--format {self.form.name}"
+                raise OptionError(
+                    f"--expected-scores goes with quality, and rag --format g-eval, not {asked}"
+                )
             if self.spec.expected_scores and self.spec.samples > 1:
                 raise OptionError("--samples and --expected-scores estimate the same: choose one")
             from pnyx.judge.combining.panel import Panel

@@ -83,6 +83,7 @@ class JudgingFormat:
     join: Join = the_only  # makes one answer of those to the parts
     rubric: str = ""  # the prompt that first makes up the points; may be empty
     makes_points: bool = False  # whether a model makes up points
+    by_tokens: bool = False  # whether its scores may be means by token probabilities
     packaged: bool = False  # whether the packaged judge answers its parts
 
     def prompt_of(self, part: Part) -> str:

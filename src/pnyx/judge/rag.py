@@ -180,7 +180,7 @@ def _take(
         if first is not None and second is not None:
             kept.notes["other"] = fmean((first, second))
         return
-    for note in ("rubric", "other", "documents", "orders"):
+    for note in ("rubric", "other", "documents", "orders", "stated", "mass"):
         value = answer.notes.get(note)
         if not flat:
             value = (value or {}).get(name)
@@ -288,6 +288,7 @@ RAG_FORMATS = (
         shape=_scaled(1, 5),
         parts=_by_metric(_in_steps),
         join=_joined,
+        by_tokens=True,
     ),
     JudgingFormat(
         "query-rubric",

@@ -135,13 +135,14 @@ _ALL = (
         '{"id": "1", "text": "Tea is healthy, for it holds antioxidants.", "topic": "tea"}',
         make_quality,
         formats=(
-            JudgingFormat("listwise", "all dimensions in one call", ("quality",)),
+            JudgingFormat("listwise", "all dimensions in one call", ("quality",), by_tokens=True),
             JudgingFormat(
                 "pointwise",
                 "a dimension a call",
                 ("quality-pointwise",),
                 parts=by_dimension,
                 join=joined_ratings,
+                by_tokens=True,
             ),
         ),
     ),
