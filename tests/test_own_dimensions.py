@@ -10,6 +10,9 @@ import pytest
 from chat_server import ChatServer
 from command import called, refuser, rows_of, run, write_rows
 from planted_judges import blocks
+from pnyx.judge.dimensions.own import read_own
+from pnyx.judge.tasks import TASKS
+from pnyx.serve.labelling.forms import form_of
 
 pytestmark = pytest.mark.usefixtures("own_place")
 refused = refuser("judge", "quality")
@@ -23,17 +26,17 @@ levels = ["1: not at all", "2: hardly", "3: mostly", "4: fully"]
 [dimensions.politeness]
 definition = "It addresses the reader with respect."
 
-[dimensions.clarity]
+[dimensions.plainness]
 label = "Plain words"
 definition = "A twelve-year-old understands each sentence."
 
 [[examples]]
 text = "Dear Madam, kindly note the hours."
-scores = { politeness = 4, clarity = 2 }
+scores = { politeness = 4, plainness = 2 }
 
 [[examples]]
 text = "We open at nine."
-scores = { clarity = 4 }
+scores = { plainness = 4 }
 """
 ITEMS = [
     {"id": "a", "text": "Dear Sir, thank you.", "group": "g"},
@@ -48,10 +51,10 @@ def paths(tmp_path):
 
 
 def polite(prompt: str) -> str:
-    """Scores politeness by a word, and clarity by the length, on the scale of the file."""
+    """Scores politeness by a word, and plainness by the length, on the scale of the file."""
     text = [text for label, text in blocks(prompt) if label == "text"][-1]  # after the examples
     asked = prompt[prompt.rindex("The dimension") :]
-    scores = {"politeness": 4 if "Dear" in text else 1, "clarity": 3}
+    scores = {"politeness": 4 if "Dear" in text else 1, "plainness": 3}
     return json.dumps(
         {name: {"reason": "", "score": n} for name, n in scores.items() if f"{name}: " in asked}
     )
@@ -74,25 +77,25 @@ def test_a_file_says_what_is_asked_on_which_scale_with_which_examples(paths, for
         asked = shown(server)
     assert code == 0
     rows = {(row["id"], row["dimension"]): row for row in rows_of("r")}
-    assert set(rows) == {("a", "politeness"), ("a", "clarity"), ("b", "politeness")}
+    assert set(rows) == {("a", "politeness"), ("a", "plainness"), ("b", "politeness")}
     assert all(row["scale"] == [1, 4] for row in rows.values())
-    assert (rows["a", "clarity"]["value"], rows["a", "clarity"]["normalised"]) == (
+    assert (rows["a", "plainness"]["value"], rows["a", "plainness"]["normalised"]) == (
         3, pytest.approx(2 / 3)
     )  # fmt: skip
-    assert all(row["aspect"] is None for row in rows.values())  # `clarity` is not Wachsmuth's
+    assert all(row["aspect"] is None for row in rows.values())  # `plainness` is not Wachsmuth's
     assert len(asked) == (2 if form == "listwise" else 3)
-    whole = next(text for text in asked if "clarity: A twelve-year-old" in text)
+    whole = next(text for text in asked if "plainness: A twelve-year-old" in text)
     assert "2: hardly" in whole
     assert "1, 2, 3 or 4" in whole
     assert "argumentation" not in whole
     assert "We open at nine." in whole
-    assert "clarity: 4" in whole
-    alone = next(text for text in asked if "clarity: A twelve-year-old" not in text)
+    assert "plainness: 4" in whole
+    alone = next(text for text in asked if "plainness: A twelve-year-old" not in text)
     assert "politeness: 4" in alone
     assert "We open at nine." not in alone
     manifest = manifest_of("r")
     told = manifest["settings"]["dimensions"]
-    assert (told["name"], told["dimensions"]) == ("letters", ["politeness", "clarity"])
+    assert (told["name"], told["dimensions"]) == ("letters", ["politeness", "plainness"])
     assert len(told["sha256"]) == 64
     assert [prompt["name"] for prompt in manifest["prompts"]] == ["quality-own"]
 
@@ -125,7 +128,7 @@ def test_answers_are_measured_and_put_on_trial_as_others_are(paths, capsys):
     measures = json.loads(out)["per_dimension"]["politeness"]
     assert code == 0
     assert measures["mean_absolute_error"]["value"] == pytest.approx(0.5)  # 0 and 1
-    assert {row["dimension"] for row in rows_of("s")} == {"politeness", "clarity"}
+    assert {row["dimension"] for row in rows_of("s")} == {"politeness", "plainness"}
 
 
 @pytest.mark.parametrize(
@@ -138,7 +141,8 @@ def test_answers_are_measured_and_put_on_trial_as_others_are(paths, capsys):
         (('definition = "It addresses the reader with respect."', ""), 8,
          "politeness: has no definition"),
         (("politeness = 4, ", "politeness = 5, "), 17, "politeness: found 5, expected 1 to 4"),
-        (("scores = { clarity = 4 }", "scores = { charm = 4 }"), 21, "charm: is no dimension"),
+        (("scores = { plainness = 4 }", "scores = { charm = 4 }"), 21, "charm: is no dimension"),
+        (("[dimensions.politeness]", "[dimensions.clarity]"), 8, "clarity: is a dimension that"),
         (("[dimensions.politeness]", '[dimensions."not polite"]'), 8, "expected a name of"),
         (("[scale]", "[scales]"), 3, "scales: expected name, scale, dimensions or examples"),
         (("[scale]", "[scale"), 3, "not valid TOML"),
@@ -165,5 +169,24 @@ def test_choices_that_do_not_go_together(paths, capsys):
     assert "no such file" in refused(capsys, items, "--dimensions", "x.toml", *llm).lower()
     other = write_rows("other.jsonl", [{"id": "a", "text": "x", "dimensions": ["cogency"]}])
     said = refused(capsys, other, "--dimensions", own, *llm)
-    assert "found 'cogency', expected politeness, clarity" in said
+    assert "found 'cogency', expected politeness, plainness" in said
     assert refuser("judge", "support")(capsys, items, "--dimensions", own, *llm)
+
+
+def test_people_get_the_same_dimensions_and_scale(paths, capsys):
+    items, own = paths
+    first, second = TASKS["quality"].read(items, own=read_own(own))
+    form = form_of(first)
+    assert [field.label for field in form.fields] == ["Politeness", "Plain words"]
+    assert [(c.value, c.told) for c in form.fields[0].choices] == [
+        (1, "not at all"), (2, "hardly"), (3, "mostly"), (4, "fully")
+    ]  # fmt: skip
+    assert form.fields[1].told == "A twelve-year-old understands each sentence."
+    assert len(form_of(second).fields) == 1
+    label = refuser("label")
+    assert "the file of --dimensions says it" in label(
+        capsys, "quality", items, "--dimensions", own, "--scale", "5", "--out", "l.jsonl"
+    )
+    assert "--dimensions goes with quality" in label(
+        capsys, "support", items, "--dimensions", own, "--out", "l.jsonl"
+    )

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from pnyx.errors import InputError, escaped, shorten
 from pnyx.files import read_toml
-from pnyx.judge.dimensions import Dimension, Scale
+from pnyx.judge.dimensions import Dimension, Scale, dimensions_of
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _MOST_VALUES, _LISTED = 101, 10
@@ -119,6 +119,8 @@ class _Reader:
     def dimension(self, name: str, table: Any) -> Dimension:
         if not _NAME.fullmatch(name):
             self.fail(name, "expected a name of letters, digits, - and _, a letter first")
+        if name in dimensions_of("quality"):  # or labels and figures of both would be mixed
+            self.fail(name, "is a dimension that pnyx defines, expected a name of its own")
         self.known(table, _OF_DIMENSION, name)
         if "definition" not in table:
             self.fail(name, "has no definition, expected what a judge must look at")
