@@ -14,6 +14,7 @@ from command import run
 RECIPES = sorted((Path(__file__).parents[1] / "docs" / "recipes").glob("*.py"))
 PRINTED = {
     "both_sides": r"^con\n  \w",
+    "corrected_rate": r"^prediction_powered +0\.\d+ .* 60 +240$",
     "distilled": r"^auroc 0\.[6-9]\d\d \[",
     "judge_on_trial": r"^the score falls at every step - (passed|failed)$",
     "judged_run": r"^bm25  P@10 +0\.\d+ .* 8 +8$",

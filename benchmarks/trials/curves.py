@@ -2,9 +2,11 @@
 
     PNYX_DATA=DATA python benchmarks/trials/curves.py --work FOLDER
     ... --write docs/benchmarks/trials.md   # renews its section
+    ... --more --write docs/benchmarks/trials.md
 
 An item of relevance is a page's question with one of its arguments, which is relevant; an item of
-support is such an argument with the point that the portal says it makes. `--part development` are
+support is such an argument with the point that the portal says it makes; one of stance is it with
+either side of the question in turn. `--part development` are
 the pages by which the packaged models were chosen; the test pages taught and chose nothing.
 """
 
@@ -38,6 +40,11 @@ RUNS = (
     *((task, name) for name in ("length", "paraphrase", "injection")
       for task in ("relevance", "support")),
 )  # fmt: skip
+MORE = (
+    *((task, name) for name in ("repeat", "self", "format", "asker", "verbosity")
+      for task in ("relevance", "support")),
+    ("stance", "stance"),
+)  # fmt: skip
 LIMITS = {"joint": 60, "length": 60, "paraphrase": 60, "injection": 40}
 """Items of the trials that ask more than two questions about each."""
 
@@ -46,7 +53,7 @@ def items_of(
     sets: list[Collection], part: str, each: int, out: Path
 ) -> dict[str, tuple[Path, int]]:
     """Write the items of both tasks, so many arguments of each question; return file and pages."""
-    rows: dict[str, list[dict[str, Any]]] = {"relevance": [], "support": []}
+    rows: dict[str, list[dict[str, Any]]] = {"relevance": [], "support": [], "stance": []}
     pages = 0
     for collection in sets:
         for asked in (one for one in collection.asked if one.part == part):
@@ -59,6 +66,10 @@ def items_of(
                     {**shared, "question": asked.question.text, "document": document.text}
                 )
                 point = collection.labels[document.id].point
+                rows["stance"].append(
+                    {**shared, "question": asked.question.text, "text": document.text,
+                     "stance": "pro" if len(rows["stance"]) % 2 else "con"}
+                )  # fmt: skip
                 del shared["label"]  # nobody said that the text bears out its title
                 rows["support"].append({**shared, "text": document.text, "statement": point})
     found = {}
@@ -74,7 +85,7 @@ def ran(task: str, trial: str, items: Path, out: Path) -> dict[str, Any]:
     if (out / "summary.json").exists():
         done: dict[str, Any] = json.loads((out / "summary.json").read_text("utf-8"))
         return done
-    limit = LIMITS.get(trial, 0)
+    limit = LIMITS.get(trial, 60 if (task, trial) in MORE else 0)
     more = ["--limit", str(limit)] if limit else []
     command = ["audit", "stress", trial, str(items), "--task", task, "--out", str(out), *more]
     with contextlib.redirect_stdout(io.StringIO()):
@@ -110,16 +121,17 @@ def main() -> None:
     parser.add_argument("--work", type=Path, metavar="FOLDER", required=True)
     parser.add_argument("--part", choices=("test", "development"), default="test")
     parser.add_argument("--each", type=int, default=3, help="arguments of each page")
+    parser.add_argument("--more", action="store_true", help="the trials that came later")
     options = parser.parse_args()
     os.environ.pop("PNYX_LLM", None)
-    report = Report("trial curves")
+    report = Report("more trials" if options.more else "trial curves")
     options.work.mkdir(parents=True, exist_ok=True)
     known = collections(Path(os.environ["PNYX_DATA"]))
     sets = [known["debatewise"], known["procon"]]
     items = items_of(sets, options.part, options.each, options.work)
     report.line(f"Debatewise and ProCon, {options.part} pages: {items['support'][1]}, up to "
                 f"{options.each} arguments of each.")  # fmt: skip
-    for task, trial in RUNS:
+    for task, trial in MORE if options.more else RUNS:
         out = options.work / f"{options.part}-{task}-{trial}"
         show(report, ran(task, trial, items[task][0], out))
     report.write(options.write)
