@@ -5,9 +5,10 @@
     python tools/opensearch.py status
 
 The server and its modules come from Maven's central repository by `mvn` and are kept in the user's
-cache, as is the cluster unless a FOLDER is named; it needs a JDK (17 or newer) and Maven. `start`
-waits until the cluster is green and prints its address; started again, it starts the nodes that are
-down. Nodes listen on 127.0.0.1 alone, without security: never put such a cluster on a network.
+cache, as is the cluster unless a FOLDER is named; it needs a JDK (17 or newer, 21 for OpenSearch 3,
+which OPENSEARCH_VERSION names) and Maven. `start` waits until the cluster is green and prints its
+address; started again, it starts the nodes that are down. Nodes listen on 127.0.0.1 alone, without
+security: never put such a cluster on a network.
 Users run the vendor's container image instead (docs/opensearch.md).
 """
 
@@ -24,22 +25,19 @@ import sys
 import time
 import urllib.error
 import urllib.request
+import zipfile
 from pathlib import Path
 from typing import Any
 
-VERSION = "2.19.6"
-"""The newest that runs on Java 17."""
+VERSION = os.environ.get("OPENSEARCH_VERSION", "2.19.6")
+"""The newest that runs on Java 17; 3 wants 21, which JAVA_HOME may name."""
 
 LOG4J = "2.25.4"
 """Its core, which the server's POM leaves to the distribution."""
 
 SERVER = ("opensearch", "opensearch-plugin-classloader")
 
-MODULES = {
-    "lang-painless": "org.opensearch.painless.PainlessPlugin",
-    "analysis-common": "org.opensearch.analysis.common.CommonAnalysisPlugin",
-    "transport-netty4-client": "org.opensearch.transport.Netty4Plugin",
-}
+MODULES = ("lang-painless", "analysis-common", "transport-netty4-client")
 EXTENDS = {"analysis-common": "lang-painless"}
 
 WAIT = 120.0
@@ -106,9 +104,15 @@ def cache() -> Path:
     return Path(base) / "pnyx" / "opensearch"
 
 
+def java(name: str) -> str:
+    """Return the command of a JDK: that of JAVA_HOME, else the first one found."""
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home, "bin", name)) if home else name
+
+
 def missing() -> str:
     """Return what this machine lacks, in a line; empty where nothing."""
-    lacking = [name for name in ("java", "javac", "mvn") if shutil.which(name) is None]
+    lacking = [name for name in (java("java"), java("javac"), "mvn") if shutil.which(name) is None]
     return f"needs a JDK and Maven: {', '.join(lacking)} not found" if lacking else ""
 
 
@@ -123,7 +127,7 @@ def installed() -> Path:
         print(f"opensearch: fetching {VERSION} from Maven's central repository", file=sys.stderr)
         _fetch(folder)
         (folder / "Launcher.java").write_text(LAUNCHER)
-        run("javac", "-cp", f"{folder / 'server' / 'lib'}/*", str(folder / "Launcher.java"))
+        run(java("javac"), "-cp", f"{folder / 'server' / 'lib'}/*", str(folder / "Launcher.java"))
         (folder / "complete").touch()
     return folder
 
@@ -144,7 +148,7 @@ def _fetch(folder: Path) -> None:
         "-DoutputDirectory=lib")  # fmt: skip
     shared = {jar.name for jar in (folder / "server" / "lib").iterdir()}
     spi = {jar.name for jar in (folder / "lang-painless" / "lib").iterdir()}
-    for name, main in MODULES.items():
+    for name in MODULES:
         module = folder / "home" / "modules" / name
         shutil.rmtree(module, ignore_errors=True)
         module.mkdir(parents=True)
@@ -152,10 +156,18 @@ def _fetch(folder: Path) -> None:
         for jar in (folder / name / "lib").iterdir():
             if jar.name not in known:
                 shutil.copy(jar, module)
+        main = plugin_of(module / f"{name}-{VERSION}.jar")
         (module / "plugin-descriptor.properties").write_text(
             f"name={name}\ndescription={name}\nversion={VERSION}\nopensearch.version={VERSION}\n"
             f"java.version=11\nclassname={main}\nextended.plugins={EXTENDS.get(name, '')}\n"
         )
+
+
+def plugin_of(jar: Path) -> str:
+    """Return the class that a module is loaded by; its name depends on the version."""
+    with zipfile.ZipFile(jar) as content:
+        (name,) = (n for n in content.namelist() if n.endswith("Plugin.class"))
+    return name.removesuffix(".class").replace("/", ".")
 
 
 def run(*command: str) -> None:
@@ -243,7 +255,7 @@ class Cluster:
         log = LOGGING.format(log=home / "node.log")
         (home / "config" / "log4j2.properties").write_text(log)
         command = [
-            "java",
+            java("java"),
             f"-Xms{heap}",
             f"-Xmx{heap}",
             "-XX:+UseG1GC",

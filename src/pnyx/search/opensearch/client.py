@@ -30,6 +30,8 @@ _EXPECTED: Final = "expected opensearch://HOST:PORT/NAME or opensearch+https://H
 _READS: Final = ("/_search", "/_msearch", "/_mget")
 """Asked once more when a node goes meanwhile: another has a copy of its shards."""
 _SECONDS: Final = 60.0
+_CONNECTIONS: Final = 32
+"""Kept open to each node: as many as threads of `pnyx serve` ask at once, and more."""
 _BLOCKED: Final = "cluster_block_exception"
 _GONE: Final = (
     "no_shard_available_action_exception",
@@ -122,6 +124,7 @@ class Cluster:
             "max_retries": 3,
             "retry_on_status": (502, 504),
             "retry_on_timeout": False,
+            "pool_maxsize": _CONNECTIONS,
         }
         return OpenSearch(hosts, timeout=_SECONDS, **retried, **own).transport
 

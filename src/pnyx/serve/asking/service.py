@@ -26,6 +26,7 @@ from pnyx.models.http.flow import LeftError, cores
 from pnyx.native import advise_compiling
 from pnyx.records import Question, question_id
 from pnyx.search.listing import has_all
+from pnyx.search.opensearch.client import is_remote
 from pnyx.search.plan import FOUND
 from pnyx.search.topics import prepare_topics
 from pnyx.serve.asking.arguing import Job, Step
@@ -56,8 +57,10 @@ T = TypeVar("T")
 
 _PREPARED_AT_ONCE: Final = 8
 _QUICK: Final = (max(2, min(4, cores())), 400)
+_QUICK_REMOTE: Final = (24, 400)
 _SLOW: Final = (2, 64)
-"""Threads, and how much may wait for one. A language model is waited for, so it gets more."""
+"""Threads, and how much may wait for one. A cluster and a language model are waited for, so they
+get more."""
 _SLOW_MODEL: Final = (8, 64)
 _KEPT_SEARCHES: Final = 512
 _KEPT: Final = 64
@@ -94,7 +97,7 @@ class AskService:
         self.opened = OpenIndex(asking.index, model, self.judge, say)
         self.opened.searcher(asking.search)  # choices that cannot be are refused at the start
         open_writer(asking.argue, model)
-        self._quick = Pool("search", *_QUICK)
+        self._quick = Pool("search", *(_QUICK_REMOTE if is_remote(asking.index) else _QUICK))
         self._slow = Pool("ask", *(_SLOW if model is None else _SLOW_MODEL))
         self._searches, self._others = SharedResults(_KEPT_SEARCHES), SharedResults(_KEPT)
         self._jobs: dict[Any, Job] = {}
