@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from pnyx.errors import InputError
 from pnyx.judge.answers import Answer, Provenance, Unscored
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking, wanted
@@ -87,9 +89,17 @@ def ask(
 
     Raises:
         TypeError: a question is of a kind that the judge does not answer.
+        pnyx.errors.InputError: what was given is no judge, or no questions.
         pnyx.errors.ModelError: the judge cannot go on; answers that had arrived were emitted.
     """
     from pnyx.progress import showing
+
+    given: object = judge  # a caller without types may give anything
+    if not isinstance(given, Judge):
+        found = f"found {type(given).__name__}"
+        raise InputError(f"{found}, expected a judge: PackagedJudge(), LlmJudge(SPEC) ...")
+    if isinstance(questions, str | Path):
+        raise InputError("found a name, expected questions: read_items(FILE, TASK) reads them")
 
     done = 0
 

@@ -35,7 +35,9 @@ from pnyx.judge.questions import (
     blank,
 )
 from pnyx.judge.store.completions import STOPS_ALL, StoredModel
+from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
+from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
 from pnyx.models.http.flow import run_all
 
@@ -43,11 +45,18 @@ _METHOD = {"auto": "token", "tok": "token", "ask": "stated", "both": "token+stat
 
 
 class LlmJudge:
-    """Asks a chat model as `asking` says; answers all four kinds of question."""
+    """Asks a chat model as `asking` says; answers all four kinds of question.
+
+    Args:
+        model: the model, or what `--llm` says of it; its replies are kept in the usual store then.
+        asking: how it is asked.
+    """
 
     kinds: frozenset[type] = frozenset({Support, Rating, Preference, Ranking})
 
-    def __init__(self, model: StoredModel, asking: Asking | None = None) -> None:
+    def __init__(self, model: StoredModel | str, asking: Asking | None = None) -> None:
+        if isinstance(model, str):
+            model = StoredModel(endpoint_from(model), Store())
         self.model = model
         self.asking = asking or Asking()
 
