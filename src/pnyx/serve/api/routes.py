@@ -96,13 +96,12 @@ class _Api:
 
 
 def _json(row: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    from pydantic_core import to_json
     from starlette.responses import Response
 
     try:
-        content = json.dumps(
-            row, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-        ).encode()
-    except UnicodeEncodeError:  # half characters, which documents may hold: they are escaped
+        content = to_json(row, inf_nan_mode="null")
+    except ValueError:  # half characters, which documents may hold: they are escaped
         content = json.dumps(row, allow_nan=False, separators=(",", ":")).encode()
     return Response(content, status, headers, "application/json")
 
