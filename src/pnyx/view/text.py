@@ -37,7 +37,8 @@ _HARMLESS = _table()
 
 def clean(text: str) -> str:
     """Return `text` without control characters (U+FFFD) and bidirectional overrides."""
-    return text.replace("\r\n", "\n").translate(_HARMLESS)
+    # Nothing that is replaced is printable.
+    return text if text.isprintable() else text.replace("\r\n", "\n").translate(_HARMLESS)
 
 
 def one_line(text: str) -> str:
