@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "report": "Write reports to requests, with citations, under a limit.",
     "annotate": "Annotate relevance at scale: definitions, samples, labels, students.",
     "judge": "Ask a judge about each item of a file.",
+    "sample": "Draw questions for people to label: at random, or where judges differ.",
     "label": "Let people answer what judges are asked, in a browser.",
     "nuggets": "Draft nugget banks, merge them, and hold reports against them.",
     "measure": "Measure answers against labels and runs against qrels, with intervals.",

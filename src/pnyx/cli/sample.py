@@ -1,0 +1,189 @@
+"""`pnyx sample`: questions of judged results for people to label."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from pnyx.app.report_specs import JudgeReportSpec, WeightSpec, plan_of
+from pnyx.app.spec import Spec, flags_of, opt, opts_of, out_opt
+from pnyx.cli.common.options import Outcome
+from pnyx.cli.common.params import Raw, verb
+from pnyx.cli.common.record import changed_input
+from pnyx.errors import InputError, OptionError, escaped
+from pnyx.files import read_json, read_jsonl, write_json, write_jsonl
+from pnyx.judge.answers import ANSWERS, MANIFEST
+from pnyx.view.text import many
+
+if TYPE_CHECKING:
+    from pnyx.judge.questions import Support
+
+_PURPOSE = {
+    "differ": "on which the judges differ",
+    "random": "that were asked",
+    "topics": "that may be asked",
+}
+
+
+class SampleSpec(Spec, heading="Sample"):
+    """What is drawn, and where it is written."""
+
+    out: str = out_opt(
+        ..., "Folder for the items: TASK.jsonl of each task.", metavar="DIR", writes="files"
+    )
+    of: Literal["differ", "random", "topics"] | None = opt(
+        None,
+        "What is drawn: questions on which the judges differ, any questions, or whole topics with "
+        "all that may be asked about them.",
+        shown="differ; of one R random",
+    )
+    size: int = opt(50, "Questions, or topics, to draw.", low=1)
+    seed: int = opt(0, "Random seed.", low=0)
+
+
+@verb("sample")
+@click.argument("results", nargs=-1, required=True, metavar="R...", type=Raw())
+def command(results: tuple[str, ...], spec: SampleSpec) -> Outcome:
+    """Draw questions of judged results (of pnyx judge or judge report) for people to label.
+
+    DIR gets an items file for each task (pnyx label TASK DIR/TASK.jsonl), and sample.json, which
+    says what was drawn of how many. Texts are read again from the files that R was judged from.
+
+    \b
+    differ  questions to which the R gave other answers: labels of these tell which
+            judge is right more often, as both are right or wrong together elsewhere
+    random  any questions: labels tell how often a judge is right, and correct its
+            rates (pnyx measure)
+    topics  whole topics, with all that may be asked about them: what pnyx judge report
+            --labels needs for people's leaderboard (pnyx compare --people)
+
+    The draw is at random within these; other figures need a sample of the kind that fits.
+
+    \b
+    Example:
+      pnyx sample judged judged-llm --size 40 --out disputed
+      pnyx label support disputed/support.jsonl --out labels.jsonl
+      pnyx measure support judged --labels labels.jsonl
+    """
+    of = spec.of or ("differ" if len(results) > 1 else "random")
+    if of == "differ" and len(results) < 2:
+        raise OptionError("--of differ needs the results of two judges")
+    manifests = [_manifest(path) for path in results]
+    said = [_answers(path) for path in results]
+    shared = sorted(set(said[0]).intersection(*said[1:]))
+    if not shared:
+        raise InputError("no question was asked in all of these results", path=results[-1])
+    differing = [i for i in shared if len({repr(answers[i]) for answers in said}) > 1]
+    population = {"differ": differing, "random": shared}.get(of)
+    rows, drawn, total = _drawn(manifests[0], results[0], population, spec)
+    if not rows:
+        raise InputError("found nothing to draw: the judges never differ")
+    by_task: dict[str, list[Mapping[str, Any]]] = {}
+    for task, row in rows:
+        by_task.setdefault(task, []).append(row)
+    out = Path(spec.out)
+    for task, some in by_task.items():
+        write_jsonl(out / f"{task}.jsonl", some)
+    counts = {task: len(some) for task, some in by_task.items()}
+    about = {
+        "format": "pnyx-sample",
+        "of": of,
+        "seed": spec.seed,
+        "results": [escaped(path) for path in results],
+        "asked": len(shared),
+        "differ": len(differing),
+        "population": total,
+        "drawn": drawn,
+        "tasks": counts,
+    }
+    write_json(out / "sample.json", about)
+    listed = ", ".join(f"{n} {task}" for task, n in counts.items())
+    what = many(len(rows), "question")
+    if of == "topics":
+        what += f" of {len(drawn)} of {many(total, 'topic')}"
+    else:
+        what += f" of {total:,}"
+    return Outcome(about, f"{what} {_PURPOSE[of]}: {listed}; see {escaped(spec.out)}")
+
+
+def _manifest(path: str) -> dict[str, Any]:
+    manifest = read_json(Path(path) / MANIFEST) or {}
+    record = manifest.get("record")
+    if not isinstance(record, dict) or record.get("command") not in ("judge", "judge report"):
+        raise InputError("expected results of pnyx judge or judge report", path=path)
+    if problem := changed_input(record, Path()):
+        raise InputError(problem, path=path)
+    return manifest
+
+
+def _answers(path: str) -> dict[str, list[Any]]:
+    """Return question -> what was answered, by dimension."""
+    found: dict[str, list[Any]] = {}
+    for _, row in read_jsonl(Path(path) / ANSWERS):
+        found.setdefault(row["id"], []).append((row.get("dimension"), row["value"]))
+    return found
+
+
+def _drawn(
+    manifest: Mapping[str, Any], path: str, population: Sequence[str] | None, spec: SampleSpec
+) -> tuple[list[tuple[str, Mapping[str, Any]]], list[str], int]:
+    """Return (task, item) of what is drawn, the ids of questions or topics, and of how many."""
+    record, chance = manifest["record"], random.Random(spec.seed)
+    reports = record["command"] == "judge report"
+    every = list(_report_rows(record) if reports else _item_rows(record, path))
+    of_topics = population is None
+    names = sorted({_topic(row) for _, row in every}) if population is None else population
+    drawn = sorted(chance.sample(names, min(spec.size, len(names))))
+    wanted = set(drawn)
+    rows = [p for p in every if (_topic(p[1]) if of_topics else p[1]["id"]) in wanted]
+    return rows, drawn, len(names)
+
+
+def _topic(row: Mapping[str, Any]) -> str:
+    return str(row.get("group") or row["id"])
+
+
+def _item_rows(record: Mapping[str, Any], path: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """Yield the items as their file has them."""
+    if len(record["arguments"]) != 2:
+        raise InputError(
+            "was judged from runs: sample what was judged from a file of items", path=path
+        )
+    task, items = record["arguments"]
+    return ((task, row) for _, row in read_jsonl(items))
+
+
+def _report_rows(record: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """Yield all that the tree may ask about the reports, once each."""
+    from pnyx.app.open_reports import read_report_inputs
+    from pnyx.judge.answers import Answer, Provenance, Unscored
+    from pnyx.judge.reports.judging import judge_topics
+
+    options = record["options"]
+    named = {
+        field.name: options[flag]
+        for field, told in opts_of(JudgeReportSpec)
+        for flag in (max(flags_of(field, told), key=len).lstrip("-"),)
+        if flag in options
+    }
+    spec = JudgeReportSpec(**named)
+    inputs = read_report_inputs(record["arguments"], spec)
+    found: dict[str, Support] = {}
+    nothing = Unscored("not asked", Provenance(""))
+
+    def collect(questions: Iterable[Support], take: Callable[[Support, Answer], None]) -> None:
+        for question in questions:
+            found.setdefault(question.id, question)
+            take(question, nothing)
+
+    for topic in inputs.topics(replace(plan_of(spec, WeightSpec()), every=True)):
+        judge_topics([topic], collect)
+    for question in found.values():
+        row = {"id": question.id, "text": question.text, "statement": question.statement}
+        more = {"question": question.question, "group": question.extra.get("topic_id")}
+        yield question.task, row | {k: v for k, v in more.items() if v}

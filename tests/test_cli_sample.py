@@ -1,0 +1,89 @@
+"""`pnyx sample`: what people are asked of judged results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import caller, rows_of, write_rows
+from test_cli_strict import COLLECTION, campaign  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.usefixtures("own_place")
+call = caller()
+
+ITEMS = [
+    {"id": f"i{n}", "text": "Fares fell.", "statement": f"Fares fell by {n}.", "group": f"t{n % 5}"}
+    for n in range(20)
+]
+
+
+@pytest.fixture
+def two_judges(call):
+    """They differ on i0, i3, i6 ..."""
+    write_rows("items.jsonl", ITEMS)
+    for name, says in (
+        ("one", lambda n: n % 2 == 0),
+        ("two", lambda n: (n % 2 == 0) ^ (n % 3 == 0)),
+    ):
+        labels = [{"id": f"i{n}", "value": says(n)} for n in range(20)]
+        write_rows(f"{name}.jsonl", labels)
+        call("judge", "support", "items.jsonl", "--labels", f"{name}.jsonl", "--out", name)
+
+
+def test_questions_on_which_judges_differ_are_drawn_by_seed(two_judges, call):
+    draws = {}
+    for folder, seed in (("a", 0), ("b", 0), ("c", 1)):
+        status, said, _ = call(
+            "sample", "one", "two", "--size", "4", "--seed", seed, "--out", folder
+        )
+        assert status == 0
+        assert f"4 questions of 7 on which the judges differ: 4 support; see {folder}" in said
+        draws[folder] = Path(folder, "support.jsonl").read_bytes()
+    assert draws["a"] == draws["b"] != draws["c"]
+    rows = rows_of("a/support.jsonl")
+    assert all(row in ITEMS and int(row["id"][1:]) % 3 == 0 for row in rows)
+    about = json.loads(Path("a/sample.json").read_text())
+    assert about.items() >= {"asked": 20, "differ": 7, "population": 7}.items()
+    assert about["drawn"] == sorted(row["id"] for row in rows)
+
+
+def test_random_questions_and_whole_topics(two_judges, call):
+    said = call("sample", "one", "--size", "6", "--out", "a")[1]
+    assert "6 questions of 20 that were asked" in said
+    status, out, _ = call("sample", "one", "--of", "topics", "--size", "2", "--out", "b", "--json")
+    assert status == 0
+    topics = json.loads(out)["drawn"]
+    assert {row["id"] for row in rows_of("b/support.jsonl")} == {
+        row["id"] for row in ITEMS if row["group"] in topics
+    }
+
+
+def test_topics_of_reports_have_all_that_people_must_answer(campaign, call):  # noqa: F811
+    """Judged by labels of the sample alone, nothing is unscored."""
+    judge = ("judge", "report", *campaign, *COLLECTION, "--strict")
+    call(*judge, "--out", "R")
+    assert call("sample", "R", "--of", "topics", "--size", "9", "--out", "S")[0] == 0
+    asked = [row for path in Path("S").glob("*.jsonl") for row in rows_of(path)]
+    assert all(row["text"] and row["statement"] for row in asked)
+    for value in (True, False):
+        labels = [{"id": row["id"], "value": value} for row in asked]
+        write_rows("labels.jsonl", labels)
+        out = f"people-{value}"
+        assert call(*judge, "--labels", "labels.jsonl", "--out", out)[0] == 0
+
+
+def test_what_cannot_be_drawn_is_one_line(two_judges, call):
+    write_rows("other.jsonl", ITEMS[:1])
+    for arguments, said in (
+        (("one", "--of", "differ"), "--of differ needs the results of two judges"),
+        (("other.jsonl",), "expected results of pnyx judge or judge report"),
+        (("one", "one"), "found nothing to draw: the judges never differ"),
+    ):
+        status, out, err = call("sample", *arguments, "--out", "S")
+        assert (status, out) == (2, "")
+        assert said in err
+    write_rows("items.jsonl", ITEMS[1:])
+    assert "items.jsonl is another" in call("sample", "one", "--out", "S")[2]
+    assert not Path("S").exists()
