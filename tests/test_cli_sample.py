@@ -44,6 +44,10 @@ def test_questions_on_which_judges_differ_are_drawn_by_seed(two_judges, call):
     assert draws["a"] == draws["b"] != draws["c"]
     rows = rows_of("a/support.jsonl")
     assert all(row in ITEMS and int(row["id"][1:]) % 3 == 0 for row in rows)
+    for name in ("one", "two"):
+        answers = {row["id"]: row["value"] for row in rows_of(f"a/support-{name}.jsonl")}
+        known = {row["id"]: row["value"] for row in rows_of(name)}
+        assert answers == {row["id"]: known[row["id"]] for row in rows}
     about = json.loads(Path("a/sample.json").read_text())
     assert about.items() >= {"asked": 20, "differ": 7, "population": 7}.items()
     assert about["drawn"] == sorted(row["id"] for row in rows)
@@ -65,7 +69,11 @@ def test_topics_of_reports_have_all_that_people_must_answer(campaign, call):  # 
     judge = ("judge", "report", *campaign, *COLLECTION, "--strict")
     call(*judge, "--out", "R")
     assert call("sample", "R", "--of", "topics", "--size", "9", "--out", "S")[0] == 0
-    asked = [row for path in Path("S").glob("*.jsonl") for row in rows_of(path)]
+    asked = [
+        row
+        for task in json.loads(Path("S/sample.json").read_text())["tasks"]
+        for row in rows_of(f"S/{task}.jsonl")
+    ]
     assert all(row["text"] and row["statement"] for row in asked)
     for value in (True, False):
         labels = [{"id": row["id"], "value": value} for row in asked]

@@ -101,6 +101,7 @@ def test_no_text_is_written_unless_it_may_be(campaign, call):
         call("measure", "report", folder, "--strict", "--leaderboard", f"{folder}.txt")
         boards.append(cells_of(f"{folder}.txt"))
     assert boards[0] == boards[1]
+    assert call("repeat", "shown")[:2] == (0, "shown: the same bytes (2 files)\n")
 
 
 def test_a_leaderboard_below_the_coverage_is_refused_and_what_is_unscored_is_no_zero(

@@ -15,6 +15,7 @@ from pnyx.app.spec import Spec, flags_of, opt, opts_of, out_opt
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.record import changed_input
+from pnyx.cli.measure.runs import run_names
 from pnyx.errors import InputError, OptionError, escaped
 from pnyx.files import read_json, read_jsonl, write_json, write_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST
@@ -51,8 +52,10 @@ class SampleSpec(Spec, heading="Sample"):
 def command(results: tuple[str, ...], spec: SampleSpec) -> Outcome:
     """Draw questions of judged results (of pnyx judge or judge report) for people to label.
 
-    DIR gets an items file for each task (pnyx label TASK DIR/TASK.jsonl), and sample.json, which
-    says what was drawn of how many. Texts are read again from the files that R was judged from.
+    DIR gets an items file for each task (pnyx label TASK DIR/TASK.jsonl), and what each R answered
+    to them (TASK-R.jsonl, for pnyx measure); sample.json, which says what was drawn of how many;
+    for topics also topics.jsonl (--topics of pnyx judge report). Texts are read again from the
+    files that R was judged from.
 
     \b
     differ  questions to which the R gave other answers: labels of these tell which
@@ -68,7 +71,7 @@ def command(results: tuple[str, ...], spec: SampleSpec) -> Outcome:
     Example:
       pnyx sample judged judged-llm --size 40 --out disputed
       pnyx label support disputed/support.jsonl --out labels.jsonl
-      pnyx measure support judged --labels labels.jsonl
+      pnyx measure support disputed/support-judged.jsonl --labels labels.jsonl
     """
     of = spec.of or ("differ" if len(results) > 1 else "random")
     if of == "differ" and len(results) < 2:
@@ -89,6 +92,10 @@ def command(results: tuple[str, ...], spec: SampleSpec) -> Outcome:
     out = Path(spec.out)
     for task, some in by_task.items():
         write_jsonl(out / f"{task}.jsonl", some)
+        wanted = {row["id"] for row in some}
+        for name, path in zip(run_names(results), results, strict=True):
+            answers = (row for _, row in read_jsonl(Path(path) / ANSWERS) if row["id"] in wanted)
+            write_jsonl(out / f"{task}-{name.replace('/', '-')}.jsonl", answers)
     counts = {task: len(some) for task, some in by_task.items()}
     about = {
         "format": "pnyx-sample",
@@ -102,6 +109,8 @@ def command(results: tuple[str, ...], spec: SampleSpec) -> Outcome:
         "tasks": counts,
     }
     write_json(out / "sample.json", about)
+    if of == "topics":
+        write_jsonl(out / "topics.jsonl", ({"id": name, "text": name} for name in drawn))
     listed = ", ".join(f"{n} {task}" for task, n in counts.items())
     what = many(len(rows), "question")
     if of == "topics":

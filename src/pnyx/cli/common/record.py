@@ -20,6 +20,7 @@ from pnyx.files import read_json
 from pnyx.judge.answers import MANIFEST
 from pnyx.models.chat.types import printable
 from pnyx.models.http.addresses import shown_address
+from pnyx.restricted import hides_text
 
 _UNDECIDING = frozenset(
     "plan budget budget-tokens concurrency timeout store prices from-store engine".split()
@@ -62,6 +63,7 @@ def record_of_command(outputs: Mapping[str, str | Path] | None = None) -> dict[s
         "options": options,
         "inputs": inputs,
         "environment": {_LLM: " ".join(map(shown_address, named))} if named else {},
+        "no_text": hides_text(),
         "versions": versions(),
         "writes": dict(_places(context)),
         "outputs": {name: input_hash(str(path)) for name, path in (outputs or {}).items()},
@@ -190,6 +192,8 @@ def arguments_of(
         if "from-store" not in options:
             raise InputError(f"pnyx {' '.join(words)} asks its model anew: it cannot be repeated")
         found += ["--from-store", *stored]
+    if "no-text" in options and "no_text" in record:
+        found.append("--no-text" if record["no_text"] else "--text")
     return [*found, "--", *map(str, record["arguments"])]
 
 
