@@ -31,7 +31,7 @@ _PURPOSE = {
 }
 
 
-class SampleSpec(Spec, heading="Sample"):
+class LabelSampleSpec(Spec, heading="Sample"):
     """What is drawn, and where it is written."""
 
     out: str = out_opt(
@@ -49,7 +49,7 @@ class SampleSpec(Spec, heading="Sample"):
 
 @verb("sample")
 @click.argument("results", nargs=-1, required=True, metavar="R...", type=Raw())
-def command(results: tuple[str, ...], spec: SampleSpec) -> Outcome:
+def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     """Draw questions of judged results (of pnyx judge or judge report) for people to label.
 
     DIR gets an items file for each task (pnyx label TASK DIR/TASK.jsonl), and what each R answered
@@ -139,7 +139,7 @@ def _answers(path: str) -> dict[str, list[Any]]:
 
 
 def _drawn(
-    manifest: Mapping[str, Any], path: str, population: Sequence[str] | None, spec: SampleSpec
+    manifest: Mapping[str, Any], path: str, population: Sequence[str] | None, spec: LabelSampleSpec
 ) -> tuple[list[tuple[str, Mapping[str, Any]]], list[str], int]:
     """Return (task, item) of what is drawn, the ids of questions or topics, and of how many."""
     record, chance = manifest["record"], random.Random(spec.seed)
