@@ -171,3 +171,52 @@ def test_more_words_say_the_same():
     assert lengthened("As soon as they whenever") == "As soon as they whenever"
     table = patterns()["rewordings"]["wordy"]
     assert all(len(after.split()) >= len(before.split()) for before, after in table.items())
+
+
+def test_a_taste_for_its_own_texts_is_held_against_peoples_by_hand(capsys):
+    """8 pairs: the judge prefers its own in 6, people in 3: (6 - 3) / 8."""
+    rows = []
+    for n in range(8):
+        own = "ab"[n % 2]
+        label = own if n < 2 else "tie" if n < 4 else "ab"[1 - n % 2]
+        by = {"a_by": "m", "b_by": "other"} if own == "a" else {"a_by": "other", "b_by": "m"}
+        texts = {own: f"Mine {n}" if n < 6 else f"Plain {n}", "ab"[1 - n % 2]: f"Theirs {n}"}
+        rows.append({"id": f"p{n}", "question": "Which?", "group": f"g{n}", **texts, **by,
+                     "label": label})  # fmt: skip
+    rows.append({**rows[0], "id": "both", "b_by": "m"})
+    rows.append({key: value for key, value in rows[0].items() if key != "label"} | {"id": "open"})
+    path = write_rows("pairs.jsonl", rows)
+
+    def vain(prompt: str) -> str:
+        """Prefers `Mine`, else `Theirs`."""
+        texts = {side: planted.text_of(prompt, side) for side in ("first", "second")}
+        liked = "Mine" if "Mine" in "".join(texts.values()) else "Theirs"
+        return planted.winner(next(side for side, text in texts.items() if liked in text))
+
+    with ChatServer(reply=vain) as server:
+        code, out, _ = called(
+            capsys,
+            "audit",
+            "stress",
+            "self",
+            path,
+            "--writer",
+            "m",
+            "--out",
+            "S",
+            "--task",
+            "preference",
+            "--llm",
+            server.spec,
+            "--json",
+        )
+    found = json.loads(out)
+    assert code == 0
+    assert found["measures"]["own_preferred"]["value"] == pytest.approx(6 / 8)
+    assert found["measures"]["by_people"]["value"] == pytest.approx(3 / 8)
+    assert found["measures"]["excess"]["value"] == pytest.approx(3 / 8)
+    assert found["items"]["left_out"] == {
+        "no label: a, b or tie": 1, "not one of both (a_by, b_by) by the writer": 1
+    }  # fmt: skip
+    assert run("stress", "self", MAKE["support"](4), "--writer", "m", "--out", "T") == 2
+    assert "--writer goes with preference, not support" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from typing import Any
 
 from pnyx.audit.stress.patterns import CONTROL, lengthened, patterns
 from pnyx.audit.stress.posing import Poser, Stress
+from pnyx.audit.stress.reading import PREFERRED
 from pnyx.audit.stress.steadying import CLEAN, Made, marked_text, touched, with_touched
 from pnyx.corpora.text.segment import split_sentences, word_weight
 from pnyx.errors import InputError
@@ -51,7 +52,9 @@ def pose_stance(items: Sequence[JudgeQuestion], _: Stress, __: Made | None = Non
 
 
 def pose_self(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Say above a text that the judge itself wrote it, or another model."""
+    """Say above a text that the judge wrote it, or another model; or ask about such texts."""
+    if stress.writer:
+        return _pose_written(items, stress.writer)
     poser, notes = Poser(items), patterns()["writers"]
     for place, item in enumerate(items):
         marked = marked_text(item, stress)
@@ -63,6 +66,21 @@ def pose_self(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = N
             note = notes["own" if way == OWN else "other"].strip()
             signed = _changed(item, marked, f"{note}\n\n{touched(item, marked)}")
             poser.put(place, (way,), signed, **marked)
+    return poser
+
+
+def _pose_written(items: Sequence[JudgeQuestion], writer: str) -> Poser:
+    """Ask which of two arguments is better, of which the judge wrote one."""
+    if items[0].task != "preference":
+        raise InputError(f"self: --writer goes with preference, not {items[0].task}")
+    poser = Poser(items)
+    for place, item in enumerate(items):
+        if [item.extra.get("a_by"), item.extra.get("b_by")].count(writer) != 1:
+            poser.left_out["not one of both (a_by, b_by) by the writer"] += 1
+        elif item.extra.get("label") not in PREFERRED:
+            poser.left_out["no label: a, b or tie"] += 1
+        else:
+            poser.put(place, CLEAN, item)
     return poser
 
 

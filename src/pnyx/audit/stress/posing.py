@@ -26,6 +26,7 @@ class Stress:
         padding: of length: words added, as shares of the text's own.
         orders: of order: how many others are tried.
         repeats: of repeat: how often each question is asked again.
+        writer: of self: how the items name the judge as the writer of a text; empty: it is told.
         tolerance: mean change of a verdict, in [0, 1], up to which a judge is called steady, and
             the least fall of a score that must fall.
         limit: items at most, drawn by `seed`; 0 for all.
@@ -38,6 +39,7 @@ class Stress:
     padding: Sequence[float] = (0.5, 1.0, 2.0)
     orders: int = 2
     repeats: int = 3
+    writer: str = ""
     tolerance: float = 0.1
     limit: int = 0
     draws: int = 1000

@@ -10,7 +10,8 @@ from pnyx.judge.combining.votes import ranks_of
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating
 from pnyx.measure.answers.correlation import kendall_tau_b
 
-_PREFERRED = {"a": 1.0, "tie": 0.5, "b": 0.0}
+PREFERRED = {"a": 1.0, "tie": 0.5, "b": 0.0}
+"""Verdict -> how much the first argument is preferred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def goodness(question: JudgeQuestion, said: Said, dimension: str = "") -> float 
     if said.value is None:
         return None
     if isinstance(question, Preference):
-        return 1 - _PREFERRED[said.value]
+        return 1 - PREFERRED[said.value]
     if isinstance(question, Ranking):
         return None
     return float(said.value) if said.probability is None else said.probability
@@ -72,7 +73,7 @@ def change(question: JudgeQuestion, before: Said, after: Said) -> float | None:
     if before.value is None or after.value is None:
         return None
     if isinstance(question, Preference):
-        return abs(_PREFERRED[before.value] - _PREFERRED[after.value])
+        return abs(PREFERRED[before.value] - PREFERRED[after.value])
     if isinstance(question, Ranking):
         ranks = [ranks_of(said.value, len(question.texts)) for said in (before, after)]
         tau = kendall_tau_b(*ranks)
@@ -87,7 +88,7 @@ def standing(question: JudgeQuestion, said: Said) -> float | None:
     if said.value is None:
         return None
     if isinstance(question, Preference):
-        return _PREFERRED[said.value]
+        return PREFERRED[said.value]
     if isinstance(question, Ranking):
         count = len(question.texts)
         place = ranks_of(said.value, count)[question.extra["marked"]]

@@ -9,7 +9,7 @@ import numpy as np
 
 from pnyx.audit.stress.patterns import CONTROL
 from pnyx.audit.stress.posing import Cell
-from pnyx.audit.stress.reading import Said, change, goodness, in_first_order, standing
+from pnyx.audit.stress.reading import PREFERRED, Said, change, goodness, in_first_order, standing
 from pnyx.audit.stress.sheet import Outcome, Sheet, Summary
 from pnyx.audit.stress.steadying import CLEAN
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
@@ -197,8 +197,31 @@ def _asker(sheet: Sheet) -> Summary:
 
 
 def _self(sheet: Sheet) -> Summary:
+    if sheet.stress.writer:
+        return _written(sheet)
     said = "texts that are said to be the judge's own are found better"
     return _against_control(sheet, _raised, "raised", said)
+
+
+def _written(sheet: Sheet) -> Summary:
+    """Hold how often a judge prefers texts of its own against how often people do."""
+
+    def own(question: Any, value: str) -> float:
+        first = question.extra["a_by"] == sheet.stress.writer
+        return PREFERRED[value] if first else 1 - PREFERRED[value]
+
+    judge, asked = sheet.column(
+        CLEAN, lambda question, said: None if said.value is None else own(question, said.value)
+    )
+    people, _ = sheet.column(CLEAN, lambda question, _: own(question, question.extra["label"]))
+    columns = {"excess": judge - people, "own_preferred": judge, "by_people": people}
+    return {
+        "primary": "excess",
+        "measures": {
+            name: sheet.mean(values, int(asked.sum())) for name, values in columns.items()
+        },
+        "said": "its own texts are preferred more often than by people",
+    }
 
 
 def _raised(after: Any, before: Said, now: Said) -> float | None:

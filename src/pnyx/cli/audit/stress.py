@@ -36,7 +36,9 @@ _SUMMARY, _ITEMS = "summary.json", "items.jsonl"
 _SAME = ("own", "shots")  # of all questions, and told by settings
 
 
-class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders repeats tolerance qrels"):
+class StressSpec(
+    BootstrapSpec, heading="Trial", rare="padding orders repeats writer tolerance qrels"
+):
     """How items are changed; see `pnyx.audit.stress.posing.Stress`."""
 
     out: str | None = out_opt(
@@ -85,6 +87,13 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders repeats to
         within="(0, 20]",
         metavar="X[,X...]",
     )
+    writer: str = opt(
+        "",
+        "self, of preferences: how the items' a_by and b_by name the judge; its taste for its own "
+        "texts is held against people's (label).",
+        metavar="NAME",
+        shown="texts are said to be its own",
+    )
     repeats: int = opt(3, "repeat: how often each is asked again.", within="[1, 100]")
     orders: int = opt(2, "order: other orders tried of dimensions, documents and texts.", low=1)
     tolerance: float = opt(
@@ -111,6 +120,7 @@ class StressSpec(BootstrapSpec, heading="Trial", rare="padding orders repeats to
             "padding": ("length",),
             "orders": ("order",),
             "repeats": ("repeat",),
+            "writer": ("self",),
         }
         for name, trials in taken.items():
             if self.given(name) and trial not in trials:
