@@ -196,7 +196,8 @@ def test_each_side_is_asked_in_place_of_the_question(capsys, index, views, tmp_p
     more = ("--variants", "plain", "--leaning", "--cutoff", 1)
     code, said, _ = called(capsys, *_bench(index, views, out, *more))
     assert code == 0
-    assert "supporting perspective" in said
+    assert "supporting" in said
+    assert "opposing" in said
     found = json.loads((out / "measures.json").read_text())
     assert [one["run"] for one in found["leaning"]] == ["bm25", "dense"]
     for one in found["leaning"]:

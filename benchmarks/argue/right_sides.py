@@ -6,7 +6,7 @@ On development debates that are asked in own words, too (pages.py), at most eigh
 by the claims that a title or a question is read as, and by the question itself with "Yes." and with
 "No.". `packaged` is the network with the similarity, as it is packaged; the others are the network
 alone. FILE keeps what was asked, so that an interrupted run goes on; one FILE for each network.
-FOLDER holds another network, as tools/train_sides.py writes it. --against FILE compares with
+FOLDER holds another network, as tools/train_perspectives.py writes it. --against FILE compares with
 another's, which has to be asked before. Intervals draw debates anew.
 """
 

@@ -41,7 +41,7 @@ _LEAST_CUT, _MOST_FIRST, _MOST_LAST = 60, 15, 10
 
 _LEAST_MIXED = 40
 
-_DRAWN = 160
+_DRAWN = 400
 _TOKENS = 2300
 _MOST = 8
 
@@ -113,20 +113,27 @@ class Feed:
             self._all["encyclopaedic"].append(Passage(text, "", "encyclopaedic"))
             self._beside[text] = [self._keys[j] for j in np.argsort(-row)[:12]]
 
+    def reseed(self, seed: int) -> None:
+        """Draw anew, by another seed."""
+        self._random = random.Random(seed)
+
     def steps(self) -> Iterator[Step]:
         """Yield steps; texts of like length stand together."""
         while True:
             drawn = [self._row() for _ in range(_DRAWN)]
-            drawn.sort(key=_length)
+            drawn.sort(key=self._length)
             blocks, block = [], [drawn[0]]
             for row in itertools.islice(drawn, 1, None):
-                if (len(block) + 1) * _length(row) > self._tokens:
+                if (len(block) + 1) * self._length(row) > self._tokens:
                     blocks.append(block)
                     block = []
                 block.append(row)
             blocks.append(block)
             self._random.shuffle(blocks)
             yield from map(self._step, blocks)
+
+    def _length(self, row: tuple[list[int], list[Statement]]) -> int:
+        return len(row[0]) + sum(len(self._words.statement(text)) for text, _, _ in row[1])
 
     def _step(self, block: list[tuple[list[int], list[Statement]]]) -> Step:
         tokens = [(p, [self._words.statement(s) for s, _, _ in asked]) for p, asked in block]
@@ -226,8 +233,3 @@ class Feed:
 
 def _relation(sign: int) -> int:
     return {1: SUPPORTS, -1: OPPOSES, 0: NEITHER}[sign]
-
-
-def _length(row: tuple[list[int], list[Statement]]) -> int:
-    """Return about how many tokens a row holds."""
-    return len(row[0]) + 16 * len(row[1])

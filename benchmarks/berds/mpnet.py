@@ -26,6 +26,8 @@ END = 2
 _BUCKETS, _FURTHEST = 32, 128
 _FIRST_PLACE = 2
 _EPSILON = 1e-5
+DROPOUT = 0.1
+"""While it is trained, of what attention and the inner layer add."""
 _SPECIAL = ("<s>", "<pad>", "</s>", "[UNK]")
 
 _PARTS = {
@@ -64,10 +66,13 @@ class _Layer(nn.Module):  # type: ignore[misc]
         query = split(self.query(hidden))
         context = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
         context = context.transpose(1, 2).reshape(hidden.shape)
-        hidden = self.attended_norm(hidden + self.attended(context))
+        hidden = self.attended_norm(hidden + self._dropped(self.attended(context)))
         inner = nn.functional.gelu(self.up(hidden))
-        out: torch.Tensor = self.down_norm(hidden + self.down(inner))
+        out: torch.Tensor = self.down_norm(hidden + self._dropped(self.down(inner)))
         return out
+
+    def _dropped(self, added: torch.Tensor) -> torch.Tensor:
+        return nn.functional.dropout(added, DROPOUT, self.training)
 
 
 class Mpnet(nn.Module):  # type: ignore[misc]

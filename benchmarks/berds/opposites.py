@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from debates import Passage, Topic
-from reader import NEITHER, OPPOSES, SUPPORTS, Packed, Words, pack
+from feeding import Step
+from reader import NEITHER, OPPOSES, SUPPORTS, Words, pack
 from siding import SHARES
 from wordings import Pair, patterns, written, written_pair
 
@@ -25,7 +26,7 @@ _POINT = 0.2
 """Share of passages that begin with their point, as a heading would stand there."""
 _PLAIN = 0.6
 _HOUSE = re.compile(r"^this house (would|should) ", re.IGNORECASE)
-_DRAWN, _TOKENS = 120, 2600
+_DRAWN, _TOKENS = 500, 2600
 
 Row = tuple[list[int], list[list[int]]]
 
@@ -38,6 +39,7 @@ class OppositeFeed:
         passages: of these topics.
         words: tokens.
         seed: of all that is drawn.
+        tokens: of a step, about.
     """
 
     def __init__(
@@ -46,7 +48,9 @@ class OppositeFeed:
         passages: Sequence[Passage],
         words: Words,
         seed: int = 0,
+        tokens: int = _TOKENS,
     ) -> None:
+        self._tokens = tokens
         self._topics, self._words, self._draw = topics, words, random.Random(seed)
         self._questions = {k: v for k, v in written().items() if k in topics and topics[k].negation}
         self._keys = list(self._questions)
@@ -58,18 +62,23 @@ class OppositeFeed:
                 self._of_topic[passage.topic][passage.side].append(passage)
         self._shares = {name: share for name, share in SHARES.items() if name in self._of_set}
 
-    def steps(self) -> Iterator[tuple[Packed, torch.Tensor]]:
-        """Yield passages with statements, of each pair the right one first, and relations."""
+    def reseed(self, seed: int) -> None:
+        """Draw anew, by another seed."""
+        self._draw = random.Random(seed)
+
+    def steps(self) -> Iterator[Step]:
+        """Yield passages with pairs of statements, of each pair the right one first."""
         relations = [SUPPORTS, OPPOSES] * (_PAIRS - 1) + [NEITHER] * 2
         while True:
             blocks: list[list[Row]] = [[]]
             for row in sorted((self._row() for _ in range(_DRAWN)), key=_length):
-                if (len(blocks[-1]) + 1) * _length(row) > _TOKENS:
+                if (len(blocks[-1]) + 1) * _length(row) > self._tokens:
                     blocks.append([])
                 blocks[-1].append(row)
             self._draw.shuffle(blocks)
             for block in filter(None, blocks):
-                yield pack(block), torch.tensor(relations * len(block))
+                told = torch.tensor(relations * len(block))
+                yield Step(pack(block), told, torch.ones(len(told)), paired=True)
 
     def _row(self) -> Row:
         draw, passage = self._draw, self._passage()

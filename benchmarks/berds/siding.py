@@ -7,12 +7,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import torch
 from debates import Passage, Topic
 from feeding import Step
-from learning import margins
-from reader import OPPOSES, SUPPORTS, Reader, Words, pack, quick_products
+from reader import OPPOSES, SUPPORTS, Words, pack
 
 SHARES = {
     "idebate": 0.38,
@@ -39,9 +37,8 @@ _HOUSE = re.compile(r"^this house (would|should) ", re.IGNORECASE)
 _PLAIN = 0.6
 """Share of motions ("This House would ...") that are asked as "We should ..."."""
 
-_DRAWN = 240
+_DRAWN = 1200
 _TOKENS = 1500
-_TOGETHER = 12
 
 
 class SideFeed:
@@ -73,6 +70,10 @@ class SideFeed:
             if topic.source != "key-points" and topic.negation:
                 self._all["point"] += [Passage(p, key, "point", side) for side, p in topic.points]
         self._drawn: dict[str, list[Passage]] = defaultdict(list)
+
+    def reseed(self, seed: int) -> None:
+        """Draw anew, by another seed."""
+        self._random = random.Random(seed)
 
     def steps(self) -> Iterator[Step]:
         """Yield steps; texts of like length stand together."""
@@ -121,25 +122,3 @@ def _step(block: list[tuple[list[int], list[list[int]]]]) -> Step:
 
 def _length(row: tuple[list[int], list[list[int]]]) -> int:
     return len(row[0]) + sum(map(len, row[1]))
-
-
-def right_sides(
-    reader: Reader, words: Words, rows: Sequence[tuple[str, str, str, int]], device: str
-) -> str:
-    """Return, in words, of (text, claim, negation, side) the share that gets the right side, among
-    all and among the half and the quarter of the largest margins."""
-    order = sorted(range(len(rows)), key=lambda i: len(rows[i][0]))
-    found = np.zeros(len(rows))
-    reader.eval()
-    with torch.no_grad(), quick_products(device):
-        for start in range(0, len(order), _TOGETHER):
-            at = order[start : start + _TOGETHER]
-            packed = pack([(words.passage(rows[i][0]), [words.statement(s) for s in rows[i][1:3]])
-                           for i in at])  # fmt: skip
-            odds = reader(*(part.to(device) for part in packed)).float().cpu()
-            found[at] = margins(odds).numpy()
-    reader.train()
-    found *= [row[3] for row in rows]
-    surest = found[np.argsort(-np.abs(found), kind="stable")]
-    shares = (f"{np.mean(surest[: len(rows) // part] > 0):.3f}" for part in (1, 2, 4))
-    return f"right sides {', '.join(shares)} of all, the surest half and quarter"
