@@ -42,7 +42,6 @@ def match(question: str, topic: str, *named: str):
         (LEGAL, "Prostitution ought to be illegal", -1),
         ("We should abolish speed cameras", "Should we keep speed cameras?", -1),
         ("We should abolish speed cameras", "Should we get rid of speed cameras?", 1),
-        ("Voting should be compulsory", "Should voting be voluntary?", -1),
         ("Voting should be compulsory", "Should everybody be obliged to vote?", 1),
         ("This House would ban boxing", "Should boxing stay legal?", -1),
         ("This House would ban boxing", "Should boxing be outlawed?", 1),
