@@ -40,7 +40,7 @@ SERVER = ("opensearch", "opensearch-plugin-classloader")
 MODULES = ("lang-painless", "analysis-common", "transport-netty4-client")
 EXTENDS = {"analysis-common": "lang-painless"}
 
-WAIT = 120.0
+WAIT = 600.0
 """Seconds to wait for green."""
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">

@@ -91,7 +91,9 @@ def main() -> None:
         cluster.shutdown()
     speed = found[2][0] / found[1][0] / 2
     same = found[1][2] == found[2][2]
-    print(f"linearity {speed:.2f}; the same answers: {same}; Ray {ray.__version__}")
+    work = found[1][1] / found[2][1]
+    print(f"efficiency of two nodes: {speed:.2f} by the wall, {work:.2f} by CPU an item")
+    print(f"the same answers: {same}; Ray {ray.__version__}")
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 

@@ -3,8 +3,10 @@
     tools/opensearch.sh start
     PNYX_DATA=DATA python benchmarks/search/opensearch.py --address opensearch://127.0.0.1:9200
     ... --documents 100000    # a synthetic corpus of so many, beside the real one of 10,725
+    ... --documents 387740 --no-real --words --shards 3    # words alone, which load in less time
 
-Vectors, topics and qualities are random (they cost the same), times are of the wall.
+Vectors, topics and qualities are random (they cost the same). Times are of the wall, and of CPU in
+this process and in the nodes, which does not depend on what else the machine does.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from pnyx.search.build import build_index
 from pnyx.search.features.access import put_feature
 from pnyx.search.index import Index
 from pnyx.search.opening import open_index
+from pnyx.search.opensearch.client import Cluster, ClusterAddress
 from pnyx.search.opensearch.loading import LoadPlan, copy
 from pnyx.search.plan import Scoring
 
@@ -81,26 +84,43 @@ def synthetic(count: int) -> Iterable[Document]:
         yield Document(str(number), " ".join(f"w{word}" for word in words))
 
 
-def compare(name: str, documents: Iterable[Document], asked: list[str], address: str) -> None:
+def cpu(address: str) -> tuple[float, float]:
+    """Return the seconds of CPU used by this process, and by the nodes of a cluster."""
+    cluster = Cluster(ClusterAddress.parse(f"{address}/any"))
+    nodes = cluster.ask("GET", "/_nodes/stats/process")["nodes"].values()
+    used = sum(node["process"]["cpu"]["total_in_millis"] for node in nodes)
+    return time.process_time(), used / 1000
+
+
+def compare(
+    name: str, documents: Iterable[Document], asked: list[str], spec: argparse.Namespace
+) -> None:
+    address = spec.address
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home) / "index"
         started = time.perf_counter()
+        before = time.process_time()
         count = len(build_index(documents, folder))
-        indexed = time.perf_counter() - started
-        put_features(folder, count)
+        indexed, used = time.perf_counter() - started, time.process_time() - before
+        if not spec.words:
+            put_features(folder, count)
         size = sum(file.stat().st_size for file in folder.rglob("*"))
         print(f"\n{name}: {count:,} documents, {len(asked)} questions, the best 100\n")
-        print(f"folder: words in {indexed:.1f} s, {size / 1e6:.1f} MB")
+        print(f"folder: words in {indexed:.1f} s ({used:.1f} s CPU), {size / 1e6:.1f} MB")
         here = Index.open(folder)
-        for shards in (1, 3):
-            where = f"{address}/bench-{shards}"
+        for shards in spec.shards:
+            where, before_all = f"{address}/bench-{shards}", cpu(address)
             stats = copy(str(folder), where, LoadPlan(shards=shards, replace=True))
+            own, nodes = (now - b for now, b in zip(cpu(address), before_all, strict=True))
             print(
-                f"OpenSearch, shards: {shards}: {stats.seconds:.1f} s, {stats.bytes / 1e6:.1f} MB"
+                f"OpenSearch, shards: {shards}: {stats.seconds:.1f} s ({own:.1f} s CPU here, "
+                f"{nodes:.1f} in the nodes), {stats.bytes / 1e6:.1f} MB"
             )
             print("| model | folder ms | OpenSearch ms | same ids | largest relative difference |")
             print("|---|---|---|---|---|")
             for label, scoring in SCORINGS.items():
+                if spec.words and (scoring.embeds or scoring.model == "touche"):
+                    continue
                 print(f"| {label} |{row(here, open_index(where), scoring, asked)}")
 
 
@@ -128,12 +148,16 @@ def main() -> None:
     parser.add_argument("--address", default="opensearch://127.0.0.1:9200")
     parser.add_argument("--documents", type=int, default=0, help="of a synthetic corpus, too")
     parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--shards", type=int, nargs="+", default=[1, 3])
+    parser.add_argument("--words", action="store_true", help="neither vectors, topics nor quality")
+    parser.add_argument("--real", action=argparse.BooleanOptionalAction, default=True)
     spec = parser.parse_args()
-    documents, titles = idebate(Path(os.environ["PNYX_DATA"]))
-    compare("idebate", documents, titles[: spec.questions], spec.address)
+    if spec.real:
+        documents, titles = idebate(Path(os.environ["PNYX_DATA"]))
+        compare("idebate", documents, titles[: spec.questions], spec)
     if spec.documents:
         asked = synthetic_questions(spec.questions, spec.documents, 7)
-        compare("synthetic", synthetic(spec.documents), asked, spec.address)
+        compare("synthetic", synthetic(spec.documents), asked, spec)
 
 
 if __name__ == "__main__":
