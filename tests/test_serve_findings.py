@@ -240,7 +240,7 @@ def test_a_packaged_judgement_shows_its_text_pair_and_threshold(catalogue):
     assert "Statement Ridership rose." in said
     row = json.loads(Path("told/answers.jsonl").read_text(encoding="utf-8").splitlines()[1])
     assert f"Yes from a probability of {row['threshold']:.2f}" in said
-    assert "(similarity alone 0.28, 0.74)" in said
+    assert "(similarity F1 0.28, AUROC 0.74)" in said
 
 
 def test_a_file_that_holds_other_items_now_is_not_shown(results, catalogue, tmp_path):

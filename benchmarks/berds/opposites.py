@@ -6,6 +6,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import torch
 from debates import Passage, Topic
@@ -55,7 +56,9 @@ class OppositeFeed:
         self._questions = {k: v for k, v in written().items() if k in topics and topics[k].negation}
         self._keys = list(self._questions)
         self._of_set: dict[str, list[Passage]] = defaultdict(list)
-        self._of_topic: dict[str, dict[int, list[Passage]]] = defaultdict(lambda: defaultdict(list))
+        self._of_topic: dict[str, dict[int, list[Passage]]] = defaultdict(
+            partial(defaultdict, list)
+        )
         for passage in passages:
             if passage.side and topics[passage.topic].negation:
                 self._of_set[passage.source].append(passage)
