@@ -222,6 +222,11 @@ def _check_features(spec: FeatureSpec, there: Mapping[str, Any]) -> None:
         embedder_from(spec.embedder)
 
 
+def _new(count: int, documents: int) -> str:
+    """Return how many documents, and how many of them are new where not all are."""
+    return f"{documents:,} documents" + (f" ({count:,} new)" if count < documents else "")
+
+
 def _quality(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
     from pnyx.search.quality.documents import score_documents
 
@@ -229,8 +234,7 @@ def _quality(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, obj
         stats = score_documents(folder, makers.quality(), advance)
     unscored = f"; {stats.unscored:,} hold no word and get a neutral one" if stats.unscored else ""
     return dataclasses.asdict(stats), (
-        f"quality of {stats.documents:,} documents ({stats.added:,} new), {stats.model}, "
-        f"{stats.seconds:.1f} s{unscored}"
+        f"quality of {_new(stats.added, stats.documents)}, {stats.seconds:.1f} s{unscored}"
     )
 
 
@@ -250,10 +254,7 @@ def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str,
                 seed=spec.seed or 0,
                 on_progress=advance,
             )
-    line = (
-        f"{len(made):,} topics of {len(made.cluster):,} documents, {made.meta['distinct']:,} "
-        f"different points ({made.space}), {shorten(made.embedder, 60)}, {made.meta['engine']}"
-    )
+    line = f"{len(made):,} topics of {len(made.cluster):,} documents"
     if made.meta["assigned"]:
         line += f"; {made.meta['assigned']:,} documents were added since to the nearest"
     return dict(made.meta), line
@@ -265,10 +266,8 @@ def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, obj
     embedder = makers.embedder()
     with counted("embedding documents", _documents(folder)) as advance:
         stats = embed_documents(folder, embedder, on_progress=advance)
-    line = (
-        f"vectors of {stats.documents:,} documents ({stats.documents - stats.reused:,} new), "
-        f"{shorten(embedder.name, 60)}, {stats.seconds:.1f} s"
-    )
+    new = _new(stats.documents - stats.reused, stats.documents)
+    line = f"vectors of {new}, {stats.seconds:.1f} s"
     return {"embedder": embedder.name, **dataclasses.asdict(stats)}, line
 
 
