@@ -316,3 +316,29 @@ def test_any_plot_is_well_formed_and_within_its_bounds(title, rows, panels):
                 assert 0 <= float(value) <= (wide if "x" in name else high)
     ticks = [t.text for t in tree.iter() if t.get("class") == "tick"][:8]
     assert len(set(ticks)) >= 3
+
+
+def test_a_campaign_counts_all_topics_and_wants_the_first_documents_judged(files, tmp_path, capsys):
+    base, *_, qrels = files
+    half = [line for line in Path(base).read_text().splitlines() if int(line.split()[0]) <= 10]
+    short = write(tmp_path / "short.run", "\n".join(half) + "\n")
+    arguments = (short, "--qrels", qrels, "--measure", "P@10", "--strict")
+    assert run(*arguments, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["judged"] == {"short": 1.0}
+    assert found["runs"][0]["measures"]["P@10"]["asked"] == 20
+    assert len(found["rules"]) == 2
+    assert found["record"]["inputs"].keys() == {short, qrels}
+    few = write(
+        tmp_path / "few.qrels", "".join(f"{t} 0 d{n} 1\n" for t in range(1, 21) for n in range(5))
+    )
+    status = run(base, "--qrels", few, "--measure", "P@10", "--strict")
+    out, err = capsys.readouterr()
+    assert (status, out) == (2, "")
+    assert "no leaderboard: base: " in err
+    assert "--min-judged asks for 80%" in err
+    assert run(base, "--qrels", few, "--measure", "P@10", "--strict", "--min-judged", "0") == 0
+    assert "judged of the first 10 documents: base " in capsys.readouterr().err
+    assert "exclude each other" in refused(
+        capsys, base, "--qrels", qrels, "--strict", "--topics-of", "run"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,13 @@ def test_what_a_campaign_does_not_allow_is_one_line(campaign, call, arguments, s
     assert (status, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1
+
+
+def test_a_campaigns_options_are_saved_and_hold(campaign, call):
+    arguments = ("judge", "report", *campaign, *COLLECTION, "--strict", "--out", "R")
+    for more, hidden in (((), True), (("--text",), False)):
+        assert call(*arguments, *more, "--save-config", "own.toml")[0] == 0
+        assert call("judge", "report", *campaign[:2], "--config", "own.toml", "--plan")[0] == 0
+        assert call("judge", "report", *campaign[:2], "--config", "own.toml")[0] == 0
+        assert (HALVED in Path("R/reports.jsonl").read_text()) is not hidden
+        shutil.rmtree("R")

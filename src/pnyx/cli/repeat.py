@@ -79,6 +79,8 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
     if problem := changed_input(manifest["record"], Path(spec.inputs)):
         return _end(record, problem, (), as_json)
     expected = _expected(manifest)
+    if not expected:
+        raise InputError("its command wrote no file that could be compared", path=record)
     with contextlib.ExitStack() as stack:
         out = spec.out or stack.enter_context(tempfile.TemporaryDirectory(prefix="pnyx-repeat-"))
         problem = _again(manifest, spec, Path(out).absolute())

@@ -12,6 +12,8 @@ from click.core import ParameterSource
 
 from pnyx.errors import InputError, shorten
 
+RESTRICTED = "pnyx.restricted"
+"""Key of a context's `meta`: whether texts are hidden, which no parameter says."""
 _KEPT = ("json", "config", "save-config", "help", "help-all", "token")
 """Options that no file has: a secret is better in the environment."""
 
@@ -93,7 +95,7 @@ def save_config(ctx: click.Context) -> bool:
     lines = [f"[{json.dumps(_name(ctx))}]"]
     for name, option in _options(ctx):
         if ctx.get_parameter_source(str(option.name)) in given:
-            value = ctx.params[str(option.name)]
+            value = ctx.params.get(str(option.name), ctx.meta.get(RESTRICTED))
             lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
     with atomic_text(path) as stream:
         stream.write("\n".join(lines) + "\n")

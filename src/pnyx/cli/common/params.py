@@ -24,7 +24,7 @@ from click.exceptions import Exit
 
 from pnyx.app.spec import Opt, Spec, flags_of, opts_of
 from pnyx.cli.common import EXIT_INTERRUPTED
-from pnyx.cli.common.config import config_options, save_config
+from pnyx.cli.common.config import RESTRICTED, config_options, save_config
 from pnyx.cli.common.options import Outcome
 from pnyx.errors import OptionError, PnyxError, escaped
 from pnyx.restricted import hides_text, no_text
@@ -82,7 +82,7 @@ class Command(click.Command):
             if save_config(ctx):
                 return 0
             self._check_outputs(ctx)
-            if not (ctx.meta.get(_RESTRICTED) or hides_text()):
+            if not (ctx.meta.get(RESTRICTED) or hides_text()):
                 return super().invoke(ctx)
             with no_text(PnyxError, OSError, click.ClickException, click.Abort, Exit):
                 return super().invoke(ctx)
@@ -253,18 +253,17 @@ def _insecure() -> SpecOption:
 
 def _restrict(ctx: click.Context, _: click.Parameter, value: bool | None) -> None:
     if value is not None:
-        ctx.meta[_RESTRICTED] = value
+        ctx.meta[RESTRICTED] = value
 
 
 def _restricts(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
     """Turn restricted mode on with another switch, unless --text is given."""
     if value:
-        ctx.meta.setdefault(_RESTRICTED, True)
+        ctx.meta.setdefault(RESTRICTED, True)
     return value
 
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-_RESTRICTED = "pnyx.restricted"
 _NO_TEXT = click.option(
     "--no-text/--text",
     cls=SpecOption,

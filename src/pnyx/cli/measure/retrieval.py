@@ -10,6 +10,7 @@ from pnyx.app.measure_specs import ComparingSpec, JudgedSpec
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
+from pnyx.cli.common.record import record_of_command
 from pnyx.cli.measure.runs import (
     PlotSpec,
     compared_legend,
@@ -24,7 +25,8 @@ from pnyx.cli.measure.runs import (
     topics_table,
     untested_note,
 )
-from pnyx.errors import escaped
+from pnyx.cli.measure.strict import RANKING_RULES, check_judged
+from pnyx.errors import OptionError, escaped
 from pnyx.view.tables import Column, Table
 from pnyx.view.text import many
 
@@ -63,6 +65,25 @@ class RetrievalSpec(ComparingSpec, _RankingSpec):
         needs="baseline",
         heading=ComparingSpec.heading,
     )
+    strict: bool = opt(
+        False,
+        "By the rules of a campaign: all topics of the qrels, what nobody judged is irrelevant, no "
+        "figures below --min-judged, and in --json a record of all that decided.",
+        heading=_RankingSpec.heading,
+    )
+    min_judged: float = opt(
+        0.8,
+        "Least share of a run's first 10 documents that must be judged.",
+        within="[0, 1]",
+        needs="strict",
+        heading=_RankingSpec.heading,
+    )
+
+    def check(self) -> None:
+        """Refuse choices that change nothing, or exclude each other."""
+        self.check_needs()
+        if self.strict and self.topics_of != "qrels":
+            raise OptionError(f"--strict and --topics-of {self.topics_of} exclude each other")
 
 
 @verb("retrieval", restricts=True, short_help="TREC runs on qrels.")
@@ -91,8 +112,9 @@ def retrieval(runs: tuple[str, ...], spec: RetrievalSpec) -> Outcome:
       pnyx measure retrieval my.run --qrels qrels.txt --measure 'AP(rel=2)'
     """
     spec.check_plot()
-    spec.check_needs()
+    spec.check()
     names, baseline = named_runs(runs, spec.baseline, spec.qrels)
+    judged = check_judged(names, spec.qrels, spec.min_judged) if spec.strict else {}
     from pnyx.measure.runs.retrieval import measure_retrieval
     from pnyx.view.plots import interval_plot
 
@@ -107,7 +129,12 @@ def retrieval(runs: tuple[str, ...], spec: RetrievalSpec) -> Outcome:
         bootstrap=spec.bootstrap,
     )
     spec.draw(lambda: interval_plot(_panels(result), _legend(result)))
-    return Outcome(result.row(), lambda: _report(result, spec), result.undefined, _notes(result))
+    row, notes = result.row(), _notes(result)
+    if spec.strict:
+        row |= {"rules": RANKING_RULES, "judged": judged, "record": record_of_command()}
+        shares = (f"{escaped(name, 40)} {share:.0%}" for name, share in judged.items())
+        notes = [*RANKING_RULES, f"judged of the first 10 documents: {', '.join(shares)}", *notes]
+    return Outcome(row, lambda: _report(result, spec), result.undefined, notes)
 
 
 def _notes(result: Retrieval) -> list[str]:

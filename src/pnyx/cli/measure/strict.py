@@ -1,4 +1,4 @@
-"""`pnyx measure report --strict`: a campaign's rules, and the record of its leaderboard."""
+"""`--strict` of pnyx measure: a campaign's rules, coverage, and the record of a leaderboard."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ RULES = (
 )
 """What --strict decides, in the words in which it is said."""
 
+RANKING_RULES = (
+    "by the campaign's rules, a topic that a run lacks counts as an empty ranking",
+    "by the campaign's rules, a document that nobody judged, or that is unknown, is irrelevant",
+)
 _DECIDED = ("pnyx", "judge", "prompts", "settings", "plan", "models", "items_sha256",
             "answers_sha256", "no_text", "record")  # fmt: skip
 """What a manifest says of how reports were judged."""
@@ -60,6 +64,29 @@ def check_coverage(result: Reports, measures: Sequence[str], least: float) -> No
         raise InputError(
             f"no leaderboard: {place} {why}{more}; --min-scored asks for {least:.0%} of each cell"
         )
+
+
+def check_judged(runs: Mapping[str, str], qrels: str, least: float) -> dict[str, float]:
+    """Return run -> share of its first 10 documents that is judged, over the topics that it has.
+
+    InputError: a run has less than the share `least`, in [0, 1].
+    """
+    from pnyx.measure.core.base import Bootstrap
+    from pnyx.measure.runs.retrieval import measure_retrieval
+
+    judged = measure_retrieval(runs, qrels, ("Judged@10",), bootstrap=Bootstrap(draws=0))
+    shares: dict[str, float] = {}
+    for run in judged.runs:
+        known = [values["Judged@10"].value for topic, values in run.per_topic.items()
+                 if topic not in run.absent]  # fmt: skip
+        shares[run.name] = sum(value or 0.0 for value in known) / len(known) if known else 1.0
+    low = min(shares, key=shares.__getitem__)
+    if shares[low] < least:
+        raise InputError(
+            f"no leaderboard: {escaped(low, 40)}: {shares[low]:.0%} of its first 10 documents are "
+            f"judged; --min-judged asks for {least:.0%}"
+        )
+    return shares
 
 
 def write_record(board: str, result: Reports, judged: Mapping[str, Any], least: float) -> None:
