@@ -45,7 +45,7 @@ MORE = (
       for task in ("relevance", "support")),
     ("stance", "stance"),
 )  # fmt: skip
-LIMITS = {"joint": 60, "length": 60, "paraphrase": 60, "injection": 40}
+LIMITS = {"verbosity": 0, "joint": 60, "length": 60, "paraphrase": 60, "injection": 40}
 """Items of the trials that ask more than two questions about each."""
 
 
