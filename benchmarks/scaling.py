@@ -60,11 +60,11 @@ def serve(folder: Path, asked: list[str]) -> str:
             query = urllib.parse.urlencode({"q": question})
             urllib.request.urlopen(f"{address}/v1/search?{query}", timeout=600).read()
             times.append(time.perf_counter() - begun)
-        memory = memory_of(process.pid)
+        memory, own = memory_of(process.pid), memory_of(process.pid, "RssAnon")
         process.send_signal(signal.SIGINT)
         process.communicate()
     half, most = np.percentile(np.array(times) * 1000, [50, 99])
-    return f"p50 {half:,.0f} ms, p99 {most:,.0f} ms, {memory:,.0f} MB"
+    return f"p50 {half:,.0f} ms, p99 {most:,.0f} ms, {memory:,.0f} MB, of these {own:,.0f} its own"
 
 
 def each(taken: Run, count: int) -> str:

@@ -74,9 +74,9 @@ def argue(folder: Path) -> str:
     return str(run(folder, *PNYX, "argue", "demo-out/example.index", QUESTION))
 
 
-def memory_of(pid: int) -> float:
-    """Return the resident memory of a process, in MB."""
-    (kilobytes,) = re.findall(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text("ascii"))
+def memory_of(pid: int, kind: str = "VmRSS") -> float:
+    """Return the resident memory of a process in MB; `RssAnon` is what no file holds as well."""
+    (kilobytes,) = re.findall(rf"{kind}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text("ascii"))
     return int(kilobytes) / 1024
 
 
