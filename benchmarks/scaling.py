@@ -64,7 +64,7 @@ def serve(folder: Path, asked: list[str]) -> str:
         process.send_signal(signal.SIGINT)
         process.communicate()
     half, most = np.percentile(np.array(times) * 1000, [50, 99])
-    return f"p50 {half:,.0f} ms, p99 {most:,.0f} ms, {memory:,.0f} MB, of these {own:,.0f} its own"
+    return f"p50 {half:,.0f} ms, p99 {most:,.0f} ms, {own:,.0f} MB its own of {memory:,.0f} MB"
 
 
 def each(taken: Run, count: int) -> str:
