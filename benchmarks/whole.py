@@ -10,6 +10,7 @@ peak its largest resident memory. Nothing is taken from a store: each run has on
 from __future__ import annotations
 
 import compileall
+import itertools
 import json
 import os
 import random
@@ -72,6 +73,29 @@ def demo(folder: Path) -> str:
 
 def argue(folder: Path) -> str:
     return str(run(folder, *PNYX, "argue", "demo-out/example.index", QUESTION))
+
+
+def judge_reports(folder: Path, count: int, sentences: int | None = None) -> str:
+    """Judge reports of RAGTIME 2026; what the bank links to a document stands in for its text."""
+    from pnyx.corpora import read_nugget_banks
+
+    own = Path(os.environ["PNYX_DATA"]) / "reportgen/ragtime26_bitem"
+    texts: dict[str, list[str]] = {}
+    for bank in read_nugget_banks(str(own / "T3_run_1.jsonl")):
+        for doc_id, text in (
+            (d, a.text) for n in bank.nuggets for a in n.answers for d in a.doc_ids
+        ):
+            texts.setdefault(doc_id, []).append(text)
+    with (own / "T1_run_1.jsonl").open() as lines, (folder / "run.jsonl").open("w") as some:
+        for row in (json.loads(line) for line in itertools.islice(lines, count)):
+            row["responses"] = row["responses"][:sentences]
+            some.write(json.dumps(row) + "\n")
+    with (folder / "collection.jsonl").open("w") as stream:
+        for doc_id, parts in texts.items():
+            stream.write(json.dumps({"id": doc_id, "text": " ".join(parts)}) + "\n")
+    judge = ("judge", "report", "run.jsonl", "--nuggets", own / "T3_run_1.jsonl")
+    taken = run(folder, *PNYX, *judge, "--documents", "collection.jsonl", "--out", "judged")
+    return f"{taken}; {taken.cpu / count:.0f} s CPU a report"
 
 
 def memory_of(pid: int, kind: str = "VmRSS") -> float:
@@ -255,6 +279,14 @@ def main() -> None:
             ("`pnyx compare`, 300 runs by 50 topics",
              lambda: compare(folder, 10 if small else 300, 50), "3 s"),
         )  # fmt: skip
+        if "PNYX_DATA" in os.environ:
+            some = 1 if small else 5
+            report_row = f"packaged `pnyx judge report`, {some} reports of 51"
+            of_all = "2.4 s CPU a report, 400 MB"
+            commands = (
+                *commands,
+                (report_row, lambda: judge_reports(folder, some, 1 if small else None), of_all),
+            )
         long: Sequence[Row] = (
             ("`pnyx measure support`, 1,000,000 verdicts",
              lambda: measure_support(folder, 1_000_000), "600 MB"),

@@ -39,6 +39,8 @@ _OF_A_TOPIC: Final = 5
 """Parts of the address of two reports on a topic."""
 
 _LISTS: Final = frozenset(kind.name for kind in TABLES if kind.of)
+_IMPLIED: Final = re.compile(r"</(?:td|th|tr|dd|dt|li|tbody|thead|option)>")
+"""End tags that HTML lets out: a twentieth of all bytes."""
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{0,15}://[^\s,;\"']+", re.IGNORECASE)
 _PATH: Final = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:[\\/]|~?/|\\\\)[^\s,;\"']*[\\/][^\s,;\"']*")
 
@@ -283,7 +285,7 @@ class _Writer:
         if parts:
             values = {**content.values, "page": address.page, "gathered": parts}
             text = rendered(Content("gathered", values), address, self.site, links)
-        self._put(folder, path, [self.folders.sub("", text).encode()])
+        self._put(folder, path, [_IMPLIED.sub("", self.folders.sub("", text)).encode()])
 
     def _file(self, folder: Path, here: Parts, name: str, file: PageFile) -> None:
         stem, _, ending = name.rpartition(".")
