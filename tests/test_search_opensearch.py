@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from command import called, refuser, run
 from index_fixture import Fake, full_index, records
 from opensearch_fixture import cluster, lacking
+from page_fixture import served_by_command
 from pnyx.errors import IndexFolderError, InputError, PnyxError
 from pnyx.records import Document
 from pnyx.search.engine import DocumentIndex, TopicQuery
@@ -258,6 +260,20 @@ def test_commands_take_an_address(server, tmp_path, capsys):
     capsys.readouterr()
     assert run("search", where, "voting duty", "-k", "3", "--json") == 0
     assert len(json.loads(capsys.readouterr().out)) == 3
+
+
+@pytest.mark.all
+@needs_cluster
+def test_a_server_goes_over_to_the_index_that_takes_the_place_of_its_own(server):
+    from pnyx.search.opensearch.loading import LoadPlan, load
+
+    where = f"{server}/replaced"
+    load(records(0, 20), where)
+    with served_by_command(["serve", where]) as (base, _):
+        for first in (20, 40):
+            load(records(first, first + 20), where, LoadPlan(replace=True))
+            with urlopen(f"{base}/v1/search?model=bm25&q=often+rare{first}") as answer:
+                assert json.load(answer)["hits"][0]["id"] == f"doc{first}"
 
 
 def test_a_cluster_that_is_down_is_one_line():

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -97,10 +97,13 @@ class OverloadedError(PnyxError):
 
 
 class Cluster:
-    """Asks the nodes of an address by the official client; safe in several threads."""
+    """Asks the nodes of an address by the official client; safe in several threads.
 
-    def __init__(self, address: ClusterAddress) -> None:
-        self.address = address
+    `gone` is called where an index is no more.
+    """
+
+    def __init__(self, address: ClusterAddress, gone: Callable[[], Any] = lambda: None) -> None:
+        self.address, self._gone = address, gone
 
     @cached_property
     def _transport(self) -> Any:
@@ -190,6 +193,7 @@ class Cluster:
         if status == 401:
             return PnyxError(f"{where}: refuses user and password ({USER}, {PASSWORD})")
         if status == 404:
+            self._gone()
             return IndexFolderError("is not there", path=where)
         if kind == _BLOCKED:
             return PnyxError(f"{where}: is blocked: {shorten(reason, 160)}")

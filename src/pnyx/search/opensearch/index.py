@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -61,7 +63,7 @@ class RemoteIndex(Remembering):
         the cluster cannot be reached, is too old, or has lost shards of it.
         """
         address = where if isinstance(where, ClusterAddress) else ClusterAddress.parse(where)
-        cluster = Cluster(address)
+        cluster = Cluster(address, lambda: _STATES.pop(str(address), None))
         check_version(cluster)
         concrete, found = behind(cluster)
         meta = schema.meta_of(found, str(address))
@@ -158,8 +160,8 @@ class RemoteIndex(Remembering):
             if embedder is None:
                 needs = "which needs an embedder, to compare question and topics"
                 raise InputError(f"wc is positive, {needs}")
-            check_embedder(self._topics, embedder.name, self.path)
-            cosines = self._topics.cosines(embedder.encode([text])[0])
+            check_embedder(self.clusters, embedder.name, self.path)
+            cosines = self.clusters.cosines(embedder.encode([text])[0])
             factors = (1.0 + wc * cosines).tolist()
         mu = {"mu": scoring.parameters.get("mu", PARAMETERS["mu"].default)}
         query = EVERY if scoring.flat else self._ranking.words(text, "dirichlet", mu)
@@ -328,7 +330,7 @@ class RemoteIndex(Remembering):
         return np.array([shares.get(value, np.nan) for value in own.tolist()])
 
     @cached_property
-    def _topics(self) -> Clusters:
+    def clusters(self) -> Clusters:
         """The topics; which document is on which is known to the cluster alone."""
         path = f"/{schema.topics_of(self.concrete)}/_search"
         body: Query = {"sort": ["number"], "size": 10_000, "query": EVERY}
@@ -344,10 +346,6 @@ class RemoteIndex(Remembering):
         nobody = np.zeros(0, dtype=np.uint32)
         return Clusters(nobody, centroids, labels, meta["space"], meta["embedder"], dict(meta))
 
-    def topics_found(self) -> Clusters:
-        """Return the topics, without telling which document is on which."""
-        return self._topics
-
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """See `Engine`."""
         found: list[Topic | None] = []
@@ -355,7 +353,7 @@ class RemoteIndex(Remembering):
             if number is None:
                 found.append(None)
                 continue
-            label = self._topics.labels[int(number)]
+            label = self.clusters.labels[int(number)]
             found.append(Topic(int(number), label.label, tuple(label.terms)))
         return found
 
@@ -369,7 +367,7 @@ class RemoteIndex(Remembering):
             return [], [f"the topic clusters, made with {made}, are not used"]
         if info.documents != len(self):
             return [], ["the topic clusters, which lack documents that were added, are not used"]
-        near = np.flatnonzero(self._topics.cosines(asked.vector) >= asked.least).tolist()
+        near = np.flatnonzero(self.clusters.cosines(asked.vector) >= asked.least).tolist()
         words = self._ranking.words(asked.text, "dirichlet", {})
         own: Query = {"filter": [{"terms": {"cluster": near}}]}
         own |= {"should": [] if words is None else [words]}
@@ -390,18 +388,33 @@ _LOOKED: Final = 5.0
 
 
 def remote_state(where: str) -> tuple[str]:
-    """Return which index an address stands for, or did some seconds ago; see `index_state`."""
-    looked, concrete = _STATES.get(where, (-_LOOKED, ""))
-    now = time.monotonic()
-    if now - looked >= _LOOKED:
-        _STATES[where] = now, concrete  # whoever asks meanwhile need not wait
+    """Return which index an address stands for, or did some seconds ago; see `index_state`.
+
+    Nobody waits for it but the first who asks.
+    """
+    key = str(ClusterAddress.parse(where))
+    looked, concrete = _STATES.get(key, (0.0, ""))
+    if not concrete:
         try:
-            address = ClusterAddress.parse(where)
-            found = Cluster(address).ask("GET", f"/_alias/{address.name}", seconds=2.0)
-            _STATES[where] = now, ",".join(found)
+            concrete = _look(key)
         except PnyxError as error:
             raise OSError(str(error)) from error
-    return (_STATES[where][1],)
+    elif time.monotonic() - looked >= _LOOKED:
+        _STATES[key] = time.monotonic(), concrete
+        threading.Thread(target=_look_again, args=(key,), daemon=True).start()
+    return (concrete,)
+
+
+def _look(where: str) -> str:
+    address = ClusterAddress.parse(where)
+    found = ",".join(Cluster(address).ask("GET", f"/_alias/{address.name}", seconds=2.0))
+    _STATES[where] = time.monotonic(), found
+    return found
+
+
+def _look_again(where: str) -> None:
+    with contextlib.suppress(PnyxError):  # being replaced, or away for a while
+        _look(where)
 
 
 OPENSEARCH: Final = EngineType(RemoteIndex.open, remote_state)

@@ -158,7 +158,7 @@ class Loading:
         known = schema.meta_of(self._found[self.live], str(self.address))
         self.meta = dict(known) | {"first": known["statistics"]["documents"], "complete": False}
         if "clusters" in known["features"]:
-            self._topics = RemoteIndex(self.cluster, self.live, known).topics_found()
+            self._topics = RemoteIndex(self.cluster, self.live, known).clusters
         unfinished = self._unfinished()
         if unfinished is not None:
             own = schema.meta_of(self._found[unfinished], str(self.address))

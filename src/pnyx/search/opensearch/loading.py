@@ -117,7 +117,7 @@ def update(
         shards=int(own["index.number_of_shards"]),
         replicas=int(own["index.number_of_replicas"]),
     )
-    work.begin(plan, kept, old.topics_found() if "clusters" in kept else None)
+    work.begin(plan, kept, old.clusters if "clusters" in kept else None)
     names = {"quality": "quality", VECTORS: "vector", "clusters": "cluster"}
     fields = {names[name] for name in kept}
     rows = ((r, {n: v for n, v in own.items() if n in fields}) for r, own in old.rows())

@@ -19,7 +19,7 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import Say, open_model
 from pnyx.app.open_search import argue_plan, open_perspectives, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
-from pnyx.errors import PnyxError
+from pnyx.errors import IndexFolderError, PnyxError
 from pnyx.judge.naming import short_name
 from pnyx.judge.watched import Watched
 from pnyx.models.http.flow import LeftError, cores
@@ -161,10 +161,16 @@ class AskService:
         number = None if facet is None else whole("facet", facet, 0, 1_000_000)
         pool = self._slow if spec.asks_model or spec.diversify == "perspectives" else self._quick
 
-        def work() -> SearchAnswer:
+        def once() -> SearchAnswer:
             searcher = self.opened.searcher(spec)
             asked = Question(question_id(text), text)
             return find(searcher, self.opened.index, asked, count, number)
+
+        def work() -> SearchAnswer:
+            try:
+                return once()
+            except IndexFolderError:  # of an index that was replaced meanwhile
+                return once()
 
         key = ("search", text, repr(spec), count, number, self.opened.state)
         found: SearchAnswer = await self._searches.ask(key, lambda: pool.run(work))
