@@ -17,7 +17,7 @@ POINTS: Final = 4
 CONTEXT: Final = 6000
 """Tokens of documents that a language model is shown for a side, all together."""
 
-HELD: Final = 0.94
+HELD: Final = 0.98
 """The least probability that a side has a document at all; chosen on development debates
 (docs/decisions/one-sided.md)."""
 
