@@ -190,7 +190,9 @@ def test_a_strong_models_answers_override(
     found = cited(printed)
     for side, own in found.items():
         assert len(own) >= 2
-        assert {turned.get(doc_id) for doc_id in own} == {side}
+        # a word without probabilities is no surer than .98, and the packaged judge may be
+        kept = own - {off} if logprobs is None else own
+        assert {turned.get(doc_id) for doc_id in kept} == {side}
     assert printed["weighed"]["weight"] > 0.9
     assert "The packaged judge told the sides" not in errors
     assert "test told the sides, with weight" in errors
