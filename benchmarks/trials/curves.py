@@ -2,7 +2,6 @@
 
     PNYX_DATA=DATA python benchmarks/trials/curves.py --work FOLDER
     ... --write docs/benchmarks/trials.md   # renews its section
-    ... --more --write docs/benchmarks/trials.md
 
 An item of relevance is a page's question with one of its arguments, which is relevant; an item of
 support is such an argument with the point that the portal says it makes; one of stance is it with
@@ -12,12 +11,14 @@ the pages by which the packaged models were chosen; the test pages taught and ch
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
 import os
 import random
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,7 @@ RUNS = (
     *((task, name) for name in ("length", "paraphrase", "injection")
       for task in ("relevance", "support")),
 )  # fmt: skip
-MORE = (
-    *((task, name) for name in ("repeat", "self", "format", "asker", "verbosity")
-      for task in ("relevance", "support")),
-    ("stance", "stance"),
-)  # fmt: skip
-LIMITS = {"verbosity": 0, "joint": 60, "length": 60, "paraphrase": 60, "injection": 40}
+LIMITS = {"joint": 60, "length": 60, "paraphrase": 60, "injection": 40}
 """Items of the trials that ask more than two questions about each."""
 
 
@@ -80,12 +76,14 @@ def items_of(
     return found
 
 
-def ran(task: str, trial: str, items: Path, out: Path) -> dict[str, Any]:
+def ran(
+    task: str, trial: str, items: Path, out: Path, limits: Mapping[str, int] = LIMITS
+) -> dict[str, Any]:
     """Run one trial by the command, unless FOLDER has it already, and return its summary."""
     if (out / "summary.json").exists():
         done: dict[str, Any] = json.loads((out / "summary.json").read_text("utf-8"))
         return done
-    limit = LIMITS.get(trial, 60 if (task, trial) in MORE else 0)
+    limit = limits.get(trial, 0)
     more = ["--limit", str(limit)] if limit else []
     command = ["audit", "stress", trial, str(items), "--task", task, "--out", str(out), *more]
     with contextlib.redirect_stdout(io.StringIO()):
@@ -116,26 +114,34 @@ def _markdown(table: Table) -> list[str]:
     return table.markdown().rstrip("\n").split("\n")
 
 
-def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--work", type=Path, metavar="FOLDER", required=True)
-    parser.add_argument("--part", choices=("test", "development"), default="test")
-    parser.add_argument("--each", type=int, default=3, help="arguments of each page")
-    parser.add_argument("--more", action="store_true", help="the trials that came later")
-    options = parser.parse_args()
+def tried(
+    report: Report,
+    options: argparse.Namespace,
+    runs: Sequence[tuple[str, str]],
+    limits: Mapping[str, int] = LIMITS,
+) -> None:
+    """Run trials, and add their tables to the report."""
     os.environ.pop("PNYX_LLM", None)
-    report = Report("more trials" if options.more else "trial curves")
     options.work.mkdir(parents=True, exist_ok=True)
     known = collections(Path(os.environ["PNYX_DATA"]))
     sets = [known["debatewise"], known["procon"]]
     items = items_of(sets, options.part, options.each, options.work)
     report.line(f"Debatewise and ProCon, {options.part} pages: {items['support'][1]}, up to "
                 f"{options.each} arguments of each.")  # fmt: skip
-    for task, trial in MORE if options.more else RUNS:
+    for task, trial in runs:
         out = options.work / f"{options.part}-{task}-{trial}"
-        show(report, ran(task, trial, items[task][0], out))
+        show(report, ran(task, trial, items[task][0], out, limits))
     report.write(options.write)
 
 
+def chosen(description: str | None) -> argparse.Namespace:
+    parser = arguments(description)
+    parser.add_argument("--work", type=Path, metavar="FOLDER", required=True)
+    parser.add_argument("--part", choices=("test", "development"), default="test")
+    parser.add_argument("--each", type=int, default=3, help="arguments of each page")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    main()
+    report = Report("trial curves")
+    tried(report, chosen(__doc__), RUNS)
