@@ -155,11 +155,11 @@ def test_one_passage_without_a_score_leaves_the_text_without():
     assert reader._better(0.7, 0.5) == 0.7
 
 
-def test_the_network_scores_as_it_did_when_onnx_runtime_unpacked_its_matrices():
-    # Float32 log-odds of the weights as they were first packaged, in ONNX Runtime 1.31.
+def test_the_network_scores_as_it_did_when_its_weights_were_packaged():
+    # Of the weights of 2026-11-27, in ONNX Runtime 1.31.1.
     first = [
-        *(2.4664855, -3.9878595, -3.9794273, -2.8386159, -5.9762325, -5.9515891, -5.2182350),
-        *(-1.6395879, 0.1047451, -0.1096036, -0.6657151, -1.4978650),
+        *(5.0602455, -5.3968964, -3.9016914, -3.7717733, -6.1064243, -6.3663940, -6.2061210),
+        *(0.1645234, -1.5665728, -1.3947909, -0.3852450, -0.5963021),
     ]
     texts = (
         "Testing on animals causes needless pain, and its results rarely carry over to people.",
@@ -176,14 +176,14 @@ def test_the_network_scores_as_it_did_when_onnx_runtime_unpacked_its_matrices():
     )  # of other releases; processors without VNNI: .046
 
 
-def test_its_matrices_are_bit_for_bit_what_onnx_runtime_made_of_them():
+def test_its_matrices_are_read_bit_for_bit_as_when_they_were_packaged():
     found = read_matrices(WEIGHTS)
     digest = hashlib.sha256()
     for name in sorted(found):
         digest.update(found[name])
-    # Of the graph that ONNX Runtime 1.31 folded and wrote (`optimized_model_filepath`).
+    # This way of reading gave, of the former weights, bit for bit what ONNX Runtime 1.31 folded.
     assert len(found) == 2 * 48
-    assert digest.hexdigest() == "cc447ae8a81fb06533b6bb61421f11ddb207bda37c15dfa5df9df28a3ba6616d"
+    assert digest.hexdigest() == "0136f4c2d707c01b09b991ca4a7ade98586801ce79045b00e39f435c95c99824"
 
 
 def test_matrices_that_do_not_fit_the_graph_are_said_in_one_line(tmp_path):
