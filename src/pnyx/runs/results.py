@@ -374,7 +374,8 @@ def _finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     manifest = read_json(manifest_path(out))
     counts = {} if manifest is None else manifest.get("counts")
-    if manifest is None or not isinstance(counts, dict) or not counts.keys() >= tally(()).keys():
+    whole = isinstance(counts, dict) and counts.keys() >= tally(()).keys()
+    if manifest is None or not whole or not isinstance(manifest.get("card"), str):
         raise InputError("exists already, and not as annotations: name another file", path=out)
     _refuse_other(manifest, about, out, "holds the annotations")
     return manifest
