@@ -309,7 +309,7 @@ def test_a_question_that_yes_or_no_cannot_answer(tmp_path: Path) -> None:
     question = "What makes compulsory voting fair?"
     done = pnyx("argue", tmp_path / "i", question)
     assert done.returncode == 0, done
-    assert f"read as: {question} Yes. / {question} No.".encode() in done.stderr
+    assert f"Read as: “{question} Yes.” / “{question} No.”".encode() in done.stdout
 
 
 def test_waiting_for_a_model_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

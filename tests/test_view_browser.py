@@ -46,7 +46,7 @@ def test_a_citation_opens_the_passage_with_its_evidence_marked(visit, report):
         "more than a parking ticket"
     ]
     assert dialog.locator("mark.active").evaluate(VISIBLE)
-    assert "supported, p = 0.81, minilm-int8@1" in dialog.locator("tr.active").inner_text()
+    assert "supported, p = 0.81, packaged" in dialog.locator("tr.active").inner_text()
     assert dialog.locator(".drawer-claim").inner_text().startswith("Most of the change is owed")
     page.keyboard.press("Escape")
     assert page.locator("dialog[open]").count() == 0

@@ -135,10 +135,10 @@ def curve_from(method: Any, parameters: Any) -> Curve:
         values[name] = numbers if many is value else numbers[0]
     try:
         curve: Curve = curves[method](**values)
+        if isinstance(curve, Platt) and max(curve.slope, abs(curve.intercept)) > 1e6:
+            raise ValueError("found a slope or intercept of more than 1e6")
     except (TypeError, ValueError) as error:
         raise InputError(f"parameters: {error}") from error
-    if isinstance(curve, Platt) and max(curve.slope, abs(curve.intercept)) > 1e6:
-        raise InputError("parameters: found a slope or intercept of more than 1e6")
     return curve
 
 
