@@ -104,7 +104,7 @@ def test_audit(printed):
     assert 0.4 < figure(text, "kappa")[0] < 0.667  # below what the card asks for
     assert figure(text, "auroc")[1] > 0.8
     before, after = map(float, re.search(r"^ece +([\d.]+) .*\] +([\d.]+) ", text, re.M).groups())
-    assert after < 0.6 * before
+    assert after < 0.75 * before
     assert "hallucination, support: failed" in text
     assert figure(text, "fall")[2] < 0.1
     assert "Do not use it to find statements that the documents contradict" in text
