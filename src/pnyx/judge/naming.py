@@ -42,7 +42,8 @@ def introduced(judges: Mapping[str, str]) -> list[str]:
     """
     known: dict[str, str] = {}
     for judge, card in judges.items():
-        known[short_name(judge)] = max(known.get(short_name(judge), ""), card, key=len)
+        name = short_name(str(judge))  # a header that was read may hold anything
+        known[name] = max(known.get(name, ""), str(card or ""), key=len)
     long = "; its figures: pnyx doctor"
     return [
         name + (long if len(card) > _SHORT else f": {card}" if card else "")
