@@ -153,7 +153,7 @@ def test_what_is_left_out_is_said_and_the_status_is_3(call):
     assert "judge.txt, m: 1 run (run5) only there, left out" in err
     assert "judge.txt, m: 1 topic (t9) only there, left out" in err
     assert "1 of 45 cells have no value (1 there, 0 in people.txt), left out on both sides" in err
-    assert "intervals drawn from 5 runs" in err
+    assert "5 runs are few: the intervals are too narrow" in err
 
 
 def test_two_runs_or_constant_scores_have_no_figure_but_a_reason(call):

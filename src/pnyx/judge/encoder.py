@@ -19,6 +19,7 @@ from pnyx.errors import PnyxError, shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, answer_chunks, by_text
 from pnyx.judge.calibration.curves import logistic
+from pnyx.judge.naming import WEAK
 from pnyx.judge.passages import Passage, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
 from pnyx.models.embed.encoder import Encoder, load_encoder
@@ -102,7 +103,7 @@ class EncoderJudge:
     @property
     def card(self) -> str:
         """The figures of all tasks in one line; empty for calibrations of one's own."""
-        return "; ".join([*self.cards.values(), "weak: hints only"]) if self.cards else ""
+        return "; ".join([*self.cards.values(), WEAK]) if self.cards else ""
 
     @cached_property
     def _encoder(self) -> Encoder:

@@ -19,6 +19,8 @@ _DIGEST: Final = re.compile(r"(student:[^@(),]+|cascade\(.*\))@[0-9a-f]{8}(?![\w
 _VERSION: Final = re.compile(r"@(?:\d+|[0-9a-f]{8})(?![\w@])")
 _SHORT: Final = 120
 """Characters of a card that is told with the name."""
+WEAK: Final = "weak: hints only"
+"""How the card of a judge ends that is no more; told with the name, however long the card."""
 
 
 def short_name(judge: str) -> str:
@@ -35,7 +37,7 @@ def undated_name(judge: str) -> str:
 
 
 def introduced(judges: Mapping[str, str]) -> list[str]:
-    """Return a line for each short name: with its card if that is short, else where it stands.
+    """Return a line for each short name: its card if short, else only whether it is weak.
 
     Args:
         judges: id -> card.
@@ -44,8 +46,10 @@ def introduced(judges: Mapping[str, str]) -> list[str]:
     for judge, card in judges.items():
         name = short_name(str(judge))  # a header that was read may hold anything
         known[name] = max(known.get(name, ""), str(card or ""), key=len)
-    long = "; its figures: pnyx doctor"
-    return [
-        name + (long if len(card) > _SHORT else f": {card}" if card else "")
-        for name, card in known.items()
-    ]
+    return [f"{name}{_told(card)}" for name, card in known.items()]
+
+
+def _told(card: str) -> str:
+    if len(card) > _SHORT:
+        return f"{f': {WEAK}' if card.endswith(WEAK) else ''}; its figures: pnyx doctor"
+    return f": {card}" if card else ""

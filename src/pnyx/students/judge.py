@@ -21,6 +21,7 @@ from pnyx.judge.base import Emit, Judge, answer_chunks, by_text, chunks_by_text,
 from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.claims import claims, other_side
 from pnyx.judge.encoder import Calibration, EncoderJudge, load_calibrations
+from pnyx.judge.naming import WEAK
 from pnyx.judge.passages import pieces_of, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
 from pnyx.judge.reports.related import RelatedJudge
@@ -146,7 +147,7 @@ class PackagedJudge:
             cards.setdefault(model.name, {}).update(dict.fromkeys(own.split("; ")))
         shown = [f"{name}: {'; '.join(card)}" for name, card in cards.items()]
         parts = shown if len(shown) > 1 else next(iter(cards.values()))
-        return "; ".join([*parts, "weak: hints only"])
+        return "; ".join([*parts, WEAK])
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
@@ -207,7 +208,7 @@ class SideJudge:
     kinds: frozenset[type] = frozenset({Support})
     cards: Mapping[str, str] = MappingProxyType({"stance": _SIDES_CARD})
 
-    card = f"{_SIDES_CARD}; weak: hints only"
+    card = f"{_SIDES_CARD}; {WEAK}"
 
     def __init__(self, judge: StudentJudge | None = None) -> None:
         self._judge = judge or load_perspective_student()
@@ -284,7 +285,7 @@ class AssignmentJudge:
     @property
     def card(self) -> str:
         """What it was calibrated on, and its figures; empty for a calibration of one's own."""
-        return "; ".join([*self.cards.values(), "weak: hints only"]) if self.cards else ""
+        return "; ".join([*self.cards.values(), WEAK]) if self.cards else ""
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
