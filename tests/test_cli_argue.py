@@ -90,7 +90,7 @@ def test_without_files_the_report_is_printed(
     captured = capsys.readouterr()
     assert captured.out.startswith(f"# {QUESTION}")
     assert "## References" in captured.out
-    assert "Judge packaged; its figures: pnyx doctor" in captured.out
+    assert "Judge packaged, weak: hints only; its figures: pnyx doctor" in captured.out
     assert captured.err == ""
 
 

@@ -183,8 +183,8 @@ def test_a_card_of_a_good_judge_advises_against_nothing(tmp_path, capsys):
     card = json.loads(capsys.readouterr().out)
     assert card["judge"] == "test"
     assert card["not_for"] == []
-    assert card["not_known"] == ["trials that were not run: joint, order, length, injection, "
-                                 "paraphrase"]  # fmt: skip
+    not_run = "joint order length injection paraphrase repeat stance self format asker verbosity"
+    assert card["not_known"] == [f"trials that were not run: {', '.join(not_run.split())}"]
     assert card["asked"][0]["agreement"]["measures"]["alpha_nominal"]["value"] == 1
     assert card["asked"][0]["cost"]["tokens_per_answer"] > 0
 

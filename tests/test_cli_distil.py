@@ -237,7 +237,7 @@ DAMAGE = {
     "threshold": (_manifest(lambda r: r["calibration"].update(threshold=2)), "threshold: found 2"),
     "no threshold": (
         _manifest(lambda r: r["calibration"].pop("threshold")),
-        "threshold: found no",
+        "threshold: found None, expected a finite number",
     ),
     "curve": (_manifest(lambda r: r["calibration"].update(method="guess")), "guess"),
     "task": (_manifest(lambda r: r.update(task="stance")), "task: found stance, expected 'rel"),

@@ -66,7 +66,7 @@ def test_the_encoders_judge_answers_relevance_with_a_definition_and_without(
     status, _, error = run(capsys, "judge", "relevance", items, "--out", tmp_path / "out")
     judge = EncoderJudge()
     assert status == 0
-    assert "judge packaged: weak: hints only; its figures: pnyx doctor" in error
+    assert "judge packaged, weak: hints only; its figures: pnyx doctor" in error
     answers = (tmp_path / "out" / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     rows = {row["id"]: row for row in map(json.loads, answers)}
     assert {row["judge"] for row in rows.values()} == {judge.name}

@@ -10,6 +10,7 @@ import pytest
 
 from command import write_rows as write
 from inspect_fixture import run
+from pnyx.judge.naming import short_name
 from pnyx.measure.core.base import Measured
 from pnyx.serve.view.opening import open_catalogue
 from pnyx.serve.view.routes import address_of, show
@@ -72,7 +73,8 @@ def test_trials_are_shown_as_they_were_measured():
     shown = {name: [getattr(cell, n) for n in FIGURE] for name, cell, *_ in measures.rows}
     assert shown == figures(row["measures"])
     (listed,) = show(catalogue, address_of("stress")).values["sections"][0].figures[0].table.rows
-    assert listed[:5] == tuple(row[n] for n in ("trial", "task", "judge", "outcome", "primary"))
+    named = {**row, "judge": short_name(row["judge"])}
+    assert listed[:5] == tuple(named[n] for n in ("trial", "task", "judge", "outcome", "primary"))
     assert isinstance(listed[5], Measured)
     assert [getattr(listed[5], n) for n in FIGURE] == shown[row["primary"]]
     curve = next(f.table for f in first.figures if f.name == "curve")

@@ -58,12 +58,12 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     files that R was judged from.
 
     \b
-    differ  questions to which the R gave other answers: labels of these tell which
-            judge is right more often, as both are right or wrong together elsewhere
-    random  any questions: labels tell how often a judge is right, and correct its
-            rates (pnyx measure)
-    topics  whole topics, with all that may be asked about them: what pnyx judge report
-            --labels needs for people's leaderboard (pnyx compare --people)
+    differ  questions to which the R gave other answers: labels of these tell
+            which judge is right more often, as elsewhere both are right or wrong
+    random  any questions: labels tell how often a judge is right, and correct
+            its rates (pnyx measure)
+    topics  whole topics, with all that may be asked about them: what pnyx judge
+            report --labels needs for people's leaderboard (pnyx compare --people)
 
     The draw is at random within these; other figures need a sample of the kind that fits.
 

@@ -51,5 +51,5 @@ def introduced(judges: Mapping[str, str]) -> list[str]:
 
 def _told(card: str) -> str:
     if len(card) > _SHORT:
-        return f"{f': {WEAK}' if card.endswith(WEAK) else ''}; its figures: pnyx doctor"
+        return f"{f', {WEAK}' if card.endswith(WEAK) else ''}; its figures: pnyx doctor"
     return f": {card}" if card else ""

@@ -155,7 +155,7 @@ def judge_all(
             items,
             lambda count: {
                 **manifest_facts(opened, source, count),
-                "record": record_of_command(),
+                "record": record_of_command(asks=bool(opened.models)),
                 **(facts or {}),
             },
             settings={**deciding_settings(opened, spec), **settings},

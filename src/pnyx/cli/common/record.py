@@ -33,12 +33,15 @@ _COMPUTES = ("numpy", "onnxruntime", "tokenizers")
 """Distributions whose versions may move a last digit."""
 
 
-def record_of_command(outputs: Mapping[str, str | Path] | None = None) -> dict[str, Any]:
+def record_of_command(
+    outputs: Mapping[str, str | Path] | None = None, *, asks: bool = False
+) -> dict[str, Any]:
     """Return what decides the results of the command that is running, as JSON.
 
     Its words; all options by name, defaults too; the files they name, by path with their hash, None
     for standard input; versions of what computes. Paths are as given. `outputs` are files that are
     written already, beside answers.jsonl: by option, or option/name of a file in its folder.
+    `asks`: a language model is asked, so that what the environment says of it counts.
     """
     context = click.get_current_context()
     written = {realpath(path) for _, path in _outputs(context)}
@@ -56,7 +59,7 @@ def record_of_command(outputs: Mapping[str, str | Path] | None = None) -> dict[s
             options[name_of(parameter)] = _shown(parameter, value)
         if isinstance(parameter.type, Raw) or _any_text(parameter):
             inputs |= {p: input_hash(p) for p in given if _is_input(p, written)}
-    named = os.environ.get(_LLM, "").split()
+    named = os.environ.get(_LLM, "").split() if asks else []
     record = {
         "command": context.command_path.partition(" ")[2],
         "arguments": arguments,

@@ -91,7 +91,9 @@ def command(
                 plan,
                 lambda: {
                     **manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
-                    "record": record_of_command({f"out/{REPORTS}": f"{results.out}/{REPORTS}"}),
+                    "record": record_of_command(
+                        {f"out/{REPORTS}": f"{results.out}/{REPORTS}"}, asks=bool(opened.models)
+                    ),
                 },
                 settings=deciding_settings(opened, spec),
                 from_rows=not opened.models,
