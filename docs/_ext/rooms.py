@@ -110,9 +110,16 @@ def _sections(
         lines[:] = GoogleDocstring(lines, settings, app, what, name, value, options).lines()
 
 
+def _skipped(*event: Any) -> bool | None:
+    """Skip fields of a NamedTuple, which are among the attributes of its docstring."""
+    _, _, _, value, *_ = event
+    return True if type(value).__name__ == "_tuplegetter" else None
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("room", Room)
     app.add_directive("public-names", PublicNames)
     app.connect("autodoc-process-docstring", _sections)
+    app.connect("autodoc-skip-member", _skipped)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
