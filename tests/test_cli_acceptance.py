@@ -261,7 +261,7 @@ def test_ctrl_c_says_how_to_resume_and_leaves_only_the_store(tmp_path):
     with served(tmp_path / "server", "--delay", "0.05") as server:
         line = command(tmp_path, server.spec, "out", "store.sqlite")
         process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
-        while server.rows() < 60:
+        while server.rows() < 100:
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)

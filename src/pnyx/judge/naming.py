@@ -15,7 +15,7 @@ _MODELS: Final = re.compile(
 """The ids of what is packaged; tests/test_judge_naming.py holds them against the judges."""
 _SEVERAL: Final = re.compile(rf"{PACKAGED}\({PACKAGED}(?:, {PACKAGED})*\)")
 _RECALIBRATED: Final = re.compile(r"\+[a-z]+@[0-9a-f]{8}(?![\w@])")
-_DIGEST: Final = re.compile(r"(student:[^@(),]+|cascade\(.*\))@[0-9a-f]{8}(?![\w@])")
+_DIGEST: Final = re.compile(r"(student:[^@(),]{1,200}|cascade\(.{1,300}\))@[0-9a-f]{8}(?![\w@])")
 _VERSION: Final = re.compile(r"@(?:\d+|[0-9a-f]{8})(?![\w@])")
 _SHORT: Final = 120
 """Characters of a card that is told with the name."""

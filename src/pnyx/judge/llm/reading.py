@@ -231,7 +231,7 @@ def word_spans(text: str, key: str) -> list[tuple[int, int]]:
 
 
 _PIECE = re.compile(_STRING.pattern + "|[{}]", re.DOTALL)
-_NUMBER = re.compile(r"\s*:\s*(-?[\d.]+|true|false)")
+_VALUE = re.compile(r"\s*:\s*(-?[\d.]+|true|false)")
 
 
 def number_spans(text: str, key: str) -> dict[str, tuple[int, int]]:
@@ -245,7 +245,7 @@ def number_spans(text: str, key: str) -> dict[str, tuple[int, int]]:
             depth += 1 if found == "{" else -1
         elif depth == 1 and _COLON.match(text, piece.end()):
             entry = str(json.loads(found)).strip()
-        elif depth == 2 and found == f'"{key}"' and (number := _NUMBER.match(text, piece.end())):
+        elif depth == 2 and found == f'"{key}"' and (number := _VALUE.match(text, piece.end())):
             spans[entry] = number.span(1)
     return spans
 
