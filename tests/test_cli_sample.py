@@ -53,6 +53,14 @@ def test_questions_on_which_judges_differ_are_drawn_by_seed(two_judges, call):
     assert about["drawn"] == sorted(row["id"] for row in rows)
 
 
+def test_what_a_judge_left_unscored_is_no_other_answer(two_judges, call):
+    rows = rows_of("two")
+    differed = next(row for row in rows if int(row["id"][1:]) % 3 == 0)
+    differed |= {"value": None, "unscored": "timeout: 60 s"}
+    write_rows("two/answers.jsonl", rows)
+    assert "4 questions of 6 on" in call("sample", "one", "two", "--size", "4", "--out", "d")[1]
+
+
 def test_random_questions_and_whole_topics(two_judges, call):
     said = call("sample", "one", "--size", "6", "--out", "a")[1]
     assert "6 questions of 20 that were asked" in said

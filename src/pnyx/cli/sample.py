@@ -81,22 +81,13 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     shared = sorted(set(said[0]).intersection(*said[1:]))
     if not shared:
         raise InputError("no question was asked in all of these results", path=results[-1])
-    differing = [i for i in shared if len({repr(answers[i]) for answers in said}) > 1]
+    differing = [i for i in shared if _differ([answers[i] for answers in said])]
     population = {"differ": differing, "random": shared}.get(of)
     rows, drawn, total = _drawn(manifests[0], results[0], population, spec)
     if not rows:
         raise InputError("found nothing to draw: the judges never differ")
-    by_task: dict[str, list[Mapping[str, Any]]] = {}
-    for task, row in rows:
-        by_task.setdefault(task, []).append(row)
     out = Path(spec.out)
-    for task, some in by_task.items():
-        write_jsonl(out / f"{task}.jsonl", some)
-        wanted = {row["id"] for row in some}
-        for name, path in zip(run_names(results), results, strict=True):
-            answers = (row for _, row in read_jsonl(Path(path) / ANSWERS) if row["id"] in wanted)
-            write_jsonl(out / f"{task}-{name.replace('/', '-')}.jsonl", answers)
-    counts = {task: len(some) for task, some in by_task.items()}
+    counts = _write(rows, results, out)
     about = {
         "format": "pnyx-sample",
         "of": of,
@@ -118,6 +109,31 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     else:
         what += f" of {total:,}"
     return Outcome(about, f"{what} {_PURPOSE[of]}: {listed}; see {escaped(spec.out)}")
+
+
+def _write(
+    rows: Iterable[tuple[str, Mapping[str, Any]]], results: Sequence[str], out: Path
+) -> dict[str, int]:
+    """Write items by task, with what each R answered to them; return how many items of each."""
+    by_task: dict[str, list[Mapping[str, Any]]] = {}
+    for task, row in rows:
+        by_task.setdefault(task, []).append(row)
+    for task, some in by_task.items():
+        write_jsonl(out / f"{task}.jsonl", some)
+        wanted = {row["id"] for row in some}
+        for name, path in zip(run_names(results), results, strict=True):
+            answers = (row for _, row in read_jsonl(Path(path) / ANSWERS) if row["id"] in wanted)
+            write_jsonl(out / f"{task}-{name.replace('/', '-')}.jsonl", answers)
+    return {task: len(some) for task, some in by_task.items()}
+
+
+def _differ(said: Iterable[Iterable[tuple[Any, Any]]]) -> bool:
+    """Tell whether verdicts on a question differ, on any dimension; unscored is no verdict."""
+    verdicts: dict[Any, set[str]] = {}
+    for dimension, value in (one for answers in said for one in answers):
+        if value is not None:
+            verdicts.setdefault(dimension, set()).add(repr(value))
+    return any(len(some) > 1 for some in verdicts.values())
 
 
 def _manifest(path: str) -> dict[str, Any]:

@@ -77,9 +77,9 @@ def check_judged(runs: Mapping[str, str], qrels: str, least: float) -> dict[str,
     judged = measure_retrieval(runs, qrels, ("Judged@10",), bootstrap=Bootstrap(draws=0))
     shares: dict[str, float] = {}
     for run in judged.runs:
-        known = [values["Judged@10"].value for topic, values in run.per_topic.items()
-                 if topic not in run.absent]  # fmt: skip
-        shares[run.name] = sum(value or 0.0 for value in known) / len(known) if known else 1.0
+        values = (v["Judged@10"].value for t, v in run.per_topic.items() if t not in run.absent)
+        known = [value for value in values if value is not None]
+        shares[run.name] = sum(known) / len(known)  # a run that has no topic is refused before
     low = min(shares, key=shares.__getitem__)
     if shares[low] < least:
         raise InputError(
