@@ -27,7 +27,7 @@ def _kept() -> tempfile.TemporaryDirectory[str]:
 @functools.cache
 def example_index() -> Path:
     """Build the example's index with everything that can be known of it, once a process."""
-    folder = Path(_kept().name) / "example.index"
+    folder = Path(tempfile.mkdtemp(dir=_kept().name)) / "example.index"
     build_index(load_example().arguments, folder)
     score_documents(folder, QualityModel.load())
     embed_documents(folder, embedder_from())

@@ -1,5 +1,7 @@
 """Outputs appear in one step; a kill at any moment loses neither the old nor the new one."""
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -8,11 +10,12 @@ import textwrap
 import pytest
 
 from pnyx import placing
-from pnyx.errors import InputError
+from pnyx.errors import InputError, PnyxError
 from pnyx.files import atomic_folder, atomic_text
 from pnyx.records import Document
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
+from pnyx.search.lexical.manifest import locked
 
 WRITER = textwrap.dedent(
     """
@@ -190,6 +193,28 @@ def test_a_temporary_that_another_process_took_for_a_leftover_is_made_anew(tmp_p
     with atomic_text(tmp_path / "out") as stream:
         stream.write("x")
     assert (names(tmp_path), (tmp_path / "out").read_text()) == (["out"], "x")
+
+
+def test_a_lock_ends_though_a_process_that_is_being_started_has_a_copy(tmp_path, monkeypatch):
+    opened, copies = os.open, []
+
+    def copying(*args, **kwargs):
+        handle = opened(*args, **kwargs)
+        copies.append(os.dup(handle))
+        return handle
+
+    monkeypatch.setattr(os, "open", copying)
+    for _ in range(2):
+        with atomic_folder(tmp_path / "out", replace=True):
+            pass
+        with locked(tmp_path / "out"):
+            with pytest.raises(PnyxError, match="another process is writing"):
+                locked(tmp_path / "out").__enter__()
+    with locked(tmp_path / "out"), contextlib.ExitStack() as stack:
+        monkeypatch.undo()
+        for copy in copies:
+            stack.callback(os.close, copy)
+    assert len(copies) >= 6
 
 
 def test_long_names_can_be_written(tmp_path):

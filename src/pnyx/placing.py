@@ -51,6 +51,7 @@ def temporary(target: Path, *, folder: bool = False) -> Iterator[Path]:
     try:
         yield made
     finally:
+        unlock(handle)
         os.close(handle)
         _remove(made)
 
@@ -132,6 +133,7 @@ def _made(target: Path, *, folder: bool) -> tuple[Path, int]:
         # Before it was locked, another process may have taken it for a leftover.
         if try_lock(handle) is not False and _is_still(path, handle):
             return path, handle
+        unlock(handle)
         os.close(handle)
 
 
@@ -152,6 +154,18 @@ def try_lock(handle: int) -> bool | None:
         return None
 
 
+def unlock(handle: int) -> None:
+    """End the lock of an open file or folder.
+
+    To close it is not enough: where another thread starts a process at this moment, that has a copy
+    of the handle, and with it the lock, until it runs its program.
+    """
+    from filelock import unlock_descriptor
+
+    with contextlib.suppress(OSError):  # without locks there is none to end
+        unlock_descriptor(handle)
+
+
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[bool | None]:
     """Lock a temporary for a moment; False where its writer holds it, None where it cannot be."""
@@ -163,6 +177,7 @@ def _opened(path: Path) -> Iterator[bool | None]:
     try:
         yield try_lock(handle)
     finally:
+        unlock(handle)
         os.close(handle)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.models.embed.embedder import Embedder, embedder_from
-from pnyx.placing import try_lock
+from pnyx.placing import try_lock, unlock
 from pnyx.progress import counting
 from pnyx.search.features.access import Feature, put_feature
 from pnyx.search.lexical.index import WordIndex
@@ -216,13 +216,14 @@ class _Partial:
     def __enter__(self) -> _Partial:
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
         self._stream: IO[bytes] = os.fdopen(handle, "r+b")
-        if not try_lock(handle):
+        if try_lock(handle) is False:
             self._stream.close()
             name = escaped(str(self._path.parent))
             raise PnyxError(f"{name}: another process is embedding this index")
         return self
 
     def __exit__(self, *_: object) -> None:
+        unlock(self._stream.fileno())
         with contextlib.suppress(OSError):  # a disk that is full; the first error is what counts
             self._stream.close()
 

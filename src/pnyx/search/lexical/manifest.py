@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 
 from pnyx._version import __version__
 from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
-from pnyx.placing import recover_folder, try_lock
+from pnyx.placing import recover_folder, try_lock, unlock
 
 KIND, FORMAT_VERSION, MANIFEST = "pnyx-index", 2, "manifest.json"
 SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-[0-9]{6,12}\.data")
@@ -185,11 +185,12 @@ def locked(folder: Path, what: str = "this index") -> Iterator[None]:
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror}", path=folder) from error
     try:
-        if not try_lock(handle):
+        if try_lock(handle) is False:
             found = f"{escaped(str(folder))}: another process is writing to {what}"
             raise PnyxError(f"{found}, try again when it has finished")
         yield
     finally:
+        unlock(handle)
         os.close(handle)
 
 
