@@ -207,9 +207,9 @@ def test_a_lock_ends_though_a_process_that_is_being_started_has_a_copy(tmp_path,
     for _ in range(2):
         with atomic_folder(tmp_path / "out", replace=True):
             pass
-        with locked(tmp_path / "out"):
-            with pytest.raises(PnyxError, match="another process is writing"):
-                locked(tmp_path / "out").__enter__()
+        writing = pytest.raises(PnyxError, match="another process is writing")
+        with locked(tmp_path / "out"), writing, locked(tmp_path / "out"):
+            pass
     with locked(tmp_path / "out"), contextlib.ExitStack() as stack:
         monkeypatch.undo()
         for copy in copies:
