@@ -11,8 +11,10 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 
+from asking_fixture import example_index
 from command import called, refuser, run
 from index_fixture import Fake, full_index, records
+from mcp_fixture import mcp_session
 from opensearch_fixture import cluster, lacking
 from page_fixture import served_by_command
 from pnyx.errors import IndexFolderError, InputError, PnyxError
@@ -183,7 +185,6 @@ def without_why(row):
 @pytest.fixture(scope="module")
 def full(server):
     """The example's index in the cluster."""
-    from asking_fixture import example_index
     from pnyx.search.opensearch.loading import LoadPlan, copy
 
     copy(str(example_index()), f"{server}/example", LoadPlan(shards=2))
@@ -199,6 +200,7 @@ COMMANDS = {
     "report": ["report", "{index}", "--request", "{requests}", "--out", "{out}"],
     "perspectives": ["perspectives", VOTING, "--index", "{index}", "--json"],
     "sample": ["annotate", "sample", "{index}", "{topics}", "--top", "5", "--out", "{out}"],
+    "apply": "annotate apply --all --index {index} --topics {topics} --out {out}.jsonl".split(),
     "judge": "judge relevance --run {run} --index {index} --topics {topics} --out {out}".split(),
     "tune": "tune {index} --topics {topics} --qrels {qrels} --model hybrid --folds 2 --json "
     "--try dense-weight=.5,.7 --try mu=100,1000".split(),
@@ -210,10 +212,10 @@ COMMANDS = {
 @slow
 @needs_cluster
 @pytest.mark.usefixtures("own_place", "run_once")
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.all) if n == "apply" else n for n in COMMANDS]
+)
 def test_commands_do_what_they_do_on_a_folder(full, name, capsys):
-    from asking_fixture import example_index
-
     topics = ["voting\tShould voting be compulsory?", "zoos\tShould zoos be phased out?"]
     files = {
         "topics": "\n".join(topics),
@@ -237,7 +239,9 @@ def test_commands_do_what_they_do_on_a_folder(full, name, capsys):
         if "--json" in COMMANDS[name]:
             shown = json.dumps(json.loads(shown, object_hook=without_why))
         for path in sorted(Path().glob(f"{out}*")):
-            files = [path] if path.is_file() else sorted(path.rglob("*.jsonl"))
+            files = sorted(path.rglob("*.jsonl"))
+            if path.is_file() and not path.name.endswith(".manifest.json"):
+                files = [path]
             shown += "".join(map(Path.read_text, files))
         name_of = open_index(index).name
         printed.append(shown.replace(index, "INDEX").replace(name_of, "INDEX").replace(out, "OUT"))
@@ -260,6 +264,26 @@ def test_commands_take_an_address(server, tmp_path, capsys):
     capsys.readouterr()
     assert run("search", where, "voting duty", "-k", "3", "--json") == 0
     assert len(json.loads(capsys.readouterr().out)) == 3
+
+
+@pytest.mark.all
+@needs_cluster
+def test_a_language_model_is_served_as_from_a_folder(full, tmp_path):
+    pytest.importorskip("mcp", reason="mcp is not installed")
+    asked = [
+        ("search", {"question": VOTING, "k": 3}),
+        ("perspectives", {"question": VOTING, "k": 2}),
+        ("argue", {"question": VOTING, "points": 1}),
+    ]
+    answers = [
+        mcp_session(index, asked, tmp_path / "store")["answers"]
+        for index in (example_index(), full)
+    ]
+    for here, there in zip(*answers, strict=True):
+        assert not there.is_error, there
+        rows = (json.dumps(one.structured_content) for one in (here, there))
+        texts = [json.dumps(json.loads(row, object_hook=without_why)) for row in rows]
+        assert_alike(*(text.replace("index example.index", "index example") for text in texts))
 
 
 @pytest.mark.all

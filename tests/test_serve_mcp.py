@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
-import anyio
 import pytest
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
-from mcp import Client, StdioServerParameters
-
 from asking_fixture import VOTING, example_index
+from mcp_fixture import mcp_session
 from pnyx.serve.api.mcp import UNTRUSTED
 
 pytestmark = pytest.mark.slow
@@ -35,27 +32,7 @@ def answers(tmp_path_factory):
         ("search", {"question": "tea", "k": 1000}),
         ("judge", {"task": "support", "items": [{"id": "1"}]}),
     ]
-    found = {}
-
-    async def session():
-        log = tmp_path_factory.mktemp("mcp") / "log"
-        tested = os.environ.get("PYTHONPATH", "")  # which the client does not pass on by itself
-        server = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "pnyx", "mcp", str(example_index())],
-            env={
-                "PNYX_STORE": str(log.with_name("store")),
-                "OMP_NUM_THREADS": "1",
-                "PYTHONPATH": tested,
-            },
-        )
-        async with Client(server) as client:
-            found["instructions"] = client.server_info.name, client.instructions
-            found["tools"] = (await client.list_tools()).tools
-            found["answers"] = [await client.call_tool(name, given) for name, given in asked]
-
-    anyio.run(session)
-    return found
+    return mcp_session(example_index(), asked, tmp_path_factory.mktemp("mcp") / "store")
 
 
 def test_tools_say_how_they_are_used(answers):
