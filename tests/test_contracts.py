@@ -542,6 +542,7 @@ UNTRUSTED_BUT_FRAMED = {
     *((name, "count") for name in ("nuggets", "rag-triad-nuggets", "report-questions")),
     *(("report", name) for name in ("documents", "limit", "citations")),
     *((name, "room") for name in ("nugget-claims", "nugget-questions")),
+    *(("rubric", name) for name in ("points", "room")),
 }
 """Inputs that templates print bare: made by the package itself, `documents` of blocks."""
 
@@ -624,6 +625,7 @@ SHAPES: dict[str, Callable[[], Any]] = {
     "perspectives": lambda: importlib.import_module("pnyx.search.perspectives")._reply_model(True),
     **{f"nugget-{style}": lambda style=style: reply_shape(style) for style in get_args(Style)},
     "nugget-importance": lambda: importance_shape(3),
+    "rubric": lambda: importlib.import_module("pnyx.drafts.rubrics").rubric_shape(1, 5, 3),
 }
 
 

@@ -144,8 +144,10 @@ def test_answers_are_measured_and_put_on_trial_as_others_are(paths, capsys):
         (("scores = { plainness = 4 }", "scores = { charm = 4 }"), 21, "charm: is no dimension"),
         (("[dimensions.politeness]", "[dimensions.clarity]"), 8, "clarity: is a dimension that"),
         (("[dimensions.politeness]", '[dimensions."not polite"]'), 8, "expected a name of"),
-        (("[scale]", "[scales]"), 3, "scales: expected name, scale, dimensions or examples"),
+        (("[scale]", "[scales]"), 3, "scales: expected name, reviewed, drafted_by, scale"),
         (("[scale]", "[scale"), 3, "not valid TOML"),
+        (("[scale]", "reviewed = false\n[scale]"), 3, "found false: a draft, expected true"),
+        (("[scale]", 'reviewed = "no"\n[scale]'), 3, "found 'no', expected true or false"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_one_line(paths, tmp_path, capsys, change, line, problem):
@@ -190,3 +192,80 @@ def test_people_get_the_same_dimensions_and_scale(paths, capsys):
     assert "--dimensions goes with quality" in label(
         capsys, "support", items, "--dimensions", own, "--out", "l.jsonl"
     )
+
+
+KIND = {"name": "politeness", "label": "Polite", "definition": 'Is it\nkind, not "rude"?\x7f'}
+DRAFT = {
+    "dimensions": [KIND, {"name": "plainness", "label": "Plain", "definition": "Short words."}],
+    "levels": ["1: not at all", "2", "fully"],
+    "examples": [
+        {"text": "Dear Sir,\nthanks.", "scores": [{"dimension": "politeness", "score": 3}]},
+    ],
+}
+DRAFTING = ("judge", "dimensions", "Are our letters <<<polite>>>?", "--high", "3")
+
+
+def test_a_model_drafts_a_file_that_is_taken_once_a_person_has_reviewed_it(paths, capsys):
+    items, _ = paths
+    with ChatServer(reply=json.dumps(DRAFT)) as server:
+        asking = (*DRAFTING, "--llm", server.spec)
+        code, plan, _ = called(capsys, *asking, "--plan", "--json")
+        assert (code, json.loads(plan)["models"][0]["calls"], server.asked()) == (0, 1, [])
+        code, out, err = called(capsys, *asking, "--out", "draft.toml", "--json")
+        (request,) = shown(server)
+        assert called(capsys, *asking, "--out", "again.toml")[0] == 0
+        assert len(server.asked()) == 1  # the second reply is the store's
+    assert (code, err) == (0, "")
+    assert json.loads(out) == {
+        "out": "draft.toml", "dimensions": ["politeness", "plainness"], "examples": 1
+    }  # fmt: skip
+    assert "polite" in dict(blocks(request))["task"]
+    assert "clarity" in dict(blocks(request))["names"]
+    assert "found false: a draft" in refused(
+        capsys, items, "--dimensions", "draft.toml", "--llm", server.spec, "--out", "r"
+    )
+    assert "exists, and may have been edited" in refuser(*DRAFTING[:2])(
+        capsys, *DRAFTING[2:], "--llm", server.spec, "--out", "draft.toml"
+    )
+    draft = Path("draft.toml")
+    draft.write_text(draft.read_text().replace("reviewed = false", "reviewed = true"))
+    own = read_own(draft)
+    assert own.scale.levels == ("1: not at all", "2: 2", "3: fully")
+    assert own.dimensions["politeness"].definition == 'Is it kind, not "rude"?\x7f'
+    assert own.examples == [("Dear Sir,\nthanks.", (("politeness", 3),))]
+    with ChatServer(reply=polite) as server:
+        asking = ("--dimensions", draft, "--llm", server.spec, "--out", "r")
+        assert run("judge", "quality", items, *asking) == 3  # a 4 is off the scale
+    assert manifest_of("r")["settings"]["dimensions"]["drafted_by"] == "test"
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"levels": ["low", "high"]}, "levels: List should have at least 3 items"),
+        ({"dimensions": [{**KIND, "name": "clarity"}]}, "clarity: is a dimension"),
+        ({"dimensions": [KIND] * 2}, "not valid TOML (Cannot declare"),
+        ({"dimensions": [{**KIND, "name": "a]\nreviewed = true"}]}, "name: String"),
+        ({"examples": [{"text": "x", "scores": [{"dimension": "charm", "score": 1}]}]},
+         "charm: is no dimension"),
+        ({"examples": [{"text": "x", "scores": [{"dimension": "plainness", "score": 4}]}]},
+         "less than or equal to 3"),
+    ],
+)  # fmt: skip
+def test_a_reply_that_is_no_rubric_leaves_no_file(paths, capsys, change, problem):
+    with ChatServer(reply=json.dumps({**DRAFT, **change})) as server:
+        code, out, err = called(capsys, *DRAFTING, "--llm", server.spec, "--out", "draft.toml")
+        assert len(server.asked()) == 2  # once more, with the problem named
+    assert (code, out) == (3, "")
+    assert problem in err
+    assert "no usable rubric: nothing is written" in err
+    assert not Path("draft.toml").exists()
+
+
+def test_what_cannot_be_drafted_is_one_line(paths, capsys):
+    drafting = refuser("judge", "dimensions")
+    asking = ("--llm", "http://127.0.0.1:9/v1#m", "--out", "draft.toml")
+    assert "TASK is empty" in drafting(capsys, " ", *asking)
+    assert "high: found 1, expected 2 to 11" in drafting(capsys, "Polite?", "--high", "1", *asking)
+    assert "Missing option '--out'" in drafting(capsys, "Polite?", *asking[:2])
+    assert "it needs --llm" in drafting(capsys, "Polite?", *asking[2:])

@@ -1,4 +1,4 @@
-"""Specs of nugget banks: drafted, merged, held against reports. Light: no model is loaded here."""
+"""Specs of drafts: rubrics, and nugget banks with what is done to them. Light: no model loads."""
 
 from __future__ import annotations
 
@@ -9,15 +9,10 @@ from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.errors import InputError, OptionError
 
 
-class BankSpec(Spec, heading="Output", rare="format"):
-    """Where a nugget bank is written."""
+class EditedSpec(Spec, heading="Output"):
+    """Where a draft is written that people edit."""
 
-    out: str | None = out_opt(
-        None, "Banks to write, one a line; required without --plan.", metavar="BANK"
-    )
-    format: Literal["nuggetbank-v3", "ragtime26-nuggets", "nuggetizer"] = opt(
-        "nuggetbank-v3", "Format of --out."
-    )
+    out: str | None = out_opt(None, "Draft to write; required without --plan.")
     force: bool = opt(False, "Overwrite --out, including edits.")
 
     def check(self, *, plan: bool) -> None:
@@ -29,6 +24,25 @@ class BankSpec(Spec, heading="Output", rare="format"):
                 raise OptionError("Missing option '--out'.")
         elif not plan and not self.force and self.out != "-" and Path(self.out).exists():
             raise InputError("exists, and may have been edited; --force replaces it", path=self.out)
+
+
+class BankSpec(EditedSpec, heading="Output", rare="format"):
+    """Where a nugget bank is written."""
+
+    out: str | None = out_opt(
+        None, "Banks to write, one a line; required without --plan.", metavar="BANK"
+    )
+    format: Literal["nuggetbank-v3", "ragtime26-nuggets", "nuggetizer"] = opt(
+        "nuggetbank-v3", "Format of --out."
+    )
+
+
+class RubricSpec(EditedSpec, heading="Dimensions"):
+    """What a rubric's scale is, and how long it is."""
+
+    low: int = opt(1, "Lowest score.")
+    high: int = opt(5, "Highest score, at most 10 above the lowest.")
+    most: int = opt(5, "Maximum dimensions.", within="[1, 20]")
 
 
 class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in_banks"):

@@ -13,6 +13,7 @@ from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
+from pnyx.cli.judge.dimensions import dimensions
 from pnyx.cli.judge.report import command as report
 from pnyx.errors import OptionError
 from pnyx.judge.tasks import TASKS
@@ -114,7 +115,7 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_citations as_perspectives
         return TASKS["rag"].read(items)
 
 
-@verb("judge", resumes=True, restricts=True, words={"report": report})
+@verb("judge", resumes=True, restricts=True, words={"report": report, "dimensions": dimensions})
 @click.argument("task", type=click.Choice(list(TASKS)), metavar="TASK")
 @click.argument("items", required=False)
 def command(
@@ -140,6 +141,7 @@ def command(
     ranking     which order suits best?     id, query, documents
 
     \b
+    Dimensions of your own for quality: see pnyx judge dimensions --help.
     Reports with citations: see pnyx judge report --help. Parts of that:
     negative    is an answer said to lack?  id, text, statement
     needs-citation   does it need a source? id, text, statement

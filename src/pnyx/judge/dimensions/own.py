@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,10 @@ from pnyx.errors import InputError, escaped, shorten
 from pnyx.files import read_toml
 from pnyx.judge.dimensions import Dimension, Scale, dimensions_of
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+NAME = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
+"""What a dimension may be called: a pattern."""
 _MOST_VALUES, _LISTED = 101, 10
-_TABLES = ("name", "scale", "dimensions", "examples")
+_TABLES = ("name", "reviewed", "drafted_by", "scale", "dimensions", "examples")
 _OF_SCALE, _OF_DIMENSION = ("low", "high", "levels"), ("definition", "label")
 _OF_EXAMPLE = ("text", "scores")
 
@@ -29,25 +31,44 @@ class OwnDimensions:
     scale: Scale
     dimensions: Mapping[str, Dimension]
     examples: Sequence[tuple[str, tuple[tuple[str, int], ...]]]
+    drafted_by: str = ""  # the model whose draft a person has reviewed
 
     def __hash__(self) -> int:
         return hash(self.sha256)
 
     def row(self) -> dict[str, Any]:
         """Return what a manifest says of it."""
-        return {"name": self.name, "sha256": self.sha256, "dimensions": list(self.dimensions)}
+        row = {"name": self.name, "sha256": self.sha256, "dimensions": list(self.dimensions)}
+        return {**row, "drafted_by": self.drafted_by} if self.drafted_by else row
 
 
 def read_own(path: str | Path) -> OwnDimensions:
     """Read a file of dimensions (docs/judging-quality.md).
 
     Raises:
-        InputError: it is no TOML, or does not say what a dimension or the scale is; with the line
-            where the file tells.
+        InputError: it is no TOML, does not say what a dimension or the scale is, or is a draft
+            that nobody has reviewed; with the line where the file tells.
     """
-    table, lines = read_toml(path)
-    reader = _Reader(str(path), lines)
+    return _own(*read_toml(path), str(path), draft=False)
+
+
+def parse_draft(toml: str) -> OwnDimensions:
+    """Return what the text of such a file says, reviewed or not; InputError as of `read_own`."""
+    try:
+        return _own(tomllib.loads(toml), toml.split("\n"), "draft", draft=True)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not valid TOML ({shorten(str(error), 100)})") from error
+
+
+def _own(
+    table: Mapping[str, Any], lines: Sequence[str], path: str, *, draft: bool
+) -> OwnDimensions:
+    reader = _Reader(path, lines)
     reader.known(table, _TABLES, "")
+    if not isinstance(table.get("reviewed", True), bool):
+        reader.fail("reviewed", f"found {shorten(table['reviewed'], 40)!r}, expected true or false")
+    if not (draft or table.get("reviewed", True)):
+        reader.fail("reviewed", "found false: a draft, expected true, once a person has read it")
     scale = reader.scale(table.get("scale"))
     entries = table.get("dimensions")
     if not isinstance(entries, dict) or not entries:
@@ -60,7 +81,8 @@ def read_own(path: str | Path) -> OwnDimensions:
     name = reader.text(table.get("name", Path(path).stem), "name")
     text = "\n".join(lines)
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
-    return OwnDimensions(name, digest, scale, dimensions, examples)
+    drafter = reader.text(table["drafted_by"], "drafted_by") if "drafted_by" in table else ""
+    return OwnDimensions(name, digest, scale, dimensions, examples, drafter)
 
 
 class _Reader:
@@ -117,7 +139,7 @@ class _Reader:
         return Scale("own", low, high, told, tuple(level.strip() for level in levels))
 
     def dimension(self, name: str, table: Any) -> Dimension:
-        if not _NAME.fullmatch(name):
+        if not re.fullmatch(NAME, name):
             self.fail(name, "expected a name of letters, digits, - and _, a letter first")
         if name in dimensions_of("quality"):  # or labels and figures of both would be mixed
             self.fail(name, "is a dimension that pnyx defines, expected a name of its own")
