@@ -118,7 +118,7 @@ def test_words_make_up_the_score_in_every_segment_however_often_they_occur(tmp_p
     text = "tea law tea cup"  # "tea" counts twice
     numbers, scores = index.rank(text, model)
     assert len(numbers) == 6
-    terms = index.term_scores(text, numbers[::-1], model)[::-1]
+    terms = index.term_scores(text, index.doc_ids(numbers[::-1]), model)[::-1]
     assert [sum(own.values()) for own in terms] == scores.tolist()
     by_number = dict(zip(numbers.tolist(), terms, strict=True))
     assert [list(by_number[number]) for number in (0, 2, 3)] == [["tea"], ["tea", "law"], ["law"]]

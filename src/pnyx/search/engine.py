@@ -7,10 +7,11 @@ bring more (`EngineType`); `open_index` opens all.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pnyx.records import Evidence
 from pnyx.search.plan import Scoring
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from pnyx.corpora.text.tokens import Tokenizer
     from pnyx.models.embed.embedder import Embedder
+    from pnyx.search.ranking.fusion import RankedList
 
 T = TypeVar("T")
 
@@ -149,11 +151,41 @@ class DocumentIndex(Engine, Protocol):
         """Load now what makes later searches quicker, if anything does."""
 
 
+@runtime_checkable
+class Explainable(DocumentIndex, Protocol):
+    """An engine that knows what its scores are made of; `pnyx.search.explain` tells it."""
+
+    def term_scores(
+        self, text: str, ids: Sequence[str], model: str, **parameters: float
+    ) -> list[dict[str, float]]:
+        """Return what each term adds to each document's score; their sum in order is the score."""
+
+    def cosines(
+        self, text: str, ids: Sequence[str], embedder: Embedder | None
+    ) -> NDArray[np.float64]:
+        """Return the cosines of documents to a question, 0 to one of no words."""
+
+    def boosts(
+        self, text: str, ids: Sequence[str], wc: float, wq: float, embedder: Embedder | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Return 1 + wC C of documents (1 where there is no topic), and Q (0 where unknown)."""
+
+    def rank_parts(
+        self, text: str, scoring: Scoring, k: int, embedder: Embedder | None
+    ) -> list[RankedList]:
+        """Return the rankings that a hybrid fuses in the end, words before vectors."""
+
+
+_RECENT: Final = 32
+"""Rankings that are remembered, so that what was ranked need not be ranked again to explain it."""
+
+
 class Remembering:
     """Remembers what was made of an index: it is immutable."""
 
     def __init__(self) -> None:
         self._made: dict[object, Any] = {}
+        self._recent: OrderedDict[object, Any] = OrderedDict()
         self._making = threading.RLock()
 
     def once(self, key: object, make: Callable[[], T]) -> T:
@@ -163,6 +195,20 @@ class Remembering:
                 self._made[key] = make()
             made: T = self._made[key]
             return made
+
+    def lately(self, key: object, make: Callable[[], T]) -> T:
+        """Return what `make` gave for this key if that is among the latest few; else make it."""
+        with self._making:
+            if key in self._recent:
+                self._recent.move_to_end(key)
+                known: T = self._recent[key]
+                return known
+        made = make()
+        with self._making:
+            self._recent[key] = made
+            while len(self._recent) > _RECENT:
+                self._recent.popitem(last=False)
+        return made
 
 
 class EngineType(NamedTuple):

@@ -5,6 +5,7 @@ Each scoring model is a sum or a product of parts, some of which are made of par
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
@@ -12,22 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.search.index import Index
+from pnyx.search.engine import Explainable
 from pnyx.search.plan import PARAMETERS, Scoring
-from pnyx.search.ranking.dense import cosines_of
 from pnyx.search.ranking.fusion import RRF_CONSTANT, Normalisation, RankedList, lowest, normalised
 from pnyx.search.ranking.good_first import COPY, NEAR, QUALITY, Goodness
-from pnyx.search.ranking.scoring import (
-    question_vector,
-    rank_parts,
-    touche_boosts,
-    weights_of_parts,
-)
+from pnyx.search.ranking.scoring import weights_of_parts
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
-
-Numbers = NDArray[np.int64]
 
 
 class Explanation(NamedTuple):
@@ -60,7 +53,7 @@ class Explanation(NamedTuple):
 
 
 def explain(
-    index: Index,
+    index: Explainable,
     text: str,
     scoring: Scoring,
     ids: Sequence[str],
@@ -68,13 +61,21 @@ def explain(
     *,
     k: int = 10,
 ) -> list[Explanation]:
-    """Return why documents, by id, have the scores that `Index.retrieve` gives them.
+    """Return why documents, by id, have the scores that `Engine.retrieve` gives them.
 
-    `text`, `scoring` and `embedder` are as for `Index.retrieve`; so is `k`, on which the scores of
+    `text`, `scoring` and `embedder` are as for `Engine.retrieve`; so is `k`, on which the scores of
     a hybrid depend where it is above 1000. The parts of the Touché model are those of its Eq. 1, S
-    = R (1 + wC C) (1 + wQ Q). Raises what `Index.retrieve` raises.
+    = R (1 + wC C) (1 + wQ Q). Raises what `Engine.retrieve` raises, and InputError for an unknown
+    id.
     """
-    return _explained(index, text, scoring, index.numbers(ids), embedder, k)
+    if scoring.model == "hybrid":
+        return _fused(index, text, scoring, ids, embedder, k)
+    if scoring.model == "dense":
+        cosines = index.cosines(text, ids, embedder).tolist()
+        return [Explanation("dense", cosine, cosine) for cosine in cosines]
+    if scoring.model == "touche":
+        return _touche(index, text, scoring, ids, embedder)
+    return _words(index, text, scoring.model, ids, scoring.parameters)
 
 
 def explain_good(why: Explanation, good: Goodness) -> Explanation:
@@ -90,72 +91,51 @@ def explain_good(why: Explanation, good: Goodness) -> Explanation:
     return Explanation("good", good.score, good.score, combine="product", parts=tuple(parts))
 
 
-def _explained(
-    index: Index, text: str, scoring: Scoring, numbers: Numbers, embedder: Embedder | None, k: int
-) -> list[Explanation]:
-    if scoring.model == "hybrid":
-        return _fused(index, text, scoring, numbers, embedder, k)
-    if scoring.model == "dense":
-        return _dense(index, text, numbers, embedder)
-    if scoring.model == "touche":
-        return _touche(index, text, scoring, numbers, embedder)
-    return _words(index, text, scoring.model, numbers, scoring.parameters)
-
-
 def _words(
-    index: Index, text: str, model: str, numbers: Numbers, parameters: Any
+    index: Explainable, text: str, model: str, ids: Sequence[str], parameters: Any
 ) -> list[Explanation]:
     written: dict[str, str] = {}
     for word in re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text):
         for term in index.tokenizer.terms(word):
             written.setdefault(term, word)
     found = []
-    for terms in index.term_scores(text, numbers, model, **parameters):
+    for terms in index.term_scores(text, ids, model, **parameters):
         parts = tuple(Explanation(written.get(t, t), v, v) for t, v in terms.items())
         score = sum((part.value for part in parts), 0.0)
         found.append(Explanation(model, score, score, combine="sum", parts=parts))
     return found
 
 
-def _dense(
-    index: Index, text: str, numbers: Numbers, embedder: Embedder | None
-) -> list[Explanation]:
-    question = question_vector(index, text, embedder)
-    cosines = np.zeros(len(numbers)) if question is None else cosines_of(index, question, numbers)
-    return [Explanation("dense", cosine, cosine) for cosine in cosines.tolist()]
-
-
 def _touche(
-    index: Index, text: str, scoring: Scoring, numbers: Numbers, embedder: Embedder | None
+    index: Explainable, text: str, scoring: Scoring, ids: Sequence[str], embedder: Embedder | None
 ) -> list[Explanation]:
     wc, wq = (scoring.parameter(name) for name in ("wc", "wq"))
-    boosts = touche_boosts(index, text, embedder, wc, wq)
     mu = scoring.parameters.get("mu", PARAMETERS["mu"].default)
+    words = _words(index, text, "dirichlet", ids, {"mu": mu})
+    boosts = index.boosts(text, ids, wc, wq, embedder)
     found = []
-    for words, number in zip(
-        _words(index, text, "dirichlet", numbers, {"mu": mu}), numbers.tolist(), strict=True
-    ):
-        flat = Explanation("R", 1.0, None)
-        parts = [flat if scoring.flat else words._replace(name="R")]
-        if boosts is not None:
-            factor = float(boosts.cluster_factors[boosts.codes[number] >> boosts.shift])
-            quality = float(boosts.quality[number])
+    for own, factor, quality in zip(words, *(boost.tolist() for boost in boosts), strict=True):
+        parts = [Explanation("R", 1.0, None) if scoring.flat else own._replace(name="R")]
+        if wc or wq:
             parts += [
                 Explanation("C", factor, (factor - 1.0) / wc if wc else None, wc),
                 Explanation("Q", 1.0 + wq * quality, quality if wq else None, wq),
             ]
-        score = 1.0
-        for part in parts:
-            score *= part.value
+        score = math.prod(part.value for part in parts)
         found.append(Explanation("touche", score, score, combine="product", parts=tuple(parts)))
     return found
 
 
 def _fused(
-    index: Index, text: str, scoring: Scoring, numbers: Numbers, embedder: Embedder | None, k: int
+    index: Explainable,
+    text: str,
+    scoring: Scoring,
+    ids: Sequence[str],
+    embedder: Embedder | None,
+    k: int,
 ) -> list[Explanation]:
-    rankings = rank_parts(index, text, scoring, k, embedder)
-    words = _explained(index, text, scoring.parts[0], numbers, embedder, k)
+    rankings, numbers = index.rank_parts(text, scoring, k, embedder), index.numbers(ids)
+    words = explain(index, text, scoring.parts[0], ids, embedder, k=k)
     columns = [
         _places(ranking, weight, scoring, numbers)
         for ranking, weight in zip(rankings, weights_of_parts(scoring), strict=True)
@@ -172,7 +152,7 @@ def _fused(
 
 
 def _places(
-    ranking: RankedList, weight: float, scoring: Scoring, numbers: Numbers
+    ranking: RankedList, weight: float, scoring: Scoring, numbers: NDArray[np.int64]
 ) -> list[Explanation]:
     """Return what one ranking adds to the fused score of each document."""
     own, scores = ranking

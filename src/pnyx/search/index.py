@@ -11,13 +11,19 @@ from numpy.typing import NDArray
 
 from pnyx.records import Evidence
 from pnyx.search.engine import Hit, Topic, TopicQuery
-from pnyx.search.features.clusters import clusters_of, rank_on_topics
+from pnyx.search.features.clusters import clusters_of, rank_on_topics, why_not_used
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.plan import Scoring
 from pnyx.search.quality.documents import document_quality
-from pnyx.search.ranking.dense import dense_rank
-from pnyx.search.ranking.scoring import rank_documents
+from pnyx.search.ranking.dense import cosines_of, dense_rank
+from pnyx.search.ranking.fusion import RankedList
+from pnyx.search.ranking.scoring import (
+    question_vector,
+    rank_documents,
+    rank_parts,
+    touche_boosts,
+)
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
@@ -79,14 +85,37 @@ class Index(WordIndex):
         values = document_quality(self)
         return np.sort(values[~np.isnan(values)])
 
+    def cosines(
+        self, text: str, ids: Sequence[str], embedder: Embedder | None
+    ) -> NDArray[np.float64]:
+        """See `Explainable`."""
+        question, numbers = question_vector(self, text, embedder), self.numbers(ids)
+        return np.zeros(len(ids)) if question is None else cosines_of(self, question, numbers)
+
+    def boosts(
+        self, text: str, ids: Sequence[str], wc: float, wq: float, embedder: Embedder | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """See `Explainable`."""
+        known, numbers = touche_boosts(self, text, embedder, wc, wq), self.numbers(ids)
+        if known is None:
+            return np.ones(len(ids)), np.zeros(len(ids), dtype=np.float32)
+        return known.cluster_factors[known.codes[numbers] >> known.shift], known.quality[numbers]
+
+    def rank_parts(
+        self, text: str, scoring: Scoring, k: int, embedder: Embedder | None
+    ) -> list[RankedList]:
+        """See `Explainable`."""
+        return rank_parts(self, text, scoring, k, embedder)
+
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """See `Engine`."""
         return clusters_of(self).topics(self.numbers(ids))
 
     def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
         """See `Engine`."""
-        numbers, problems = rank_on_topics(self, asked)
-        return self.doc_ids(numbers), problems
+        if (problems := why_not_used(self, asked)) is not None:
+            return [], problems
+        return self.doc_ids(rank_on_topics(self, asked)), []
 
 
 def verify_index(path: str | Path) -> None:

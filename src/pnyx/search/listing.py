@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from pnyx.errors import escaped
 from pnyx.measure.core.base import Result
 from pnyx.records import Evidence, Perspective, Question, Stance
-from pnyx.search.engine import Engine, Hit, Topic
+from pnyx.search.engine import Engine, Explainable, Hit, Topic
 from pnyx.search.perspectives import query_for
 from pnyx.search.sides import Sided, label_on, match_labels
 from pnyx.search.topics import TopicMatch
@@ -171,10 +171,9 @@ def list_hits(
 def explain_hits(found: Found, searcher: SearchedBy, ids: Sequence[str]) -> dict[str, Explanation]:
     """Return the parts of each document's score for what it was searched by, by document id."""
     from pnyx.search.explain import explain, explain_good
-    from pnyx.search.index import Index
 
     index = searcher.engine
-    if not isinstance(index, Index):
+    if not isinstance(index, Explainable):
         return {}
     by_text: dict[str, list[str]] = {}
     for doc_id in ids:

@@ -236,20 +236,37 @@ def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
     return [Facet(*topic, count) for topic, count in ordered]
 
 
-def rank_on_topics(index: WordIndex, asked: TopicQuery) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the best documents on a question's topics, word or no word, and what went wrong."""
-    known, none = known_clusters(index), np.zeros(0, dtype=np.int64)
-    if known is None:
-        return none, []
-    if known.embedder != asked.embedder:
-        name = f"{shorten(known.embedder, 60)} and not with {asked.embedder}"
-        return none, [f"the topic clusters, made with {name}, are not used"]
-    if len(known.cluster) != len(index):
-        return none, ["the topic clusters, which lack documents that were added, are not used"]
+def why_not_used(engine: Engine, asked: TopicQuery) -> list[str] | None:
+    """Return why documents on a question's topics cannot be found; None where they can."""
+    info = engine.feature_info(CLUSTERS)
+    if info is None:
+        return []
+    if info.made_by != asked.embedder:
+        name = f"{shorten(info.made_by, 60)} and not with {asked.embedder}"
+        return [f"the topic clusters, made with {name}, are not used"]
+    if info.documents != len(engine):
+        return ["the topic clusters, which lack documents that were added, are not used"]
+    return None
+
+
+def rank_on_topics(index: WordIndex, asked: TopicQuery) -> NDArray[np.int64]:
+    """Return the best documents on a question's topics, word or no word."""
+    known = clusters_of(index)
     near = np.flatnonzero(known.cosines(asked.vector) >= asked.least)
     members = np.flatnonzero(np.isin(known.cluster, near))
     scores = index.score_all(asked.text)[members]
-    return members[np.argsort(-scores, kind="stable")[: asked.count]], []
+    best: NDArray[np.int64] = members[np.argsort(-scores, kind="stable")[: asked.count]]
+    return best
+
+
+def topic_factors(
+    clusters: Clusters, text: str, wc: float, embedder: Embedder | None, path: str | Path
+) -> NDArray[np.float64]:
+    """Return 1 + wC C of Touché's Eq. 1 of each topic for a question."""
+    if embedder is None:
+        raise InputError("wc is positive, which needs an embedder, to compare question and topics")
+    check_embedder(clusters, embedder.name, path)
+    return 1.0 + wc * clusters.cosines(embedder.encode([text])[0])
 
 
 def check_embedder(clusters: Clusters, name: str, path: str | Path) -> None:

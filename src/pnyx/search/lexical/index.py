@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count, islice, pairwise, repeat
 from pathlib import Path
@@ -27,9 +26,9 @@ from pnyx.search.ranking.models import CollectionStatistics, Floats, make_model
 DEFAULT_MODEL = "dirichlet"
 
 _RECENT = 32
-"""Rankings that are remembered, so that what was ranked need not be ranked again to explain it."""
+"""Rankings whose ids are remembered: they are asked about next."""
 _GIVEN = 4_000
-"""Ids found lately, about so many, whose numbers are remembered: they are asked about next."""
+"""Ids found lately, about so many, whose numbers are remembered."""
 
 T = TypeVar("T")
 
@@ -72,7 +71,6 @@ class WordIndex(Remembering):
         # All at once: what is opened later may have been replaced by then.
         self._features = {name: self._opened(name) for name in manifest.get("features", {})}
         super().__init__()
-        self._recent: OrderedDict[Hashable, Any] = OrderedDict()
         self._latest: list[tuple[list[str], NDArray[np.int64]]] = []
         self._given: dict[str, int] = {}
 
@@ -143,9 +141,10 @@ class WordIndex(Remembering):
         return self._kernel.scores(parts, self._queries.by_length(scoring), scoring.combine)
 
     def term_scores(
-        self, text: str, numbers: NDArray[np.int64], model: str = DEFAULT_MODEL, **parameters: float
+        self, text: str, ids: Sequence[str], model: str = DEFAULT_MODEL, **parameters: float
     ) -> list[dict[str, float]]:
-        """Return what each term adds to each document's score; their sum in order is the score."""
+        """See `Explainable`."""
+        numbers = self.numbers(ids)
         scoring = make_model(model, parameters)
         by_length = self._queries.by_length(scoring)
         found: dict[int, dict[str, float]] = {number: {} for number in numbers.tolist()}
@@ -256,20 +255,6 @@ class WordIndex(Remembering):
             found = f"the index has {shorten(name, 40)} of {feature.documents} of its {len(self)}"
             raise InputError(f"{found} documents: {how}", path=self.path)
         return feature
-
-    def lately(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` gave for this key if that is among the latest few; else make it."""
-        with self._making:
-            if key in self._recent:
-                self._recent.move_to_end(key)
-                known: T = self._recent[key]
-                return known
-        made = make()
-        with self._making:
-            self._recent[key] = made
-            while len(self._recent) > _RECENT:
-                self._recent.popitem(last=False)
-        return made
 
     def verify(self) -> None:
         """Check every byte and record of the index and its features; see `verify_index`."""

@@ -89,17 +89,17 @@ def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> F
         ordinary = documents, term.values[frequencies]
         for numbers, values in (ordinary, (exceptions, term.exception_values)):
             lengths = length_values[part.lengths[numbers]]
-            scores[numbers] += _added(term.weight, values, lengths, combine)
+            scores[numbers] += added(term.weight, values, lengths, combine)
     return scores
 
 
-def _added(weight: Any, values: Floats, lengths: Floats, combine: Combine) -> Floats:
+def added(weight: Any, values: Floats, lengths: Floats, combine: Combine) -> Floats:
     """Return what a term adds to the scores of documents."""
     if combine == "add":
-        added: Floats = weight * np.maximum(values + lengths, 0.0)
+        own: Floats = weight * np.maximum(values + lengths, 0.0)
     else:
-        added = weight - weight / (1.0 + values * lengths)
-    return added
+        own = weight - weight / (1.0 + values * lengths)
+    return own
 
 
 def score_terms(
@@ -122,8 +122,8 @@ def score_terms(
         term = part.terms[owners[at]]
         values[at] = term.exception_values[np.searchsorted(term.exception_documents, documents[at])]
     weights = np.array([term.weight for term in part.terms])[owners]
-    added = _added(weights, values, length_values[part.lengths[documents]], combine)
-    return list(zip(owners.tolist(), documents.tolist(), added.tolist(), strict=True))
+    found = added(weights, values, length_values[part.lengths[documents]], combine)
+    return list(zip(owners.tolist(), documents.tolist(), found.tolist(), strict=True))
 
 
 def best(scores: Floats, k: int) -> NDArray[np.int64]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
@@ -17,12 +14,13 @@ from numpy.typing import NDArray
 from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
 from pnyx.records import Evidence
 from pnyx.search.engine import EngineType, FeatureInfo, Hit, Remembering, Topic, TopicQuery
-from pnyx.search.features.clusters import Clusters, check_embedder
+from pnyx.search.features.clusters import Clusters, topic_factors, why_not_used
 from pnyx.search.features.topic_points import ClusterLabel
 from pnyx.search.features.vectors import check_made_by
 from pnyx.search.lexical import record_codec
 from pnyx.search.opensearch import schema
-from pnyx.search.opensearch.client import OLDEST, Cluster, ClusterAddress
+from pnyx.search.opensearch.client import Cluster, ClusterAddress
+from pnyx.search.opensearch.naming import behind, check_version, forget, remote_state
 from pnyx.search.opensearch.ranking import EVERY, Query, RemoteRanking, scored
 from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_parameter
 from pnyx.search.ranking.fusion import RankedList
@@ -63,7 +61,7 @@ class RemoteIndex(Remembering):
         the cluster cannot be reached, is too old, or has lost shards of it.
         """
         address = where if isinstance(where, ClusterAddress) else ClusterAddress.parse(where)
-        cluster = Cluster(address, lambda: _STATES.pop(str(address), None))
+        cluster = Cluster(address, lambda: forget(str(address)))
         check_version(cluster)
         concrete, found = behind(cluster)
         meta = schema.meta_of(found, str(address))
@@ -123,20 +121,35 @@ class RemoteIndex(Remembering):
     def _fused(
         self, text: str, scoring: Scoring, k: int, embedder: Embedder | None, ids: dict[int, str]
     ) -> RankedList:
-        question, deep = self._question(text, embedder), depth_of_parts(k)
-        rankings = [
-            self._rank(text, scoring.parts[0], deep, embedder, ids),
-            _NOTHING if question is None else self._ranking.nearest(question, deep, ids),
-        ]
-        if question is not None and scoring.feedback:
-
-            def rows(numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-                keys = [ids[number] for number in numbers.tolist()]
-                return self._vectors_of(keys).astype(np.float64)
-
-            moved = moved_question(scoring, rankings, question, rows)
-            rankings[1] = self._ranking.nearest(moved, deep, ids)
+        rankings, known = self._parts(text, scoring, k, embedder)
+        ids.update(known)
         return fuse(scoring, rankings, k)
+
+    def _parts(
+        self, text: str, scoring: Scoring, k: int, embedder: Embedder | None
+    ) -> tuple[list[RankedList], dict[int, str]]:
+        """Return the rankings that a hybrid fuses in the end, and the keys of their documents."""
+        deep = depth_of_parts(k)
+
+        def rank() -> tuple[list[RankedList], dict[int, str]]:
+            ids: dict[int, str] = {}
+            question = self._question(text, embedder)
+            words = self._rank(text, scoring.parts[0], deep, embedder, ids)
+            if question is None:
+                return [words, _NOTHING], ids
+            rankings = [words, self._ranking.nearest(question, deep, ids)]
+            if scoring.feedback:
+
+                def rows(numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+                    keys = [ids[number] for number in numbers.tolist()]
+                    return self._vectors_of(keys).astype(np.float64)
+
+                moved = moved_question(scoring, rankings, question, rows)
+                rankings[1] = self._ranking.nearest(moved, deep, ids)
+            return rankings, ids
+
+        by = "" if embedder is None else embedder.name
+        return self.lately(("parts", text, repr(scoring), deep, by), rank)
 
     def _question(self, text: str, embedder: Embedder | None) -> NDArray[np.float32] | None:
         """Return the question's vector; None for no words, which are near by chance."""
@@ -152,23 +165,21 @@ class RemoteIndex(Remembering):
         wc, wq = (scoring.parameter(name) for name in ("wc", "wq"))
         check_parameter("wc", wc)
         check_parameter("wq", wq)
-        factors: list[float] = []
         if wq > 0:
             self._needs("quality")
-        if wc > 0:
-            self._needs("clusters")
-            if embedder is None:
-                needs = "which needs an embedder, to compare question and topics"
-                raise InputError(f"wc is positive, {needs}")
-            check_embedder(self.clusters, embedder.name, self.path)
-            cosines = self.clusters.cosines(embedder.encode([text])[0])
-            factors = (1.0 + wc * cosines).tolist()
+        factors = self._factors(text, wc, embedder) if wc > 0 else []
         mu = {"mu": scoring.parameters.get("mu", PARAMETERS["mu"].default)}
         query = EVERY if scoring.flat else self._ranking.words(text, "dirichlet", mu)
         if query is None:
             return None
         own = {"flat": scoring.flat, "topics": wc > 0, "factors": factors, "wq": wq}
         return scored(query, schema.BOOSTED, own)
+
+    def _factors(self, text: str, wc: float, embedder: Embedder | None) -> list[float]:
+        """Return what a document's score is multiplied by, for each topic it may be on."""
+        self._needs("clusters")
+        factors: list[float] = topic_factors(self.clusters, text, wc, embedder, self.path).tolist()
+        return factors
 
     def _hits(
         self, numbers: NDArray[np.int64], scores: NDArray[np.float64], ids: Mapping[int, str]
@@ -182,6 +193,44 @@ class RemoteIndex(Remembering):
         hashed = [key for key in keys if schema.is_hashed(key)]
         known = {key: record.id for key, record in self._records(hashed)}
         return [known.get(key, key) for key in keys]
+
+    # Parts of a score ----------------------------------------------------------------------------
+
+    def term_scores(
+        self, text: str, ids: Sequence[str], model: str, **parameters: float
+    ) -> list[dict[str, float]]:
+        """See `Explainable`."""
+        keys = list(map(schema.key_of, ids))
+        return self._each(self._ranking.term_scores(text, keys, model, parameters), keys)
+
+    def cosines(
+        self, text: str, ids: Sequence[str], embedder: Embedder | None
+    ) -> NDArray[np.float64]:
+        """See `Explainable`."""
+        question = self._question(text, embedder)
+        if question is None or not ids:
+            return np.zeros(len(ids))
+        found: NDArray[np.float64] = self.vectors(ids).astype(np.float64) @ question
+        return found
+
+    def boosts(
+        self, text: str, ids: Sequence[str], wc: float, wq: float, embedder: Embedder | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """See `Explainable`."""
+        topics, quality = np.ones(len(ids)), np.zeros(len(ids), dtype=np.float32)
+        if wc > 0:
+            factors = self._factors(text, wc, embedder)
+            own = self._of(ids, "clusters")
+            topics = np.array([1.0 if topic is None else factors[int(topic)] for topic in own])
+        if wq > 0:
+            quality = np.nan_to_num(self.quality(ids))
+        return topics, quality
+
+    def rank_parts(
+        self, text: str, scoring: Scoring, k: int, embedder: Embedder | None
+    ) -> list[RankedList]:
+        """See `Explainable`."""
+        return self._parts(text, scoring, k, embedder)[0]
 
     # Documents -----------------------------------------------------------------------------------
 
@@ -291,7 +340,10 @@ class RemoteIndex(Remembering):
             body: Query = {"query": {"ids": {"values": some}}, "size": len(some), "_source": False}
             for row in self._ranking.search(body | {"docvalue_fields": [field]})["hits"]["hits"]:
                 found[row["_id"]] = row.get("fields", {}).get(field, [None])[0]
-        for key in distinct:
+        return self._each(found, keys)
+
+    def _each(self, found: Mapping[str, T], keys: Sequence[str]) -> list[T]:
+        for key in keys:
             if key not in found:
                 raise InputError(f"has no document {shorten(key, 60)!r}", path=self.path)
         return [found[key] for key in keys]
@@ -359,14 +411,8 @@ class RemoteIndex(Remembering):
 
     def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
         """See `Engine`."""
-        info = self.feature_info("clusters")
-        if info is None:
-            return [], []
-        if info.made_by != asked.embedder:
-            made = f"{shorten(info.made_by, 60)} and not with {asked.embedder}"
-            return [], [f"the topic clusters, made with {made}, are not used"]
-        if info.documents != len(self):
-            return [], ["the topic clusters, which lack documents that were added, are not used"]
+        if (problems := why_not_used(self, asked)) is not None:
+            return [], problems
         near = np.flatnonzero(self.clusters.cosines(asked.vector) >= asked.least).tolist()
         words = self._ranking.words(asked.text, "dirichlet", {})
         own: Query = {"filter": [{"terms": {"cluster": near}}]}
@@ -382,62 +428,4 @@ class RemoteIndex(Remembering):
 _NOTHING: Final[RankedList] = (np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
-_STATES: Final[dict[str, tuple[float, str]]] = {}
-_LOOKED: Final = 5.0
-"""Seconds after which it is looked again which index has the name."""
-
-
-def remote_state(where: str) -> tuple[str]:
-    """Return which index an address stands for, or did some seconds ago; see `index_state`.
-
-    Nobody waits for it but the first who asks.
-    """
-    key = str(ClusterAddress.parse(where))
-    looked, concrete = _STATES.get(key, (0.0, ""))
-    if not concrete:
-        try:
-            concrete = _look(key)
-        except PnyxError as error:
-            raise OSError(str(error)) from error
-    elif time.monotonic() - looked >= _LOOKED:
-        _STATES[key] = time.monotonic(), concrete
-        threading.Thread(target=_look_again, args=(key,), daemon=True).start()
-    return (concrete,)
-
-
-def _look(where: str) -> str:
-    address = ClusterAddress.parse(where)
-    found = ",".join(Cluster(address).ask("GET", f"/_alias/{address.name}", seconds=2.0))
-    _STATES[where] = time.monotonic(), found
-    return found
-
-
-def _look_again(where: str) -> None:
-    with contextlib.suppress(PnyxError):  # being replaced, or away for a while
-        _look(where)
-
-
 OPENSEARCH: Final = EngineType(RemoteIndex.open, remote_state)
-
-
-def check_version(cluster: Cluster) -> None:
-    """Refuse what is no OpenSearch, or one that is too old."""
-    found = cluster.ask("GET", "/")
-    version = found.get("version", {}) if isinstance(found, dict) else {}
-    number = str(version.get("number", "?"))
-    where, oldest = escaped(str(cluster.address)), ".".join(map(str, OLDEST))
-    if version.get("distribution") != "opensearch":
-        raise PnyxError(f"{where}: is no OpenSearch, expected {oldest} or newer")
-    parts = [int(part) if part.isdigit() else 0 for part in number.split(".")[:2]]
-    if tuple(parts) < OLDEST:
-        raise PnyxError(f"{where}: is OpenSearch {escaped(number, 20)}, expected {oldest} or newer")
-
-
-def behind(cluster: Cluster) -> tuple[str, Any]:
-    """Return the index that an address stands for, and what it says of itself."""
-    address = cluster.address
-    found = cluster.ask("GET", f"/{address.name}")
-    if len(found) != 1:
-        raise IndexFolderError(f"stands for {len(found)} indexes, expected one", path=str(address))
-    ((concrete, known),) = found.items()
-    return concrete, known

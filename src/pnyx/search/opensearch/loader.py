@@ -22,7 +22,8 @@ from pnyx.search.lexical import record_codec
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.bulk import Bulk, OtherCorpusError, Row, check_same
 from pnyx.search.opensearch.client import Cluster, ClusterAddress
-from pnyx.search.opensearch.index import RemoteIndex, behind, check_version
+from pnyx.search.opensearch.index import RemoteIndex
+from pnyx.search.opensearch.naming import behind, check_version
 from pnyx.search.quality.documents import rated_text
 from pnyx.students.quality.surface import TextQuality, predictions
 

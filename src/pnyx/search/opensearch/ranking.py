@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import InputError
+from pnyx.search.lexical.kernels import added
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.client import Cluster
 from pnyx.search.plan import check_least
@@ -26,6 +27,8 @@ _AT_ONCE: Final = 10_000
 """Documents in one answer, the usual bound of a cluster."""
 _MOST_WORDS: Final = 1_000
 """Different words of one question, below the usual bound of a cluster (1,024 clauses)."""
+_EXPLAINED: Final = 500
+"""Documents whose terms are counted at once."""
 _KEPT_TERMS: Final = 100_000
 
 Query = dict[str, Any]
@@ -81,21 +84,11 @@ class RemoteRanking:
         """Return in how many documents terms are, and how often; looked up once."""
         with self._lock:
             new = [term for term in terms if term not in self._terms]
-        rows: list[Query] = []
-        for term in new:
-            field = schema.WORDS["dirichlet"]
-            query: Query = {"term": {field: term}}
-            query = scored(query, schema.FREQUENCY, {"field": field, "term": term})
-            total = {"sum": {"script": {"source": "_score"}}}
-            rows += [
-                {},
-                {"size": 0, "track_total_hits": True, "query": query, "aggs": {"n": total}},
-            ]
-        path = f"/{self._index}/_msearch"
-        answers = self._cluster.lines(path, rows)["responses"] if rows else []
+        total = {"n": {"sum": {"script": {"source": "_score"}}}}
+        counted: Query = {"size": 0, "track_total_hits": True, "aggs": total}
+        answers = self._searches([counted | {"query": _frequency(term)} for term in new])
         found = {}
         for term, answer in zip(new, answers, strict=True):
-            self._cluster.whole(answer)
             often = round(answer["aggregations"]["n"]["value"])
             found[term] = Term(answer["hits"]["total"]["value"], often)
         with self._lock:
@@ -103,6 +96,38 @@ class RemoteRanking:
                 self._terms = {}
             self._terms |= found
             return {term: found.get(term) or self._terms[term] for term in terms}
+
+    def term_scores(
+        self, text: str, keys: Sequence[str], model: str, parameters: Mapping[str, float]
+    ) -> dict[str, dict[str, float]]:
+        """Return what each term adds to the scores of those documents that are there, by key."""
+        scoring, counts = make_model(model, parameters), Counter(self.tokenizer.terms(text))
+        known = self._known([*map(schema.term_of, counts)])
+        found: dict[str, dict[str, float]] = {}
+        for start in range(0, len(keys), _EXPLAINED):
+            some = list(keys[start : start + _EXPLAINED])
+            only: Query = {"ids": {"values": some}}
+            body: Query = {"size": len(some), "_source": False}
+            asked = [body | {"query": only, "docvalue_fields": ["length"]}]
+            asked += [body | {"query": _frequency(schema.term_of(t), only)} for t in counts]
+            rows, *frequencies = (answer["hits"]["hits"] for answer in self._searches(asked))
+            found |= {row["_id"]: {} for row in rows}
+            lengths = {row["_id"]: row["fields"]["length"][0] for row in rows}
+            for term, hits in zip(counts, frequencies, strict=True):
+                if not hits:
+                    continue
+                own = known[schema.term_of(term)]
+                often = np.array([hit["_score"] for hit in hits])
+                long = np.array([float(lengths[hit["_id"]]) for hit in hits])
+                values = added(
+                    counts[term] * scoring.weight(own, self._collection),
+                    scoring.term_values(often, own, self._collection),
+                    scoring.length_values(long, self._collection),
+                    scoring.combine,
+                )
+                for hit, value in zip(hits, values.tolist(), strict=True):
+                    found[hit["_id"]][term] = value
+        return found
 
     def top(
         self, query: Query, k: int, ids: dict[int, str], *, by: Query | None = None
@@ -130,6 +155,13 @@ class RemoteRanking:
         by = {"type": "number", "order": "desc", "script": script}
         return self.top({"exists": {"field": "vector"}}, k, ids, by=by)
 
+    def _searches(self, bodies: Sequence[Query]) -> list[Any]:
+        """Return the answers to several searches, asked at once."""
+        rows = [row for body in bodies for row in ({}, body)]
+        path = f"/{self._index}/_msearch"
+        answers = self._cluster.lines(path, rows)["responses"] if rows else []
+        return list(map(self._cluster.whole, answers))
+
     def search(self, body: Query) -> Any:
         """Return the answer of all shards, by the statistics of all; never a part of it."""
         path = f"/{self._index}/_search"
@@ -142,3 +174,10 @@ def scored(query: Query, script: str, params: Mapping[str, Any]) -> Query:
     """Return a query whose scores are those of a script."""
     own = {"source": script, "params": dict(params)}
     return {"script_score": {"query": query, "script": own}}
+
+
+def _frequency(term: str, only: Query = EVERY) -> Query:
+    """Return a query whose scores are how often documents hold a term."""
+    field = schema.WORDS["dirichlet"]
+    query = {"bool": {"must": [{"term": {field: term}}], "filter": [only]}}
+    return scored(query, schema.FREQUENCY, {"field": field, "term": term})

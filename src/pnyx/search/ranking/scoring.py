@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pnyx.errors import InputError, shorten
 from pnyx.models.embed.embedder import PACKAGED
 from pnyx.search.engine import Engine
-from pnyx.search.features.clusters import Clusters, check_embedder, clusters_of
+from pnyx.search.features.clusters import Clusters, clusters_of, topic_factors
 from pnyx.search.features.vectors import (
     EMBED_FIRST,
     VECTORS,
@@ -273,15 +273,9 @@ def touche_boosts(
         return None
     parts = (wc > 0.0, wq > 0.0)
     known, codes, quality = index.once(("touche", parts), lambda: _prepare(index, *parts))
-    cosines = np.zeros(0)
+    factors = np.ones(1)
     if known is not None:
-        if embedder is None:
-            needs = "which needs an embedder, to compare question and topics"
-            raise InputError(f"wc is positive, {needs}")
-        check_embedder(known, embedder.name, index.path)
-        cosines = known.cosines(embedder.encode([question])[0])
-    factors = np.ones(len(cosines) + 1)
-    factors[:-1] += wc * cosines
+        factors = np.append(topic_factors(known, question, wc, embedder, index.path), 1.0)
     # A few units in the last place cover the rounding to float32 and of the exact product.
     steps = ((1.0 + 2**-21) * (1.0 + wq * _QUALITIES)).astype(np.float32)
     bounds = np.multiply.outer(factors.astype(np.float32), steps).reshape(-1)
