@@ -79,6 +79,20 @@ def test_a_list_shows_texts_labels_and_the_ways_to_narrow_it(judged):
         assert f'href="/judgements/first/{key}"' in page
 
 
+def test_what_all_rows_of_a_list_have_alike_is_said_once(judged):
+    def page(path: str) -> tuple[list[str], str]:
+        address = address_of(path)
+        html = rendered(show(judged, address), address, site_of(["first"]), Links())
+        return re.findall(r"<th scope=\"col\"[^>]*>(?:<a[^>]*>)?([^<]*)", html), html
+
+    heads, html = page("/judgements/all")
+    assert heads == ["Item", "Text", "Task", "Value", "Label", "P(yes)", "Judge"]
+    heads, html = page("/judgements/first/v-yes")
+    assert heads == ["Item", "Text", "Label", "P(yes)"]
+    assert '<div><dt>judge</dt><dd><span title="one">one</span></dd></div>' in html
+    assert page("/judgements/first/v-unscored")[0] == ["Item", "Text", "Value", "Label", "P(yes)"]
+
+
 def test_micro_means_stand_beside_means_as_pnyx_measure_gives_them(tmp_path):
     reports, bank = write_files(tmp_path)
     labels = write_labels(tmp_path / "labels.jsonl")

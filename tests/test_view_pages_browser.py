@@ -86,7 +86,7 @@ def test_from_the_overview_to_a_judgement_and_back(watched, address):
     page.get_by_role("link", name="no", exact=False).filter(has_text="no ").first.click()
     shown = page.locator("table.judged tbody tr")
     assert shown.count() == 40
-    assert set(page.locator("table.judged .verdict").all_inner_texts()) == {"no"}
+    assert page.locator(".chip.on").first.inner_text().startswith("no")
     page.go_back()
     page.go_back()
     assert page.locator("h1").inner_text() == "t2"

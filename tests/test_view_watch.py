@@ -73,7 +73,7 @@ def test_an_export_is_written_again_until_it_is_ended(
     def sleep(_: float) -> None:
         if out.exists():
             page = (out / "judgements.html").read_text()
-            seen = page.count("<tr>") - 1, 'http-equiv="refresh"' in page
+            seen = page.count("<tr>") - 1, "http-equiv=refresh" in page
             if not counts or counts[-1] != seen:
                 counts.append(seen)
         if len(counts) == 2:

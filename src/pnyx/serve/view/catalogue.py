@@ -231,11 +231,15 @@ class Catalogue:
         return self.rows(kinds.JUDGEMENTS, tail, *values)
 
     def judged_on(self, *, run: str = "", topic: str = "") -> list[tuple[str, int, int, str]]:
-        """Return (source, scored, asked, key of the facet) of the judgements of a run or topic."""
+        """Return (source, scored, asked, key of the facet) of the judgements of a run or topic.
+
+        The key is empty where all judgements of the source are.
+        """
         where, values = self._where(kinds.JUDGEMENTS, {"run": run, "topic": topic})
         facet, name = ("run", self.run(run).name) if run else ("topic", self.topic(topic).name)
         return self.all(
-            "SELECT s.name, o.scored, o.asked, f.key FROM (SELECT j.source AS source, "
+            "SELECT s.name, o.scored, o.asked, iif(o.asked = s.asked, '', f.key) FROM ("
+            "SELECT j.source AS source, "
             "count(*) AS asked, sum(j.doubt >= 0) AS scored FROM judgement j "
             f"WHERE {where} GROUP BY 1) o JOIN source s ON s.id = o.source "
             "JOIN facet f ON f.kind = 'judgements' AND f.source = s.id AND f.facet = ? "

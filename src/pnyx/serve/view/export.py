@@ -41,6 +41,8 @@ _OF_A_TOPIC: Final = 5
 _LISTS: Final = frozenset(kind.name for kind in TABLES if kind.of)
 _IMPLIED: Final = re.compile(r"</(?:td|th|tr|dd|dt|li|tbody|thead|option)>")
 """End tags that HTML lets out: a twentieth of all bytes."""
+_QUOTED: Final = re.compile(r"""<svg.*?</svg>|( [a-z-]+=)"([^\s"'=<>`&]+)"(?=[ >])""", re.DOTALL)
+"""An attribute that needs no quotes; a picture is XML, too, which has them."""
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{0,15}://[^\s,;\"']+", re.IGNORECASE)
 _PATH: Final = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:[\\/]|~?/|\\\\)[^\s,;\"']*[\\/][^\s,;\"']*")
 
@@ -113,6 +115,10 @@ def _without_folders(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_folders(part) for key, part in value.items()}
     return [_without_folders(part) for part in value] if isinstance(value, list) else value
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    return f"{found[1]}{found[2]}" if found[1] else found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +211,8 @@ class _Writer:
         least_sure = self._least_sure() if self.most is not None else set()
         seen: Counter[str] = Counter()
         for address in addresses(self.catalogue):
+            if address.page in _LISTS and address.part(1) == EVERY and address.number == 1:
+                continue  # the same list as the one without a number
             if self.most is None or self._keeps(address, self.most, least_sure, seen):
                 yield address
             else:
@@ -285,7 +293,8 @@ class _Writer:
         if parts:
             values = {**content.values, "page": address.page, "gathered": parts}
             text = rendered(Content("gathered", values), address, self.site, links)
-        self._put(folder, path, [_IMPLIED.sub("", self.folders.sub("", text)).encode()])
+        text = _IMPLIED.sub("", self.folders.sub("", text))
+        self._put(folder, path, [_QUOTED.sub(_unquoted, text).encode()])
 
     def _file(self, folder: Path, here: Parts, name: str, file: PageFile) -> None:
         stem, _, ending = name.rpartition(".")

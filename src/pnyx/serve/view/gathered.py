@@ -23,7 +23,8 @@ _LONG: Final = 300
 _CONTEXT: Final = 120
 """Characters on either side of the evidence, of a text that stands elsewhere."""
 
-_IDS: Final = re.compile(r' (id|aria-labelledby)="(?!text-)')
+_LABELLED: Final = re.compile(r' aria-labelledby="([^"]*)"')
+_IDS: Final = re.compile(r' id="(?!text-)([^"]*)"')
 _JUMPS: Final = re.compile(r' href="#(?!text-)')
 
 
@@ -62,8 +63,14 @@ def places_of(wanted: Sequence[Address]) -> dict[str, Place]:
 
 
 def within(html: str, anchor: str) -> str:
-    """Return a page as a part of a file: its ids and the jumps to them begin with its anchor."""
-    return _JUMPS.sub(f' href="#{anchor}-', _IDS.sub(rf' \1="{anchor}-', html))
+    """Return a page as a part of a file: its ids and the jumps to them begin with its anchor.
+
+    Its sections lose their names: among hundreds of regions nobody finds a way, by headings one does.
+    """
+    names = {*_LABELLED.findall(html)}
+    html = _LABELLED.sub("", html)
+    html = _IDS.sub(lambda i: "" if i[1] in names else f' id="{anchor}-{i[1]}"', html)
+    return _JUMPS.sub(f' href="#{anchor}-', html)
 
 
 class Once:
@@ -72,6 +79,9 @@ class Once:
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
         self._lines: dict[str, tuple[str, Sequence[str], int]] = {}
+
+    def __contains__(self, text: str) -> bool:
+        return text in self._ids
 
     def first(self, text: str) -> tuple[str, bool]:
         """Return the id of a text's place, and whether it is to stand there now."""

@@ -61,6 +61,8 @@ def _show(kind: Kind[Any], catalogue: Catalogue, address: Address) -> Content:
         "sources": sources,
         "page": page,
         "filters": _filters(facets, chosen, several=not address.is_file),
+        "alike": _alike(kind, facets, narrowed, catalogue.count(kind, source=name)),
+        "narrowed": {*narrowed, "verdict"},
         "base": base,
         "list": (*base, key) if kind.of else base,
         "here": address.here,
@@ -88,6 +90,23 @@ def _chosen(facets: Iterable[FacetValue], part: str) -> dict[str, FacetValue]:
             raise NotFoundError("this list cannot be narrowed like that")
         chosen[facet.facet] = facet
     return chosen
+
+
+def _alike(
+    kind: Kind[Any], facets: Sequence[FacetValue], narrowed: Mapping[str, str], total: int
+) -> dict[str, str]:
+    """Return the fields that all rows of a list have alike -> the value: they need no column."""
+    counts = {facet.facet: facet for facet in facets}
+    alike = {name: facet.value for name, facet in counts.items() if facet.count == total}
+    alike |= {name: "" for name in kind.facets if name not in counts} | dict(narrowed)
+    if narrowed.get("value") in ("yes", "no"):  # else there is more to say in a cell
+        alike["verdict"] = narrowed["value"]
+    if "labelled" not in counts:
+        alike["label"] = ""
+    if "dimension" in counts:
+        alike.pop("task", None)
+    return {column.field: alike[column.field] for column in kind.columns[1:]
+            if column.field in alike and column.show != "report"}  # fmt: skip
 
 
 def _filters(
@@ -144,7 +163,8 @@ def _addresses(kind: Kind[Any], catalogue: Catalogue) -> Iterator[tuple[Parts, i
             yield (name or ALL,), 1
             yield (name or ALL, EVERY), pages_of(total)
             for facet in catalogue.facets(name, kind):
-                yield (name or ALL, facet.key), pages_of(facet.count)
+                if facet.count < total or facet.facet in ("value", *_LONE_FACETS):
+                    yield (name or ALL, facet.key), pages_of(facet.count)
     if kind.nav or catalogue.count(kind):
         yield (), 1
 
