@@ -65,7 +65,7 @@ def places_of(wanted: Sequence[Address]) -> dict[str, Place]:
 def within(html: str, anchor: str) -> str:
     """Return a page as a part of a file: its ids and the jumps to them begin with its anchor.
 
-    Its sections lose their names: among hundreds of regions nobody finds a way, by headings one does.
+    Its sections lose their names: in hundreds of regions nobody finds a way; headings lead.
     """
     names = {*_LABELLED.findall(html)}
     html = _LABELLED.sub("", html)
