@@ -117,10 +117,6 @@ def _without_folders(value: Any) -> Any:
     return [_without_folders(part) for part in value] if isinstance(value, list) else value
 
 
-def _unquoted(found: re.Match[str]) -> str:
-    return f"{found[1]}{found[2]}" if found[1] else found[0]
-
-
 @dataclass(frozen=True, slots=True)
 class _FileLinks(Links):
     """Links between files, of which some were left out."""
@@ -294,7 +290,8 @@ class _Writer:
             values = {**content.values, "page": address.page, "gathered": parts}
             text = rendered(Content("gathered", values), address, self.site, links)
         text = _IMPLIED.sub("", self.folders.sub("", text))
-        self._put(folder, path, [_QUOTED.sub(_unquoted, text).encode()])
+        text = _QUOTED.sub(lambda a: f"{a[1]}{a[2]}" if a[1] else a[0], text)
+        self._put(folder, path, [text.encode()])
 
     def _file(self, folder: Path, here: Parts, name: str, file: PageFile) -> None:
         stem, _, ending = name.rpartition(".")
