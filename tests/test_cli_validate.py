@@ -90,7 +90,14 @@ def test_an_index_folder_is_verified(tmp_path, call):
 
     folder = tmp_path / "my.index"
     build_index([Document("1", "Tea is healthy."), Document("2", "Tea is not.")], folder)
-    assert call(str(folder)) == (0, f"{folder}: ok (index)\n", "")
+    assert call(str(folder)) == (
+        0,
+        f"{folder}: ok (index, 2 documents, no quality, no vectors, no clusters)\n",
+        "",
+    )
+    assert call(str(folder), "--format", "trec-run")[0] == 2
+    result = json.loads(call(str(folder), "--json")[1])
+    assert (result["ok"], result["records"], result["features"]["vectors"]) == (True, 2, 0)
     for file in sorted(folder.rglob("*")):
         if file.is_file() and file.name != "manifest.json" and file.stat().st_size:
             content = file.read_bytes()

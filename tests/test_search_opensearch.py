@@ -268,6 +268,40 @@ def test_commands_take_an_address(server, tmp_path, capsys):
     assert len(json.loads(capsys.readouterr().out)) == 3
 
 
+@slow
+@needs_cluster
+def test_an_index_is_verified(server, full, capsys):
+    from pnyx.search.opensearch.loading import LoadPlan, load
+
+    own = "ok (index, 128 documents, quality, vectors, clusters)\n"
+    for index in (example_index(), full):
+        assert called(capsys, "validate", index) == (0, f"{index}: {own}", "")
+    where = f"{server}/damaged"
+    load(records(0, 20), where, LoadPlan(embedder=Fake()))
+    shown = "20 documents, vectors, no quality, no clusters"
+    assert called(capsys, "validate", where) == (0, f"{where}: ok (index, {shown})\n", "")
+    remote = open_index(where)
+
+    other = remote.cluster.ask("GET", f"/{where.rsplit('/')[-1]}/_doc/doc5")["_source"]["record"]
+
+    def change(method, path, body=None):
+        remote.cluster.ask("PUT", f"/{remote.concrete}/_settings", {"index.blocks.write": False})
+        remote.cluster.ask(method, f"/{remote.concrete}/{path}", body, refresh="true")
+
+    for method, path, body, problem in (
+        ("POST", "_update/doc3", {"doc": {"record": other}}, "is damaged: document 4 is not as it"),
+        ("DELETE", "_doc/doc3", None, "is damaged: document 4 is not there"),
+    ):
+        change(method, path, body)
+        status, out, _ = called(capsys, "validate", where)
+        assert (status, out.count("\n")) == (2, 1)
+        assert out.startswith(f"{where}: {problem}")
+    assert called(capsys, "validate", f"{server}/none") == (2, f"{server}/none: is not there\n", "")
+    for more in ([], ["--json"], ["--format", "jsonl"]):
+        said = called(capsys, "validate", "opensearch://me:secret@127.0.0.1:9/x", *more)
+        assert (said[0], said[1], "secret" in said[2], said[2].count("\n")) == (2, "", False, 1)
+
+
 @pytest.mark.all
 @needs_cluster
 def test_a_language_model_is_served_as_from_a_folder(full, tmp_path):

@@ -21,11 +21,12 @@ from hypothesis import strategies as st
 from pnyx.errors import IndexFolderError, InputError, PnyxError
 from pnyx.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
-from pnyx.search.index import Index, verify_index
+from pnyx.search.index import Index
 from pnyx.search.lexical import record_codec, segments
 from pnyx.search.lexical import term_numbering as words
 from pnyx.search.lexical.manifest import locked, write_manifest
 from pnyx.search.lexical.storage import BLOCK_BYTES
+from pnyx.search.opening import verify_index
 from tries import tries
 
 QUESTION = "word3 word17 rare299"

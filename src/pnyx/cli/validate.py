@@ -14,6 +14,7 @@ from pnyx.cli import EXIT_BAD_INPUT
 from pnyx.cli.common.options import warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, PnyxError, escaped
+from pnyx.search.opening import engine_type
 from pnyx.view.text import many
 
 if TYPE_CHECKING:
@@ -53,9 +54,10 @@ class ValidateSpec(Spec, rare="strict"):
 def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
     """Check FILE (a corpus, questions, run, qrels, responses, nuggets or index) for faults.
 
-    Prints `FILE: ok (FORMAT, N records)` and exits 0, or a line `FILE:LINE: problem` for every
-    fault and exits 2. `-` is standard input; gzip is recognised. docs/formats.md lists the
-    formats. With --track, what a track minds but does not refuse is a warning.
+    Prints `FILE: ok (FORMAT, N records)`, of an index what it has, and exits 0, or a line
+    `FILE:LINE: problem` for every fault and exits 2. `-` is standard input; gzip is recognised; an
+    index may be an address. docs/formats.md lists the formats. With --track, what a track minds but
+    does not refuse is a warning.
 
     \b
     Example:
@@ -65,8 +67,10 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
     """
     spec.check_needs()
     name = spec.format
-    if name is None and _is_index(file):
-        return _report(file, "pnyx-index", _index_faults(file), as_json)
+    if engine_type(file) or (name is None and _is_index(file)):
+        if name is not None or spec.track is not None:
+            raise OptionError("--format and --track are of files, and this is an index")
+        return _check_index(file, as_json=as_json)
     from pnyx.corpora import check, find_format, track_rules
 
     rules = None if spec.track is None else track_rules(spec.track)
@@ -95,13 +99,26 @@ def _is_index(file: str) -> bool:
         return False
 
 
-def _index_faults(file: str) -> Iterator[InputError]:
-    from pnyx.search.index import verify_index
+def _check_index(file: str, *, as_json: bool) -> int:
+    """Check an index, print the outcome and what it has, and return the exit status."""
+    from pnyx.search.opening import verify_index
 
     try:
-        verify_index(file)
+        index = verify_index(file)
     except InputError as error:
-        yield error
+        if error.path is None:  # an address that is none: not shown, it may hold a password
+            raise
+        return _report(file, "pnyx-index", iter((error,)), as_json)
+    known = {name: index.feature_info(name) for name in ("quality", "vectors", "clusters")}
+    counts = {name: info.documents if info else 0 for name, info in known.items()}
+    if as_json:
+        result = {"file": file, "format": "pnyx-index", "ok": True, "records": len(index)}
+        click.echo(json.dumps({**result, "features": counts, "faults": [], "fault_count": 0}))
+        return 0
+    shown = [f"{name} of {n}" if n != len(index) else name for name, n in counts.items() if n]
+    shown += [f"no {name}" for name, n in counts.items() if not n]
+    _say_ok(file, ", ".join(["index", many(len(index), "document"), *shown]))
+    return 0
 
 
 def _report(file: str, name: str | None, rows: Iterator[Any], as_json: bool) -> int:
@@ -121,7 +138,7 @@ def _report(file: str, name: str | None, rows: Iterator[Any], as_json: bool) -> 
         result = {"file": file, "format": name, "ok": count == 0, "records": records}
         click.echo(json.dumps({**result, "faults": faults, "fault_count": count}))
     elif count == 0:
-        _say_ok(file, "index" if name == "pnyx-index" else f"{name}, {many(records, 'record')}")
+        _say_ok(file, f"{name}, {many(records, 'record')}")
     return EXIT_BAD_INPUT if count else 0
 
 

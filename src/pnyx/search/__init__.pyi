@@ -12,8 +12,9 @@ from .features.clusters import (
     facets,
 )
 from .features.vectors import embed_documents, embed_question
-from .index import Index, verify_index
+from .index import Index
 from .listing import Found
+from .opening import verify_index
 from .perspectives import FilePerspectives, LlmPerspectives, perspectives_of, search_perspectives
 from .perspectives_index import IndexPerspectives
 from .pipeline import Searcher

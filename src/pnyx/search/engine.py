@@ -211,6 +211,11 @@ class Remembering:
         return made
 
 
+def _read(index: DocumentIndex) -> None:
+    for _ in index.documents():
+        pass
+
+
 class EngineType(NamedTuple):
     """An engine that is opened by address, `NAME:REST`: OpenSearch, or a plugin's.
 
@@ -218,7 +223,9 @@ class EngineType(NamedTuple):
         open: the index at an address; PnyxError where there is none.
         state: what tells one state of it from another, in milliseconds; OSError where it cannot be
             told now.
+        verify: reads all that an index has; IndexFolderError for damage.
     """
 
     open: Callable[[str], DocumentIndex]
     state: Callable[[str], tuple[int | str, ...]]
+    verify: Callable[[Any], None] = _read

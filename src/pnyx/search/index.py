@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,8 +115,3 @@ class Index(WordIndex):
         if (problems := why_not_used(self, asked)) is not None:
             return [], problems
         return self.doc_ids(rank_on_topics(self, asked)), []
-
-
-def verify_index(path: str | Path) -> None:
-    """Check every byte and every record of an index folder; raise IndexFolderError for damage."""
-    Index.open(path).verify()

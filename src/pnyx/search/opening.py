@@ -27,6 +27,22 @@ def open_index(where: str | Path) -> DocumentIndex:
     return Index.open(where)
 
 
+def verify_index(where: str | Path) -> DocumentIndex:
+    """Open an index, check every byte and every record of it, and return it.
+
+    Raises IndexFolderError for damage, and what `open_index` raises.
+    """
+    if engine := engine_type(where):
+        index = engine.open(str(where))
+        engine.verify(index)
+        return index
+    from pnyx.search.index import Index
+
+    folder = Index.open(where)
+    folder.verify()
+    return folder
+
+
 def index_state(where: str | Path) -> tuple[int | str, ...]:
     """Return what tells one state of an index from another; OSError where it cannot be told now."""
     if engine := engine_type(where):
@@ -40,7 +56,7 @@ def index_state(where: str | Path) -> tuple[int | str, ...]:
 def engine_type(where: str | Path) -> EngineType | None:
     """Return the engine that an address, `NAME:REST`, is of; None for a folder."""
     if is_remote(where):
-        from pnyx.search.opensearch.index import OPENSEARCH
+        from pnyx.search.opensearch.verifying import OPENSEARCH
 
         return OPENSEARCH
     name, colon, _ = str(where).partition(":")

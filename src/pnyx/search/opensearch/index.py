@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
 from pnyx.records import Evidence
-from pnyx.search.engine import EngineType, FeatureInfo, Hit, Remembering, Topic, TopicQuery
+from pnyx.search.engine import FeatureInfo, Hit, Remembering, Topic, TopicQuery
 from pnyx.search.features.clusters import Clusters, topic_factors, why_not_used
 from pnyx.search.features.topic_points import ClusterLabel
 from pnyx.search.features.vectors import check_made_by
 from pnyx.search.lexical import record_codec
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.client import Cluster, ClusterAddress
-from pnyx.search.opensearch.naming import behind, check_version, forget, remote_state
+from pnyx.search.opensearch.naming import behind, check_version, forget
 from pnyx.search.opensearch.ranking import EVERY, Query, RemoteRanking, scored
 from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_parameter
 from pnyx.search.ranking.fusion import RankedList
@@ -37,7 +37,6 @@ _HOW: Final = {
     "quality": "pnyx index --update INDEX --quality",
     "clusters": "they are found in an index folder, which pnyx index FOLDER --out INDEX copies",
 }
-_FIELDS: Final = {"vectors": "vector", "quality": "quality", "clusters": "cluster"}
 
 
 class RemoteIndex(Remembering):
@@ -256,7 +255,7 @@ class RemoteIndex(Remembering):
             body: Query = {"query": {"terms": {"number": some}}, "size": len(some)}
             hits = self._ranking.search(body | {"_source": ["record", "number"]})["hits"]["hits"]
             found = {hit["_source"]["number"]: hit["_source"]["record"] for hit in hits}
-            yield from (self._decoded(found[number]) for number in some)
+            yield from (self.decoded(found[number]) for number in some)
 
     def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of documents by id; InputError for an unknown one."""
@@ -265,27 +264,28 @@ class RemoteIndex(Remembering):
 
     def documents(self) -> Iterator[Evidence]:
         """Return every record in the order of loading."""
-        for row in self._pages(0, len(self)):
-            yield self._decoded(row["_source"]["record"])
+        for row in self.pages(0):
+            yield self.decoded(row["_source"]["record"])
 
     def rows(self, first: int = 0) -> Iterator[tuple[Evidence, dict[str, Any]]]:
         """Return every record from a number on, with the fields of its features."""
-        for row in self._pages(first, len(self), "vector", "quality", "cluster"):
+        for row in self.pages(first, *schema.FEATURES.values()):
             fields = {name: values[0] for name, values in row.get("fields", {}).items()}
             if "vector" in fields:
                 fields["vector"] = schema.padded(fields["vector"])
-            yield self._decoded(row["_source"]["record"]), fields
+            yield self.decoded(row["_source"]["record"]), fields
 
-    def _pages(self, first: int, stop: int, *fields: str) -> Iterator[Any]:
-        for at in range(first, stop, _AT_ONCE):
-            within = {"gte": at, "lt": min(at + _AT_ONCE, stop)}
+    def pages(self, first: int, *fields: str) -> Iterator[Any]:
+        """Return what the cluster keeps of every document from a number on."""
+        for at in range(first, len(self), _AT_ONCE):
+            within = {"gte": at, "lt": min(at + _AT_ONCE, len(self))}
             body: Query = {"query": {"range": {"number": within}}, "size": _AT_ONCE}
-            body |= {"sort": ["number"], "_source": ["record"], "docvalue_fields": list(fields)}
+            body |= {"sort": ["number"], "docvalue_fields": list(fields)}
             yield from self._ranking.search(body)["hits"]["hits"]
 
     def _records(self, keys: Sequence[str]) -> Iterator[tuple[str, Evidence]]:
         for key, row in zip(keys, self._found(keys, "record"), strict=True):
-            yield key, self._decoded(row["_source"]["record"])
+            yield key, self.decoded(row["_source"]["record"])
 
     def _found(self, keys: Sequence[str], field: str) -> list[Any]:
         rows = self._got(keys, field)
@@ -304,7 +304,8 @@ class RemoteIndex(Remembering):
             raise PnyxError(f"{escaped(self.path)}: some documents cannot be read")
         return rows
 
-    def _decoded(self, line: str) -> Evidence:
+    def decoded(self, line: str) -> Evidence:
+        """Return a record as it was loaded."""
         try:
             return record_codec.decode(line.encode())
         except (InputError, KeyError, TypeError, ValueError) as error:
@@ -332,7 +333,7 @@ class RemoteIndex(Remembering):
 
     def _values(self, keys: Sequence[str], name: str) -> list[Any]:
         """Return a feature's field of documents, in their order; None for unknown."""
-        field = _FIELDS[name]
+        field = schema.FEATURES[name]
         found: dict[str, Any] = {}
         distinct = list(dict.fromkeys(keys))
         for start in range(0, len(distinct), _AT_ONCE):
@@ -426,6 +427,3 @@ class RemoteIndex(Remembering):
 
 
 _NOTHING: Final[RankedList] = (np.zeros(0, dtype=np.int64), np.zeros(0))
-
-
-OPENSEARCH: Final = EngineType(RemoteIndex.open, remote_state)

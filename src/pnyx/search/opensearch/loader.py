@@ -24,6 +24,7 @@ from pnyx.search.opensearch.bulk import Bulk, OtherCorpusError, Row, check_same
 from pnyx.search.opensearch.client import Cluster, ClusterAddress
 from pnyx.search.opensearch.index import RemoteIndex
 from pnyx.search.opensearch.naming import behind, check_version
+from pnyx.search.opensearch.ranking import EVERY
 from pnyx.search.quality.documents import rated_text
 from pnyx.students.quality.surface import TextQuality, predictions
 
@@ -284,11 +285,11 @@ class Loading:
     def _finish(self, state: _Counted, plan: LoadPlan) -> int:
         """Check that all is there, put the new index in place of the old; return its bytes."""
         self._refresh()
-        there = self._count({"match_all": {}})
+        there = self.cluster.count(self.concrete, EVERY)
         if there != state.documents:
             told = f"{there:,} documents are there, expected {state.documents:,}"
             raise OtherCorpusError(told)
-        having = self._count({"exists": {"field": "terms"}})
+        having = self.cluster.count(self.concrete, {"exists": {"field": "terms"}})
         counts = {"documents": there, "documents_with_terms": having, "tokens": state.tokens}
         features = {name: dict(known) for name, known in self.meta["features"].items()}
         made = {"quality": plan.quality is not None, VECTORS: plan.embedder is not None}
@@ -312,14 +313,6 @@ class Loading:
     def _refresh(self) -> None:
         path = f"/{self.concrete}/_refresh"
         self.cluster.whole(self.cluster.ask("POST", path, seconds=300.0))
-
-    def _count(self, query: Row) -> int:
-        # Not by `_count`, which leaves out without a word what is on shards that are away.
-        body = {"size": 0, "track_total_hits": True, "query": query}
-        path, whole = f"/{self.concrete}/_search", "false"
-        answer = self.cluster.ask("POST", path, body, allow_partial_search_results=whole)
-        counted: int = self.cluster.whole(answer)["hits"]["total"]["value"]
-        return counted
 
     def _put_topics(self, topics: Clusters) -> None:
         name = schema.topics_of(self.concrete)

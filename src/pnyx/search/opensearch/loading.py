@@ -118,8 +118,7 @@ def update(
         replicas=int(own["index.number_of_replicas"]),
     )
     work.begin(plan, kept, old.clusters if "clusters" in kept else None)
-    names = {"quality": "quality", VECTORS: "vector", "clusters": "cluster"}
-    fields = {names[name] for name in kept}
+    fields = {schema.FEATURES[name] for name in kept}
     rows = ((r, {n: v for n, v in own.items() if n in fields}) for r, own in old.rows())
     return work.run(rows, plan, on_progress)
 

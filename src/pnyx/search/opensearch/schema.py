@@ -22,6 +22,8 @@ from pnyx.search.plan import PARAMETERS
 FORMAT: Final = 1
 WORDS: Final = {"dirichlet": "terms", "bm25": "terms.bm25"}
 """The field of each model, with its default parameters."""
+FEATURES: Final = {"vectors": "vector", "quality": "quality", "clusters": "cluster"}
+"""The field of each feature."""
 
 _LONGEST_TERM: Final = 8_000
 """Characters of a term; Lucene takes 32,766 bytes."""
