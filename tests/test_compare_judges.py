@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
+from html import escape, unescape
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +126,53 @@ def test_unscored_answers_are_counted_and_compared_on_what_both_scored(tmp_path,
     assert code == 3
     assert "mute: 1 of 120 unscored" in err
     assert "119 of 120" in out
+
+
+def read_page(path: Path) -> tuple[list[list[str]], str]:
+    """Return the cells of each row of all tables of a page, and the page."""
+    page = path.read_text()
+    rows = re.findall(r"<tr>(.*?)</tr>", page)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+    return [[unescape(cell) for cell in row] for row in cells], page
+
+
+def shown(measured: dict) -> str:
+    bounds = "" if measured["low"] is None else " [{low:.3f}, {high:.3f}]"
+    return f"{{value:.3f}}{bounds}".format(**measured)
+
+
+def test_the_page_shows_what_the_command_line_and_json_say(tmp_path, labels, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    dear, cheap = (judged(tmp_path, name, wrong_on(*wrong, unsure=40)) for name, wrong in
+                   (("dear", ()), ("cheap", range(40))))  # fmt: skip
+    hostile = judged(tmp_path, "fair", wrong_on(7)).rename(tmp_path / "<img src=x onerror=y>")
+    comparing = ("compare", "judges", dear, cheap, hostile, "--labels", labels, "--margin", "0.12",
+                 "--prices", prices(tmp_path, dear=10, cheap=0.1, fair=2))  # fmt: skip
+    code, out, _ = called(capsys, *comparing, "--html", tmp_path / "page.html", "--json")
+    row = json.loads(out)
+    _, text, _ = called(capsys, *comparing)
+    rows, page = read_page(tmp_path / "page.html")
+    printed = {" ".join(line.split()) for line in text.splitlines()}
+    assert code == 0
+    for cells in rows:
+        assert " ".join(cells).split() in [line.split() for line in printed]
+    for one in row["judges"]:
+        figures = [shown(measured) for measured in one["measures"].values()]
+        assert [one["name"], *figures, str(COUNT)] in rows
+        assert [one["name"], f"{1000 * one['usd']:.3f}", f"{one['seconds']:.3f}", "no card"] in rows
+    candidates = {cells[0]: cells[1:] for cells in rows if len(cells) == 10}
+    for tested in row["comparisons"]:
+        _, enough, _, difference, bounds, *_ = candidates[tested["run"]]
+        assert (enough == "yes") == (tested["conclusion"] in ("equivalent", "not lower"))
+        assert (difference, bounds) == (
+            "{difference:+.3f}".format(**tested), "[{low:z.3f}, {high:z.3f}]".format(**tested)
+        )  # fmt: skip
+    costs = [float(cells[0]) for name, cells in candidates.items() if name != "candidate"]
+    assert costs == sorted(costs)
+    assert f"Take {escape(row['choice'])}: the cheapest that is good enough, by dollars." in page
+    assert row["cascade"]["name"] in candidates
+    assert "<img src=x" not in page
+    assert "<script" not in page
 
 
 def test_a_card_tells_its_trials(tmp_path, labels, capsys):

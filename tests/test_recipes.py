@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from chat_server import ChatServer
 from command import run
 
 RECIPES = sorted((Path(__file__).parents[1] / "docs" / "recipes").glob("*.py"))
@@ -20,6 +21,7 @@ PRINTED = {
     "judged_run": r"^bm25  P@10 +0\.\d+ .* 8 +8$",
     "labels_and_intervals": r"^accuracy  .* 3 +3$",
     "two_retrievers": r"^hybrid nDCG@10 0\.\d+ 0\.0\d+$",
+    "which_judge": r"^packaged 0\.8\d\d \[.* 240 of 240 scored 0\.0 [\d.e-]+\nmini 0\.",
 }
 
 
@@ -35,9 +37,17 @@ def folder(tmp_path_factory):
             "search my.index --topics example/questions.md --model bm25 --out bm25.run",
             "annotate sample my.index example/questions.md --out pairs.jsonl",
             "annotate label pairs.jsonl --labels example/labels.jsonl --out labels",
+            "judge support example/items.jsonl --out packaged",
         )
         for step in steps:
             assert run(*step.split()) == 0, step
+        with ChatServer() as server:
+            assert (
+                run(
+                    "judge", "support", "example/items.jsonl", "--llm", server.spec, "--out", "mini"
+                )
+                == 0
+            )
     (made / "labels" / "labelled.jsonl").rename(made / "labelled.jsonl")
     return made
 

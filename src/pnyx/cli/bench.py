@@ -25,11 +25,11 @@ from pnyx.cli.measure.perspectives_report import (
     leaning_table,
     notes,
 )
-from pnyx.cli.measure.runs import compared_legend, draws_legend, mark
+from pnyx.cli.measure.runs import compared_legend, mark
 from pnyx.errors import OptionError, escaped, shorten
 from pnyx.judge.naming import short_name
 from pnyx.judge.watched import watched
-from pnyx.view.tables import Column, Marked, Table, filled, shown
+from pnyx.view.tables import Column, Marked, Table, draws_legend, filled, shown
 
 if TYPE_CHECKING:
     from pnyx.audit.perspective_bench import Benched, BenchJudge, BenchSearch

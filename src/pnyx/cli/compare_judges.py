@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec
-from pnyx.app.spec import file_opt, opt
+from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import chance, draws_legend, few_warning, run_names
-from pnyx.errors import InputError, OptionError, escaped, shorten
-from pnyx.view.tables import Column, Table
-
-if TYPE_CHECKING:
-    from pnyx.audit.choosing import ChosenJudge, ComparedJudge, JudgeCascade
-    from pnyx.view.tables import Part
+from pnyx.cli.measure.runs import few_warning, run_names
+from pnyx.errors import InputError, OptionError, escaped
 
 
 class ChoosingSpec(BootstrapSpec, heading="Choice"):
@@ -35,6 +30,7 @@ class ChoosingSpec(BootstrapSpec, heading="Choice"):
     card: tuple[str, ...] = file_opt(
         (), "Card of a judge (pnyx audit card, .json), for its trials. Repeatable."
     )
+    html: str | None = out_opt(None, "Write all of it as one HTML file.")
 
 
 @verb("judges", short_help="Which of several judges to take.")
@@ -57,7 +53,8 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec) -> Outcome:
     Example:
       pnyx judge support items.jsonl --out packaged
       pnyx judge support items.jsonl --llm openai:gpt-4o-mini --out mini
-      pnyx compare judges packaged mini --labels people.jsonl --margin 0.05
+      pnyx compare judges packaged mini --labels people.jsonl --margin 0.05 \\
+        --html judges.html
     """
     if len(answers) < 2:
         raise OptionError("give the results of two judges or more")
@@ -68,7 +65,9 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec) -> Outcome:
         found = escaped(", ".join(named), 200)
         raise OptionError(f"--baseline {escaped(spec.baseline, 60)}: expected one of {found}")
     from pnyx.audit.choosing import choose_judge
+    from pnyx.files import write_text
     from pnyx.models.chat.prices import read_prices
+    from pnyx.view.judges import judge_notes, judge_parts, judges_html
 
     result = choose_judge(
         named,
@@ -82,7 +81,11 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec) -> Outcome:
     )
     accuracy = [one.measures["accuracy"] for one in result.judges]
     unscored = any(m.scored < m.asked for m in accuracy)
-    return Outcome(result.row(), lambda: _report(result), unscored, _notes(result))
+    if spec.html is not None:
+        write_text(spec.html, judges_html(result))
+    few = few_warning(result.bootstrap, result.clusters, "cluster")
+    notes = [*judge_notes(result), *few]
+    return Outcome(result.row(), lambda: judge_parts(result), unscored, notes)
 
 
 def _card(path: str) -> Mapping[str, Any]:
@@ -92,88 +95,3 @@ def _card(path: str) -> Mapping[str, Any]:
     if card is None or card.get("format") != "pnyx-card":
         raise InputError("expected a card, as pnyx audit card --out FILE.json writes it", path=path)
     return card
-
-
-def _notes(result: ChosenJudge) -> list[str]:
-    notes = []
-    if result.left_out:
-        notes.append(f"{result.left_out} labelled items were not asked of every judge: left out")
-    for one in result.judges:
-        m = one.measures["accuracy"]
-        if m.scored < m.asked:
-            notes.append(f"{escaped(one.name, 40)}: {m.asked - m.scored} of {m.asked} unscored")
-        if (one.usd if result.by == "dollars" else one.seconds) is None:
-            notes.append(f"{escaped(one.name, 40)}: its {result.by} are not known ({_WHY})")
-    return notes + few_warning(result.bootstrap, result.clusters, "item or group")
-
-
-_WHY = "no price, no manifest, or answers from the store or an earlier part of the run"
-
-
-def _report(result: ChosenJudge) -> list[Part]:
-    shown = list(result.judges[0].measures)
-    shown = [name for name in shown if all(name in one.measures for one in result.judges)]
-    columns = [Column("judge"), *(Column(name, "figure") for name in shown)]
-    columns += [Column("answers", "counts"), Column("$ / 1,000", "number")]
-    columns += [Column("s / answer", "number"), Column("trials")]
-    rows: list[Sequence[Any]] = []
-    for one in result.judges:
-        measured = [one.measures[name] for name in shown]
-        rows.append([escaped(one.name, 40), *measured, measured[0], *_costs(one), _trials(one)])
-    title = f"{result.task}: {result.items} items that all judges were asked about"
-    parts: list[Part] = [Table(columns, rows, title=title), _tests(result)]
-    if result.cascade is not None:
-        parts.append(_cascade(result.cascade))
-    drawn = f"{result.clusters} items or groups"
-    return [*parts, [_choice(result)], draws_legend(drawn, result.bootstrap)]
-
-
-def _costs(one: ComparedJudge | JudgeCascade) -> list[float | None]:
-    return [None if one.usd is None else 1000 * one.usd, one.seconds]
-
-
-def _trials(one: ComparedJudge) -> str:
-    if not one.trials:
-        return "no card"
-    passed = sum(outcome == "passed" for outcome in one.trials.values())
-    others = ", ".join(f"{n} {o}" for n, o in one.trials.items() if o != "passed")
-    return f"{passed} of {len(one.trials)} passed" + (f"; {others}" if others else "")
-
-
-def _tests(result: ChosenJudge) -> Table:
-    names = ("difference", "95 % interval", "p", "(Holm)", "p not less", "(Holm) ", "shown")
-    rows = []
-    for c in result.comparisons:
-        against = c.against
-        less = (None, None) if against is None else (against.p_not_lower, against.p_not_lower_holm)
-        difference = "-" if c.test.difference is None else f"{c.test.difference:+.3f}"
-        cells = [difference, (c.low, c.high), *map(chance, (c.test.p, c.p_holm, *less))]
-        rows.append([escaped(c.run, 80), *cells, c.conclusion.replace("lower", "less")])
-    kinds = [Column(n, "interval" if n == "95 % interval" else "number") for n in names]
-    legend = (
-        f"accuracy less that of {escaped(result.baseline, 40)}; not less: by {result.margin:g} or "
-        "more, one-sided p (Holm) < .025; Tango's intervals"
-    )
-    return Table([Column("judge"), *kinds], rows, legend=[legend])
-
-
-def _cascade(one: JudgeCascade) -> Table:
-    columns = (Column("cascade"), Column("accuracy", "figure"), Column("kept", "share"),
-               Column("$ / 1,000", "number"), Column("s / answer", "number"))  # fmt: skip
-    limits = (("no to", one.low), ("yes from", one.high))
-    sides = [f"{side} {limit:.4g}" for side, limit in limits if limit is not None]
-    legend = (
-        f"{escaped(one.first, 40)} keeps {' and '.join(sides)}; thresholds chosen on the other "
-        f"half of the labels (pnyx calibrate --error {one.error:g}, then pnyx judge --cascade)"
-    )
-    row = (escaped(one.name, 80), one.accuracy, one.kept, *_costs(one))
-    return Table(columns, [row], legend=[legend])
-
-
-def _choice(result: ChosenJudge) -> str:
-    if result.choice is None:
-        return f"no choice: the {result.by} of a judge that is good enough are not known"
-    named = shorten(result.choice, 80)
-    if result.choice == result.baseline:
-        return f"take {named}: no cheaper judge is shown to be good enough"
-    return f"take {named}: the cheapest that is good enough, by {result.by}"

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pnyx.cli.measure.runs import (
-    chance,
-    differences_table,
-    draws_legend,
-    few_warning,
-    listed,
-    run_names,
-)
+from pnyx.cli.measure.runs import differences_table, few_warning, listed, run_names
 from pnyx.errors import escaped
-from pnyx.view.tables import Column, Table
+from pnyx.view.tables import Column, Table, chance, draws_legend
 
 if TYPE_CHECKING:
     from pnyx.corpora import Leaderboard

@@ -13,11 +13,11 @@ from pnyx.app.search_specs import ScoringSpec
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import PlotSpec, chance, draws_legend, few_warning, listed
+from pnyx.cli.measure.runs import PlotSpec, few_warning, listed
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.measure.core.base import TEST, Bootstrap
 from pnyx.progress import reporting
-from pnyx.view.tables import Column, Table, interval, number, shown
+from pnyx.view.tables import Column, Table, chance, draws_legend, interval, number, shown
 
 if TYPE_CHECKING:
     from pnyx.audit.tuning import Parameters, Tuned, Tuning

@@ -1,12 +1,14 @@
 """The public names of this room, each with its home."""
 
 from .card import card_html, card_markdown
+from .judges import judges_html
 from .markdown import render_markdown
 from .report import render_html
 
 __all__ = [
     "card_html",
     "card_markdown",
+    "judges_html",
     "render_html",
     "render_markdown",
 ]

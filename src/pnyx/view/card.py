@@ -42,19 +42,22 @@ def card_markdown(card: Row) -> str:
 
 def card_html(card: Row) -> str:
     """Return a card as one self-contained HTML document; all of its text may be hostile."""
+    return page_html(_title(card), list(card_sections(card)), card["pnyx"])
+
+
+def page_html(title: str, sections: Sequence[tuple[str, Sequence[Part]]], version: str) -> str:
+    """Return parts under headings as one self-contained page, light and dark, without scripts."""
     from markupsafe import Markup
 
-    css = template_file("card.css")
-    sections = [
-        (heading, [_shown(part) for part in parts]) for heading, parts in card_sections(card)
-    ]
+    css = template_file("tokens.css") + template_file("card.css")
+    shown = [(heading, [_shown(part) for part in parts]) for heading, parts in sections]
     return (
         environment()
         .get_template("card.html.j2")
         .render(
-            title=_title(card),
-            sections=sections,
-            version=card["pnyx"],
+            title=title,
+            sections=shown,
+            version=version,
             csp=Markup(page_policy(style=css)),  # noqa: S704 - no input
             css=Markup(css),  # noqa: S704 - the package's own file
         )

@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pnyx.errors import escaped, shorten
-from pnyx.measure.core.base import Measured
+from pnyx.measure.core.base import Bootstrap, Measured
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -88,6 +88,19 @@ def interval(value: Any, high: float | None = None) -> str:
     elif isinstance(value, tuple):
         value, high = value[:2]
     return "-" if value is None or high is None else f"[{value:z.3f}, {high:z.3f}]"
+
+
+def chance(p: float | None) -> str:
+    """Return a p-value with four digits, a dash where there is none."""
+    if p is None:
+        return "-"
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def draws_legend(drawn: str, bootstrap: Bootstrap) -> list[str]:
+    """Say where intervals come from, by what is drawn, as in `the topics`; nothing without any."""
+    draws = f"{bootstrap.draws} draws (seed {bootstrap.seed}) of {drawn}"
+    return [OwnWords(f"95 % intervals: {draws} with replacement")] * bool(bootstrap.draws)
 
 
 def _number(value: Any) -> str:

@@ -10,8 +10,9 @@ from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec
 from pnyx.app.spec import file_opt
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import draws_legend, few_warning
+from pnyx.cli.measure.runs import few_warning
 from pnyx.errors import OptionError
+from pnyx.view.tables import draws_legend
 from pnyx.view.trials import rater_parts
 
 _OF_YES_AND_NO = ("f1", "average_precision", "auroc")

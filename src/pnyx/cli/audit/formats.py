@@ -17,10 +17,10 @@ from pnyx.cli.audit.stress import StressSpec, ask_trial, posed_trial, sized_by
 from pnyx.cli.common.answering import needs_out, print_planned
 from pnyx.cli.common.options import Outcome, say
 from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import draws_legend
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.questions import Rating
 from pnyx.judge.tasks import TASKS
+from pnyx.view.tables import draws_legend
 
 if TYPE_CHECKING:
     from pnyx.audit.stress.posing import Posed

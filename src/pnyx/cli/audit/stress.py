@@ -17,9 +17,9 @@ from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.answering import judge_all, needs_out, plan_items, say_judge
 from pnyx.cli.common.options import Outcome, say, warn, warn_first
 from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import draws_legend
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.tasks import TASKS
+from pnyx.view.tables import draws_legend
 from pnyx.view.trials import trial_lines, trial_tables
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from pnyx.cli.measure.annotations import amount, thresholds
 from pnyx.cli.measure.perspectives import perspectives
 from pnyx.cli.measure.report import report
 from pnyx.cli.measure.retrieval import correlation, retrieval
-from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning
+from pnyx.cli.measure.runs import PlotSpec, few_warning
 from pnyx.errors import OptionError, escaped
 from pnyx.judge.naming import short_name
-from pnyx.view.tables import Column, Table
+from pnyx.view.tables import Column, Table, draws_legend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

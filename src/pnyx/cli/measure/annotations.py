@@ -11,10 +11,10 @@ from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import Outcome, warn
 from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import PlotSpec, draws_legend, few_warning
+from pnyx.cli.measure.runs import PlotSpec, few_warning
 from pnyx.errors import InputError, escaped
 from pnyx.judge.naming import short_name
-from pnyx.view.tables import Column, Table, interval, number
+from pnyx.view.tables import Column, Table, draws_legend, interval, number
 
 if TYPE_CHECKING:
     from pnyx.judge.verdicts import Verdict

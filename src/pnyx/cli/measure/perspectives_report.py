@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from pnyx.cli.common.options import reasons_shown
 from pnyx.cli.measure.runs import (
     compared_legend,
-    draws_legend,
     few_warning,
     listed,
     run_notes,
@@ -18,7 +17,7 @@ from pnyx.cli.measure.runs import (
 )
 from pnyx.errors import escaped
 from pnyx.judge.naming import short_name
-from pnyx.view.tables import Column, Table, interval, number
+from pnyx.view.tables import Column, Table, draws_legend, interval, number
 from pnyx.view.text import many
 
 if TYPE_CHECKING:

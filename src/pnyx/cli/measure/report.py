@@ -17,7 +17,6 @@ from pnyx.cli.common.options import Outcome, refuse_same_file, refuse_two_output
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import (
     compared_legend,
-    draws_legend,
     few_warning,
     listed,
     run_names,
@@ -28,7 +27,7 @@ from pnyx.cli.measure.runs import (
 from pnyx.cli.measure.strict import RULES, check_coverage, judged_strictly, write_record
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.reports.plan import MIN_SCORED
-from pnyx.view.tables import Column, OwnWords
+from pnyx.view.tables import Column, OwnWords, draws_legend
 from pnyx.view.text import many
 
 if TYPE_CHECKING:

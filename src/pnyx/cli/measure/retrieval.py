@@ -15,7 +15,6 @@ from pnyx.cli.measure.runs import (
     PlotSpec,
     compared_legend,
     differences_table,
-    draws_legend,
     few_warning,
     listed,
     mark,
@@ -27,7 +26,7 @@ from pnyx.cli.measure.runs import (
 )
 from pnyx.cli.measure.strict import RANKING_RULES, check_judged
 from pnyx.errors import OptionError, escaped
-from pnyx.view.tables import Column, Table
+from pnyx.view.tables import Column, Table, draws_legend
 from pnyx.view.text import many
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.app.spec import Spec, out_opt
 from pnyx.errors import InputError, OptionError, escaped
-from pnyx.view.tables import Column, Marked, OwnWords, Table
+from pnyx.view.tables import Column, Marked, OwnWords, Table, chance
 from pnyx.view.text import many
 
 if TYPE_CHECKING:
@@ -212,24 +212,11 @@ def mark(c: Comparison | None) -> str:
     return _BETTER if c.test.difference > 0 else _WORSE
 
 
-def chance(p: float | None) -> str:
-    """Return a p-value with four digits, a dash where there is none."""
-    if p is None:
-        return "-"
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
 def test_legend(test: str, comparisons: Sequence[Comparison]) -> str:
     """Say what marks a significant difference."""
     tests = many(sum(c.p_holm is not None for c in comparisons), "comparison")
     named = "t-test" if test == "t" else "randomisation test"
     return f"p < .05 in a two-sided paired {named}, Holm-Bonferroni over {tests}"
-
-
-def draws_legend(drawn: str, bootstrap: Bootstrap) -> list[str]:
-    """Say where intervals come from, by what is drawn, as in `the topics`; nothing without any."""
-    draws = f"{bootstrap.draws} draws (seed {bootstrap.seed}) of {drawn}"
-    return [OwnWords(f"95 % intervals: {draws} with replacement")] * bool(bootstrap.draws)
 
 
 def few_warning(bootstrap: Bootstrap, count: int, what: str) -> list[str]:
