@@ -164,3 +164,76 @@ def test_a_campaigns_options_are_saved_and_hold(campaign, call):
         assert call("judge", "report", *campaign[:2], "--config", "own.toml")[0] == 0
         assert (HALVED in Path("R/reports.jsonl").read_text()) is not hidden
         shutil.rmtree("R")
+
+
+@pytest.fixture
+def views() -> list[str]:
+    """Two questions with two perspectives; r lacks q2, and nobody judged q1/d2/b."""
+    views = [{"id": p, "question_id": q, "question": "Fares?", "text": f"View {p}.", "stance": s}
+             for q in ("q1", "q2") for p, s in (("a", "pro"), ("b", "con"))]  # fmt: skip
+    write_rows("views.jsonl", views)
+    said = {"q1/d1/a": True, "q1/d1/b": False, "q1/d2/a": False, "q1/d3/a": False,
+            "q1/d3/b": True, "q2/d1/a": True, "q2/d1/b": None}  # fmt: skip
+    rows = []
+    for name, value in said.items():
+        q, d, p = name.split("/")
+        pair = {"question_id": q, "doc_id": d, "perspective_id": p}
+        why = "timeout" if value is None else None
+        rows.append({"id": name, "task": "support", "value": value, "unscored": why, **pair})
+    write_rows("answers.jsonl", [row | {"judge": "j"} for row in rows])
+    Path("r.run").write_text("q1 Q0 d1 1 2 r\nq1 Q0 d2 2 1 r\n")
+    Path("s.run").write_text("q1 Q0 d1 1 2 s\nq1 Q0 d3 2 1 s\nq2 Q0 d1 1 1 s\n")
+    return ["--perspectives", "views.jsonl", "--verdicts", "answers.jsonl", "--cutoff", "2"]
+
+
+def test_runs_on_perspectives_by_the_rules_of_a_campaign(views, call):
+    """By hand, r: q1 supports a by one of two documents, q2 nothing; s: q2 is open on b."""
+    arguments = ("measure", "perspectives", "r.run", "s.run", *views, "--strict")
+    status, out, said = call(*arguments)
+    assert (status, out) == (2, "")
+    assert "r: 75% of its pairs are judged; --min-judged asks for 80%" in said
+    status, out, said = call(*arguments, "--min-judged", "0.75", "--json")
+    assert status == 3
+    assert "a question that a run lacks counts as an empty ranking" in said
+    found = json.loads(out)
+    r, s = found["runs"]
+    values = {name: m["value"] for name, m in r["measures"].items()}
+    assert (values["MRecall@2"], values["Precision@2"]) == (0.0, 0.25)
+    mrecall = s["measures"]["MRecall@2"]
+    assert (mrecall["value"], mrecall["scored"], mrecall["asked"]) == (1.0, 1, 2)  # never a no
+    assert (mrecall["bounds"]["least"], mrecall["bounds"]["most"]) == (0.5, 1.0)
+    assert s["measures"]["Precision@2"]["value"] == 0.75
+    assert found["judged"] == {"r": 0.75, "s": pytest.approx(5 / 6)}
+    assert found["coverage"]["r"] == {
+        "q1": {"scored": 3, "asked": 4}, "q2": {"scored": 0, "asked": 0}
+    }  # fmt: skip
+    assert found["record"]["inputs"].keys() == {"r.run", "s.run", "views.jsonl", "answers.jsonl"}
+    assert len(found["rules"]) == 3
+    assert "--strict excludes" in call(*arguments, "--unjudged", "no")[2]
+
+
+def test_reports_held_against_nuggets_by_the_rules_of_a_campaign(campaign, call):
+    """By hand, a: both claims of topic 1, nothing on 2; b: one of two, no report on 2."""
+    banks = [{"query": "T", "qid": "1", "nuggets": [{"text": HALVED}, {"text": ROSE}]},
+             {"query": "U", "qid": "2", "nuggets": [{"text": TRAMS}]}]  # fmt: skip
+    write_rows("banks.jsonl", banks)
+    write_rows("b.jsonl", [report("b", "1", (ROSE, []))])
+    reports = ("a.jsonl", "b.jsonl", "--nuggets", "banks.jsonl")
+    assert call("nuggets", "assign", *reports, "--out", "known")[0] == 0
+    ids = [row["id"] for row in rows_of("known/answers.jsonl")]
+    values = zip(ids, (True, True, False, True), strict=True)  # the empty report is not asked about
+    write_rows("labels.jsonl", [{"id": name, "value": value} for name, value in values])
+    reports = (*reports, "--labels", "labels.jsonl")
+    assert call("nuggets", "assign", *reports, "--strict", "--out", "R")[0] == 0
+    assert "Halden" not in Path("R/reports.jsonl").read_text()
+    measure = ("measure", "report", "R", "--strict", "--measure", "strict_all_score")
+    status, _, said = call(*measure, "--leaderboard", "board.txt")
+    assert status == 0
+    assert "citation" not in said
+    name = "strict_all_score"
+    expected = {("a", "1"): 1.0, ("a", "2"): 0.0, ("b", "1"): 0.5, ("b", "2"): 0.0}
+    cells = cells_of("board.txt")
+    assert {key: cells[*key, name] for key in expected} == expected
+    assert (cells["a", "all", name], cells["b", "all", name]) == (0.5, 0.25)
+    assert call("repeat", "R")[0] == call("repeat", "board.txt.manifest.json")[0] == 0
+    assert "is not defined" in call("measure", "report", "R", "--strict", "--leaderboard", "x")[2]

@@ -27,7 +27,7 @@ _UNDECIDING = frozenset(
 )
 """Options that say what is spent, and where work is done, and decide no result."""
 _LLM = "PNYX_LLM"
-_RECORDED = (["judge"], ["audit"], ["annotate"], ["measure"])
+_RECORDED = (["judge"], ["audit"], ["annotate"], ["measure"], ["nuggets"])
 """First words of commands that write records."""
 _COMPUTES = ("numpy", "onnxruntime", "tokenizers")
 """Distributions whose versions may move a last digit."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
@@ -13,7 +15,8 @@ from pnyx.cli.common.options import Outcome, refuse_same_file, refuse_two_output
 from pnyx.cli.common.params import Raw, SpecOption, verb
 from pnyx.cli.measure.perspectives_report import notes, report
 from pnyx.cli.measure.runs import named_runs, run_names
-from pnyx.errors import InputError, escaped
+from pnyx.cli.measure.strict import COVERAGE_RULES, check_pairs, said_strictly
+from pnyx.errors import InputError, OptionError, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
     from pnyx.records import Perspective, Qrel, RunEntry
 
 
-class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrels_out unscored"):
+class CoverageSpec(
+    JudgedSpec, heading="Measures", rare="topics_of unjudged qrels_out unscored min_judged"
+):
     """What of runs is measured against which perspectives."""
 
     views: str = file_opt(
@@ -57,6 +62,17 @@ class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrel
         "unscored", "Pairs missing from qrels; no if these list only supporting pairs."
     )
     per_topic: bool = opt(False, "Show the values of each question.")
+    strict: bool = opt(
+        False,
+        "By the rules of a campaign: all questions, what nobody judged is a no, no figures below "
+        "--min-judged, and in --json a record of all that decided.",
+    )
+    min_judged: float = opt(
+        0.8,
+        "Least share of a run's pairs of document and perspective that must have a verdict.",
+        within="[0, 1]",
+        needs="strict",
+    )
     qrels_out: str | None = out_opt(
         None, "Write the verdicts as TREC diversity qrels, for pnyx measure retrieval and others."
     )
@@ -127,35 +143,48 @@ def perspectives(
     from pnyx.corpora import read_run
     from pnyx.corpora.benchmarks.perspectives import read_perspectives
     from pnyx.measure.perspectives.coverage import by_question, measure_perspectives
-    from pnyx.measure.perspectives.verdicts import read_verdicts
+    from pnyx.measure.perspectives.verdicts import NO, read_verdicts
 
     known = by_question(
         read_perspectives(spec.views, gold=True), sides_by_order=spec.sides == "order"
     )
     verdicts = read_verdicts(spec.verdicts, judge=spec.judge, unjudged=spec.unjudged)
     entries = {name: list(read_run(path)) for name, path in names.items()}
-    result = measure_perspectives(
+    measured = partial(
+        measure_perspectives,
         entries,
         known,
-        verdicts,
-        spec.measures,
+        measures=spec.measures,
         depths=spec.depths,
         union_depth=spec.union_depth,
         labelled=spec.joined(spec.judge),
         topics_of=spec.topics_of,
         baseline=baseline,
         test=spec.test,
-        bootstrap=spec.bootstrap,
     )
-    leans = _leaning(leaning, spec, known, verdicts)
+    row: dict[str, Any] = {}
+    said: list[str] = []
+    judged = verdicts
+    if spec.strict:
+        counted = measured(verdicts=verdicts, bootstrap=replace(spec.bootstrap, draws=0))
+        row, said = said_strictly(
+            COVERAGE_RULES, "the pairs", check_pairs(counted, spec.min_judged)
+        )
+        row["coverage"] = {
+            run.name: {t: {"scored": n, "asked": of} for t, (n, of) in run.judged.items()}
+            for run in counted.runs
+        }
+        judged = replace(verdicts, other=NO)
+    result = measured(verdicts=judged, bootstrap=spec.bootstrap)
+    leans = _leaning(leaning, spec, known, judged)
     if spec.qrels_out is not None:
         _write_qrels(spec.qrels_out, spec, entries, known, verdicts)
     shows = spec.qrels_out != "-"
     return Outcome(
-        {**result.row(), "leaning": [lean.row() for lean in leans]},
+        {**result.row(), "leaning": [lean.row() for lean in leans], **row},
         (lambda: report(result, leans, spec.views, spec.per_topic)) if shows else "",
         result.unscored or any(lean.unscored for lean in leans),
-        notes(result, leans),
+        [*said, *notes(result, leans)],
     )
 
 
@@ -168,6 +197,8 @@ def _checked(
     names, baseline = named_runs(runs, spec.baseline, *others)
     refuse_two_outputs("--qrels-out", spec.qrels_out, as_json=as_json)
     spec.check_needs()
+    if spec.strict and (spec.topics_of != "perspectives" or spec.unjudged != "unscored"):
+        raise OptionError("--strict excludes --topics-of and --unjudged: its rules say both")
     if spec.qrels_out is not None:
         sources = {f"file {n}": path for n, path in enumerate([*names.values(), *others], 1)}
         refuse_same_file("--qrels-out", spec.qrels_out, **sources)

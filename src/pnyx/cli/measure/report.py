@@ -24,7 +24,7 @@ from pnyx.cli.measure.runs import (
     topics_table,
     untested_note,
 )
-from pnyx.cli.measure.strict import RULES, check_coverage, judged_strictly, write_record
+from pnyx.cli.measure.strict import check_coverage, judged_strictly, rules_of, write_record
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.reports.plan import MIN_SCORED
 from pnyx.view.tables import Column, OwnWords, draws_legend
@@ -180,7 +180,7 @@ def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> 
         result.row(),
         (lambda: _report(result, spec)) if printed else "",
         any(run.unscored for run in result.runs),
-        _notes(result, runs, spec),
+        [*(rules_of(judged) if spec.strict else ()), *_notes(result, runs, spec)],
     )
 
 
@@ -327,7 +327,7 @@ def _notes(
     result: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec
 ) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
-    notes: list[str] = [*RULES] if spec.strict else []
+    notes: list[str] = []
     for run in result.runs:
         name = escaped(run.name, 40)
         if run.missing:

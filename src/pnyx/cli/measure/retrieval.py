@@ -10,7 +10,6 @@ from pnyx.app.measure_specs import ComparingSpec, JudgedSpec
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
-from pnyx.cli.common.record import record_of_command
 from pnyx.cli.measure.runs import (
     PlotSpec,
     compared_legend,
@@ -24,7 +23,7 @@ from pnyx.cli.measure.runs import (
     topics_table,
     untested_note,
 )
-from pnyx.cli.measure.strict import RANKING_RULES, check_judged
+from pnyx.cli.measure.strict import RANKING_RULES, check_judged, said_strictly
 from pnyx.errors import OptionError, escaped
 from pnyx.view.tables import Column, Table, draws_legend
 from pnyx.view.text import many
@@ -130,9 +129,8 @@ def retrieval(runs: tuple[str, ...], spec: RetrievalSpec) -> Outcome:
     spec.draw(lambda: interval_plot(_panels(result), _legend(result)))
     row, notes = result.row(), _notes(result)
     if spec.strict:
-        row |= {"rules": RANKING_RULES, "judged": judged, "record": record_of_command()}
-        shares = (f"{escaped(name, 40)} {share:.0%}" for name, share in judged.items())
-        notes = [*RANKING_RULES, f"judged of the first 10 documents: {', '.join(shares)}", *notes]
+        more, said = said_strictly(RANKING_RULES, "the first 10 documents", judged)
+        row, notes = row | more, said + notes
     return Outcome(row, lambda: _report(result, spec), result.undefined, notes)
 
 

@@ -13,6 +13,7 @@ from pnyx.files import read_json, write_json
 from pnyx.judge.answers import MANIFEST
 
 if TYPE_CHECKING:
+    from pnyx.measure.perspectives.results import PerspectiveCoverage
     from pnyx.measure.reports.measuring import Reports
 
 RULES = (
@@ -27,6 +28,12 @@ RANKING_RULES = (
     "by the campaign's rules, a topic that a run lacks counts as an empty ranking",
     "by the campaign's rules, a document that nobody judged, or that is unknown, is irrelevant",
 )
+COVERAGE_RULES = (
+    "by the campaign's rules, a question that a run lacks counts as an empty ranking",
+    "by the campaign's rules, a pair of document and perspective that nobody judged, or whose ids "
+    "are unknown, is a no",
+    "what a judge left unscored is open and never a no: bounds say what it can come to",
+)
 _DECIDED = ("pnyx", "judge", "prompts", "settings", "plan", "models", "items_sha256",
             "answers_sha256", "no_text", "record")  # fmt: skip
 """What a manifest says of how reports were judged."""
@@ -39,10 +46,18 @@ def judged_strictly(folders: Sequence[str]) -> dict[str, Any]:
         manifest = read_json(Path(folder) / MANIFEST) or {}
         if not manifest.get("record", {}).get("options", {}).get("strict"):
             raise InputError(
-                "--strict: expected results of pnyx judge report --strict", path=folder
+                "--strict: expected results of pnyx judge report --strict, or of nuggets assign "
+                "--strict",
+                path=folder,
             )
         found[folder] = {name: manifest[name] for name in _DECIDED if name in manifest}
     return found
+
+
+def rules_of(judged: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the rules of reports that were judged so; those held against nuggets cite nothing."""
+    commands = {how["record"]["command"] for how in judged.values()}
+    return tuple(r for r in RULES if commands != {"nuggets assign"} or "citation" not in r)
 
 
 def check_coverage(result: Reports, measures: Sequence[str], least: float) -> None:
@@ -80,13 +95,37 @@ def check_judged(runs: Mapping[str, str], qrels: str, least: float) -> dict[str,
         values = (v["Judged@10"].value for t, v in run.per_topic.items() if t not in run.absent)
         known = [value for value in values if value is not None]
         shares[run.name] = sum(known) / len(known)  # a run that has no topic is refused before
+    return _enough(shares, "its first 10 documents", least)
+
+
+def check_pairs(result: PerspectiveCoverage, least: float) -> dict[str, float]:
+    """Return run -> share of its pairs of document and perspective with a verdict.
+
+    InputError: a run has less than the share `least`, in [0, 1].
+    """
+    counts = {run.name: run.pairs for run in result.runs}
+    shares = {name: n["scored"] / n["asked"] if n["asked"] else 1.0 for name, n in counts.items()}
+    return _enough(shares, "its pairs", least)
+
+
+def _enough(shares: dict[str, float], what: str, least: float) -> dict[str, float]:
+    """Return shares; InputError: one is below the least."""
     low = min(shares, key=shares.__getitem__)
     if shares[low] < least:
         raise InputError(
-            f"no leaderboard: {escaped(low, 40)}: {shares[low]:.0%} of its first 10 documents are "
-            f"judged; --min-judged asks for {least:.0%}"
+            f"no leaderboard: {escaped(low, 40)}: {shares[low]:.0%} of {what} are judged; "
+            f"--min-judged asks for {least:.0%}"
         )
     return shares
+
+
+def said_strictly(
+    rules: Sequence[str], of: str, judged: Mapping[str, float]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what --json and the notes also say of runs by the rules of a campaign."""
+    shares = ", ".join(f"{escaped(name, 40)} {share:.0%}" for name, share in judged.items())
+    row = {"rules": rules, "judged": judged, "record": record_of_command()}
+    return row, [*rules, f"judged of {of}: {shares}"]
 
 
 def write_record(board: str, result: Reports, judged: Mapping[str, Any], least: float) -> None:
@@ -97,7 +136,7 @@ def write_record(board: str, result: Reports, judged: Mapping[str, Any], least: 
         "format": "pnyx-leaderboard",
         "format_version": 1,
         "pnyx": __version__,
-        "rules": RULES,
+        "rules": rules_of(judged),
         "min_scored": least,
         "record": record,
         "judged": judged,

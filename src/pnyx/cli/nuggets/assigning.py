@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pnyx.app.nugget_specs import NuggetJudgeSpec
-from pnyx.app.spec import Spec, file_opt
+from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.common.options import say, warn, warn_first
 from pnyx.cli.common.params import Raw, verb
@@ -28,6 +28,12 @@ class AssignSpec(Spec, heading="Nuggets"):
 
     nuggets: str = file_opt(
         ..., "Nugget banks, in any format; a folder may hold one a topic.", metavar="BANK"
+    )
+    strict: bool = opt(
+        False,
+        "By the rules of a campaign: no text is written down (--text: they may be shown), and "
+        "pnyx measure report --strict takes RESULTS.",
+        restricts=True,
     )
 
 

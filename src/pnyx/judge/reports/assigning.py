@@ -66,12 +66,13 @@ class Assigning:
         return cls(tuple(pairs), tuple(lacking), tuple(missing))
 
     def questions(self) -> Iterator[Support]:
-        """Yield a question for each answer of each nugget, report by report."""
+        """Yield a question for each answer of each nugget, report by report; none of empty ones."""
         for response, bank in self.pairs:
+            text = text_of(response)
             yield from ask_answers(
                 f"{response.run_id}/{response.topic_id}",
-                text_of(response),
-                bank.nuggets,
+                text,
+                bank.nuggets if text else (),
                 "answers",
                 topic_id=response.topic_id,
                 run_id=response.run_id,
@@ -86,13 +87,19 @@ class Assigning:
 
 def _judged(response: Response, bank: NuggetBank, answers: Mapping[str, Answer]) -> JudgedReport:
     prefix = f"{response.run_id}/{response.topic_id}"
-    nuggets = tuple(_nugget(prefix, nugget, answers) for nugget in bank.nuggets)
-    return JudgedReport(response.topic_id, response.run_id, nuggets=nuggets)
+    whole = bool(text_of(response))
+    known = answers if whole else None
+    nuggets = tuple(_nugget(prefix, nugget, known) for nugget in bank.nuggets)
+    return JudgedReport(response.topic_id, response.run_id, nuggets=nuggets, whole=whole)
 
 
-def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer]) -> JudgedNugget:
+def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer] | None) -> JudgedNugget:
+    """Return what was found of a nugget; answers None: an empty report, which gives none."""
     given = []
     for n, expected in enumerate(nugget.expected):
+        if answers is None:
+            given.append(JudgedAnswer(expected.text, False))
+            continue
         answer = answers[f"{prefix}/{nugget.id}/{n}"]
         value = answer.value is True if isinstance(answer, Judged) else None
         partial = isinstance(answer, Judged) and bool(answer.notes.get("partial"))

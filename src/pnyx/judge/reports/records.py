@@ -157,7 +157,8 @@ class JudgedReport:
     `relevant` are the documents that attest an answer of the bank, for citation recall. `missing`
     says that the run has no report on this topic; it then has no sentences. `differing` are the
     cited documents to which the report gives another text than the collection, each with the share
-    of the words of that text which the collection's holds, too, in [0, 1].
+    of the words of that text which the collection's holds, too, in [0, 1]. `whole` says that it was
+    held against nuggets as one text: nobody judged its sentences, and none are here.
     """
 
     topic_id: str
@@ -168,15 +169,18 @@ class JudgedReport:
     missing: bool = False
     notes: tuple[str, ...] = ()
     differing: tuple[tuple[str, float], ...] = ()
+    whole: bool = False
 
     @property
     def empty(self) -> bool:
         """Whether it is there and says nothing: it has no sentence with words or citations."""
-        return not self.missing and all(sentence.blank for sentence in self.sentences)
+        return not (self.missing or self.whole) and all(s.blank for s in self.sentences)
 
     def row(self) -> dict[str, Any]:
         """Return it as an object of JSON; in restricted mode, with the note `no_text`, no texts."""
         row = asdict(self)
+        if not self.whole:
+            del row["whole"]
         return {**textless(row, _NAMED), "notes": [NO_TEXT]} if hides_text() else row
 
 

@@ -320,6 +320,7 @@ def _measured(
         tuple(topic for topic in rankings.by_topic if topic not in perspectives),
         rankings.rearranged,
         corrected,
+        {t.topic: (int((~t.unscored).sum()), t.unscored.size) for t in tables},
     )
 
 

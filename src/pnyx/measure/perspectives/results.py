@@ -46,6 +46,8 @@ class MeasuredCoverage:
     without_perspectives: tuple[str, ...]  # not measured
     rearranged: tuple[str, ...]  # their rank column disagrees with the scores
     corrected: Mapping[str, Corrected] = field(default_factory=dict)
+    judged: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Topic -> how many of its pairs have a verdict, of how many."""
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` for this run (docs/measures.md)."""

@@ -40,7 +40,7 @@ Place: TypeAlias = tuple[str, str, str]
 
 MISSING = Verdict(unscored="no verdict")
 
-_NO = Verdict(value=False)
+NO = Verdict(value=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def read_verdicts(
     if all(subtopic in NO_SUBTOPIC for _, _, subtopic in pairs):
         problem = "found plain qrels, expected diversity qrels: topic perspective document grade"
         raise InputError(problem, path=path)
-    return Verdicts(f"qrels:{_named(path)}", pairs, other=_NO if unjudged == "no" else MISSING)
+    return Verdicts(f"qrels:{_named(path)}", pairs, other=NO if unjudged == "no" else MISSING)
 
 
 def _named(path: str) -> str:
