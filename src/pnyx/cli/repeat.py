@@ -61,8 +61,9 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
     """Make results again as RECORD says, and tell whether they are the same bytes.
 
     RECORD is a results folder of pnyx judge, judge report or nuggets assign, or a manifest:
-    manifest.json of such a folder, or FILE.manifest.json beside a leaderboard of pnyx measure report --strict. It names the
-    command with all its options, what was read with hashes, prompts, judges, seeds and versions.
+    manifest.json of such a folder, or FILE.manifest.json beside a leaderboard of pnyx measure
+    report --strict. It names the command with all its options, what was read with hashes, prompts,
+    judges, seeds and versions.
     Inputs are compared with their hashes before anything is done. No language model is asked: copy
     the judgement store of the first machine (pnyx store export), and name it with --store.
 
