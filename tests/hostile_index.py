@@ -23,9 +23,10 @@ from index_fixture import HAS_GRAPHS, Fake
 from pnyx.errors import PnyxError
 from pnyx.search.features.clusters import cluster_new_documents, clusters_of, facets
 from pnyx.search.features.vectors import embed_documents, embed_question
-from pnyx.search.index import Index, verify_index
+from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import write_manifest
 from pnyx.search.lexical.storage import BLOCK_BYTES
+from pnyx.search.opening import verify_index
 from pnyx.search.ranking.dense import dense_rank
 from pnyx.search.ranking.scoring import touche_rank
 

@@ -13,7 +13,8 @@ from command import printed, write_rows
 from embedding_server import EmbeddingServer
 from pnyx.cli import app
 from pnyx.search.features.vectors import document_vectors
-from pnyx.search.index import Index, verify_index
+from pnyx.search.index import Index
+from pnyx.search.opening import verify_index
 from pnyx.search.pipeline import Searcher
 
 ROWS = [

@@ -28,7 +28,8 @@ from pnyx.search.features.topic_points import (
     premise_of,
 )
 from pnyx.search.features.vectors import embed_documents
-from pnyx.search.index import Index, verify_index
+from pnyx.search.index import Index
+from pnyx.search.opening import verify_index
 
 WORDS = ["zoo", "vote", "tax", "car"]
 

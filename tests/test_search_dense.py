@@ -23,7 +23,8 @@ from pnyx.records import Document
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features import vectors
 from pnyx.search.features.vectors import document_vectors, embed_documents, embed_question
-from pnyx.search.index import Index, verify_index
+from pnyx.search.index import Index
+from pnyx.search.opening import verify_index
 from pnyx.search.plan import Scoring
 from pnyx.search.ranking import dense
 from pnyx.search.ranking.dense import build_ann, cosine_top, dense_rank

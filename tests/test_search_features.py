@@ -9,8 +9,9 @@ from pnyx.errors import IndexFolderError, InputError
 from pnyx.records import Document
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.access import put_feature, read_feature
-from pnyx.search.index import Index, verify_index
+from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import read_manifest
+from pnyx.search.opening import verify_index
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import FEATURES
 from tries import tries

@@ -17,7 +17,8 @@ from index_fixture import Fake, full_index, needs_graphs
 from pnyx.cli import main
 from pnyx.errors import IndexFolderError
 from pnyx.search.features.clusters import clusters_of
-from pnyx.search.index import Index, verify_index
+from pnyx.search.index import Index
+from pnyx.search.opening import verify_index
 from pnyx.search.ranking.dense import dense_rank
 from pnyx.search.ranking.scoring import touche_rank
 
