@@ -27,9 +27,9 @@ SHARD = 50e9
 """Bytes of a shard at most, as OpenSearch advises."""
 
 # docs/opensearch.md, one shard on two cores, with all features: documents -> value.
-LOADING = {10_725: 7.9, 100_000: 73.9}
-CLUSTER = {10_725: 40e6, 100_000: 369e6}
-DENSE = {10_725: 0.040, 100_000: 0.256}
+LOADING = {10_725: 7.9, 100_000: 73.9, 387_740: 244.3}
+CLUSTER = {10_725: 40e6, 100_000: 369e6, 387_740: 1.432e9}
+DENSE = {10_725: 0.040, 100_000: 0.256, 387_740: 0.8325}
 EMBEDDED = 25.0
 """Documents of 175 words that a core embeds in a second (docs/tour.md)."""
 
