@@ -514,7 +514,7 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
     assert strict_all_score(report).value is None
     code, _, err = run("nuggets", "assign", "r.jsonl", "--nuggets", "b.jsonl", "--out", "p")
     assert code == 0, err
-    assert json.loads(Path("p/manifest.json").read_text())["judge"] == "nuggets@2"
+    assert json.loads(Path("p/manifest.json").read_text())["judge"] == "nuggets@3"
 
 
 def test_the_documents_of_a_run_come_in_its_order_and_qrels_say_which_count(place):

@@ -60,45 +60,38 @@ class NoScorer:
 # --- the parts
 
 
-def test_the_network_is_given_all_texts_each_with_its_own_places(ids):
+def test_the_network_is_given_a_passage_and_statements_in_slots_of_their_own(ids):
     seen = []
 
-    def run(*what):
-        seen.append([part.tolist() for part in what])
-        return np.array([0.5, -1.5])
+    def run(passage, statements):
+        seen.append((passage.tolist(), statements.tolist()))
+        return np.array([[2.0, 1.0, 1.0], [-1.0, 0.0, -math.inf]])
 
     asked = [Support("1", "A dog.", "A cat."), Support("2", "A dog.", "It barks.")]
-    assert ReaderScorer(run, ids)(asked) == [0.5, -1.5]
-    # start a dog . end, start a cat . end, start it bark s . end
-    dog, cat, barks = (ids(text, 48) for text in ("A dog.", "A cat.", "It barks."))
-    assert [len(row) for row in (dog, cat)] == [5, 5]
-    assert seen == [
-        [
-            [[*dog, *cat, *barks]],
-            [[*range(5), *range(5), *range(len(barks))]],
-            [[0] * 5 + [1] * 5 + [2] * len(barks)],
-            [1, 2],
-        ]
-    ]
+    # Of a class against the other two: log 2 lies between one of them and both, if alike.
+    assert ReaderScorer(run, ids)(asked) == pytest.approx([1 - math.log(2), -1])
+    rows = [[*row, *[-1] * (48 - len(row))] for row in (ids(q.statement, 48) for q in asked)]
+    assert seen == [(ids("A dog.", 48), rows)]
 
 
-def test_eight_statements_are_asked_at_once_and_answers_keep_their_order(ids):
+def test_sixteen_statements_are_asked_at_once_and_answers_keep_their_order(ids):
     sizes = []
 
-    def run(tokens, places, texts, asked):
-        sizes.append(len(asked))
-        return np.array([float((texts == number).sum()) for number in asked])
+    def run(_, statements):
+        sizes.append(len(statements))
+        never = np.full(len(statements), -np.inf)
+        return np.stack([(statements >= 0).sum(1), np.zeros(len(statements)), never], 1)
 
     texts = ["A dog.", "A cat."]
-    asked = [Support(str(n), texts[n % 2], "word " * (n + 1)) for n in range(20)]
+    asked = [Support(str(n), texts[n % 2], "word " * (n + 1)) for n in range(36)]
     # As long as its statement: the words and two special tokens.
-    assert ReaderScorer(run, ids)(asked) == [n + 3.0 for n in range(20)]
-    assert sorted(sizes) == [2, 2, 8, 8]
+    assert ReaderScorer(run, ids)(asked) == [n + 3.0 for n in range(36)]
+    assert sorted(sizes) == [2, 2, 16, 16]
 
 
 def test_no_number_of_the_network_is_no_score(ids):
     def run(*_):
-        return np.array([math.nan, 1.0])
+        return np.array([[math.nan, 0.0, 0.0], [1.0, 0.0, -math.inf]])
 
     asked = [Support("1", "A dog.", "It barks."), Support("2", "A dog.", "It sleeps.")]
     assert ReaderScorer(run, ids)(asked) == ["no_number: the model gives none", 1.0]
@@ -156,10 +149,10 @@ def test_one_passage_without_a_score_leaves_the_text_without():
 
 
 def test_the_network_scores_as_it_did_when_its_weights_were_packaged():
-    # Of the weights of 2026-11-27, in ONNX Runtime 1.31.1.
+    # Of the weights and graph of 2026-11-27, in ONNX Runtime 1.31.1.
     first = [
-        *(5.0602455, -5.3968964, -3.9016914, -3.7717733, -6.1064243, -6.3663940, -6.2061210),
-        *(0.1645234, -1.5665728, -1.3947909, -0.3852450, -0.5963021),
+        *(5.0602460, -5.3964731, -3.9016909, -3.7717734, -6.1131140, -6.3719270, -6.1802503),
+        *(0.2208638, -1.5665730, -1.3939871, -0.3852447, -0.6558706),
     ]
     texts = (
         "Testing on animals causes needless pain, and its results rarely carry over to people.",
@@ -213,21 +206,20 @@ def test_it_tells_what_bears_on_a_statement_from_what_does_not():
     assert on.probability > 2 * off.probability
 
 
-def test_it_answers_the_same_alone_and_among_others():
+def test_an_answer_has_the_same_bits_alone_in_a_batch_and_in_another_order():
+    # Of each length in slots: 1 to 48 tokens and more, beside as many others as are asked at once.
     judge = load_perspective_student()
-    questions = [Support(str(n), text, BAN) for n, text in enumerate((FOR, AWAY, FOR[::-1]))]
-    together = [answer.probability for answer in ask(judge, questions)]
-    assert [ask(judge, [q])[0].probability for q in questions] == together
-
-
-def test_statements_asked_together_get_what_they_get_alone():
-    # They share one reading of the passage, and see nothing of each other.
-    judge = load_perspective_student()
-    views = [BAN, "Animal testing should not be banned.", "Bananas are fruit.", "Zoos are cruel."]
-    questions = [Support(view, FOR, view) for view in views]
-    together = [answer.probability for answer in ask(judge, questions)]
-    alone = [ask(judge, [q])[0].probability for q in questions]
-    assert together == pytest.approx(alone, abs=0.01)  # products are rounded to int8
+    views = [BAN, "Animal testing should not be banned.", "No.", "Zoos are cruel. " * 6, "x " * 90]
+    views += [f"{'Bananas are fruit. ' * n}Point {n}." for n in range(1, 14)]
+    questions = [Support(str(n), t, view) for t in (FOR, AWAY * 3) for n, view in enumerate(views)]
+    rng = np.random.default_rng(0)
+    alone = [ask(judge, [q])[0] for q in questions]
+    assert ask(judge, questions) == alone
+    order = rng.permutation(len(questions)).tolist()
+    assert ask(judge, [questions[n] for n in order]) == [alone[n] for n in order]
+    for few in (2, 3, 8):
+        some = rng.choice(len(questions), few, replace=False).tolist()
+        assert ask(judge, [questions[n] for n in some]) == [alone[n] for n in some]
 
 
 def test_a_part_counts_as_much_as_its_weight():
@@ -270,7 +262,7 @@ def test_it_is_small_enough_and_has_its_card():
     size = sum(
         file.stat().st_size for file in WEIGHTS.iterdir() if file.stem in ("model", "matrices")
     )
-    assert size < 40e6
+    assert size < 41e6
     card = (WEIGHTS / "card.md").read_text(encoding="utf-8")
     assert "Where it fails" in card
     assert "BERDS, people's labels" in card

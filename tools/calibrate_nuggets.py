@@ -133,7 +133,7 @@ def main() -> None:
         "made_contradictions_rejected": round(float((~accepted[~made["y"]]).mean()), 3),
     }
     content = {
-        "judge": "nuggets@2",
+        "judge": "nuggets@3",
         "fitted": arguments.date,
         "card": {
             "nugget": f"key points in arguments, chosen on {figures['groups']} topics: AUROC "

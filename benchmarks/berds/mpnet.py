@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,18 @@ _PARTS = {
 }
 
 
+Attention = Callable[
+    [torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor
+]
+"""From queries, keys and values [batch, tokens, 768], the queries of `wanted` places or of all, to
+what these read."""
+
+
+def heads_of(x: torch.Tensor) -> torch.Tensor:
+    """Return [..., heads, tokens, 64] of [..., tokens, 768]."""
+    return x.unflatten(-1, (HEADS, WIDTH // HEADS)).transpose(-2, -3)
+
+
 class _Layer(nn.Module):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
@@ -53,19 +65,13 @@ class _Layer(nn.Module):  # type: ignore[misc]
         self.down_norm = nn.LayerNorm(WIDTH, _EPSILON)
 
     def forward(
-        self, hidden: torch.Tensor, bias: torch.Tensor, wanted: torch.Tensor | None = None
+        self, hidden: torch.Tensor, attend: Attention, wanted: torch.Tensor | None = None
     ) -> torch.Tensor:
         """Return the states of all tokens, or of the places `wanted` alone, int64 [places]."""
-
-        def split(x: torch.Tensor) -> torch.Tensor:
-            return x.view(x.shape[0], x.shape[1], HEADS, WIDTH // HEADS).transpose(1, 2)
-
-        key, value = (split(f(hidden)) for f in (self.key, self.value))
+        key, value = self.key(hidden), self.value(hidden)
         if wanted is not None:
-            hidden, bias = hidden[:, wanted], bias[:, :, wanted]
-        query = split(self.query(hidden))
-        context = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-        context = context.transpose(1, 2).reshape(hidden.shape)
+            hidden = hidden[:, wanted]
+        context = attend(self.query(hidden), key, value, wanted)
         hidden = self.attended_norm(hidden + self._dropped(self.attended(context)))
         inner = nn.functional.gelu(self.up(hidden))
         out: torch.Tensor = self.down_norm(hidden + self._dropped(self.down(inner)))
@@ -94,7 +100,7 @@ class Mpnet(nn.Module):  # type: ignore[misc]
         self,
         ids: torch.Tensor,
         places: torch.Tensor,
-        seen: torch.Tensor,
+        attend: Attention,
         wanted: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """Return hidden states.
@@ -102,20 +108,45 @@ class Mpnet(nn.Module):  # type: ignore[misc]
         Args:
             ids: of tokens, int64 [batch, tokens].
             places: of each in what is read, from 0.
-            seen: which token (second axis) sees which (third), bool [batch, tokens, tokens].
+            attend: what tokens read in a layer.
             wanted: of which places the states are asked, int64 [places]; of all by default.
         """
-        apart = places[:, None, :] - places[:, :, None]
-        bias = self.distances(_buckets(apart)).permute(0, 3, 1, 2)
-        bias = bias + (1.0 - seen.float())[:, None] * -1e4
-        if torch.is_autocast_enabled(ids.device.type):
-            bias = bias.to(torch.bfloat16)
         hidden = self.norm(self.words(ids) + self.places(places + _FIRST_PLACE))
         *first, last = self.layers
         for layer in first:
-            hidden = layer(hidden, bias)
-        found: torch.Tensor = last(hidden, bias, wanted)
+            hidden = layer(hidden, attend)
+        found: torch.Tensor = last(hidden, attend, wanted)
         return found
+
+    def bias(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        """Return what distances add to scores, [..., heads, queries, keys], of places of both."""
+        apart = keys[..., None, :] - queries[..., :, None]
+        return self.distances(_buckets(apart)).transpose(-1, -2).transpose(-2, -3)
+
+    def seeing(self, places: torch.Tensor, seen: torch.Tensor) -> Attention:
+        """Return an attention in which tokens see others of their row.
+
+        Args:
+            places: see `forward`.
+            seen: which token (second axis) sees which (third), bool [batch, tokens, tokens].
+        """
+        bias = self.bias(places, places) + (1.0 - seen.float())[:, None] * -1e4
+        if torch.is_autocast_enabled(places.device.type):
+            bias = bias.to(torch.bfloat16)
+
+        def attend(
+            query: torch.Tensor,
+            key: torch.Tensor,
+            value: torch.Tensor,
+            wanted: torch.Tensor | None,
+        ) -> torch.Tensor:
+            context = nn.functional.scaled_dot_product_attention(
+                *map(heads_of, (query, key, value)),
+                attn_mask=bias if wanted is None else bias[:, :, wanted],
+            )
+            return context.transpose(1, 2).flatten(-2)
+
+        return attend
 
 
 def _buckets(apart: torch.Tensor) -> torch.Tensor:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from eight_bits import multiply_in_eight_bits
-from mpnet import END, WIDTH, Mpnet
+from mpnet import END, HEADS, WIDTH, Mpnet, heads_of
 from rounding import BLOCK
 from torch import nn
 
@@ -29,6 +29,8 @@ from pnyx.students.scoring import read_tokenizer
 
 SUPPORTS, OPPOSES, NEITHER = 0, 1, 2
 _PADDING = -1
+_PART = 16
+_SCALE = (WIDTH / HEADS) ** 0.5
 
 Packed = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
@@ -67,7 +69,8 @@ class Reader(nn.Module):  # type: ignore[misc]
         ids = torch.where(asked & (places == 0), torch.full_like(ids, END), ids)
         places = places + asked * (texts == 0).sum(1, keepdim=True)
         seen = (texts[:, :, None] == texts[:, None, :]) | (texts[:, None, :] == 0)
-        found: torch.Tensor = self.body(ids, places, seen, wanted)
+        attend = self.body.seeing(places, seen)
+        found: torch.Tensor = self.body(ids, places, attend, wanted)
         return found
 
     def forward(
@@ -85,35 +88,69 @@ class Reader(nn.Module):  # type: ignore[misc]
 
 
 class OnePassage(nn.Module):  # type: ignore[misc]
-    """What is exported: a passage and statements about it, to the log-odds of support of each."""
+    """What is exported: a passage and statements about it, to the log-odds of three classes.
+
+    The products of all tokens are one. Attention is not: a statement has slots of its own, so its
+    numbers have the same bits whatever stands beside it. Their queries go by parts of 16 slots.
+    """
 
     def __init__(self, reader: Reader) -> None:
         super().__init__()
         self.reader = reader
 
-    def forward(
-        self,
-        input_ids: torch.Tensor,
-        places: torch.Tensor,
-        texts: torch.Tensor,
-        asked: torch.Tensor,
-    ) -> torch.Tensor:
-        """Return float32 [statements].
+    def forward(self, passage: torch.Tensor, statements: torch.Tensor) -> torch.Tensor:
+        """Return float32 [statements, 3].
 
         Args:
-            input_ids: int64 [1, tokens], and so are `places` and `texts`, as for `Reader.states`.
-            places: see there.
-            texts: see there.
-            asked: the numbers of the statements in `texts`, int64 [statements].
+            passage: ids of its tokens, int64 [tokens].
+            statements: those of each, int64 [statements, slots], -1 in slots without one.
         """
+        body, length = self.reader.body, passage.shape[0]
+        before, own = torch.arange(length), torch.arange(statements.shape[1])
+        filled = statements >= 0
+        kept, slots = _places(filled), (filled.flatten().long().cumsum(0) - 1).view(filled.shape)
+        # As MPNet reads a pair: the second text begins with what ends the first.
+        ids = torch.where(own == 0, torch.full_like(statements, END), statements).flatten()[kept]
+        after = (own + length).expand(statements.shape).flatten()[kept]
+        parts = _places(filled.view(-1, _PART).any(1))
+        of = parts // (statements.shape[1] // _PART)
+        asking, asked = slots.view(-1, _PART)[parts], slots[of]
+        answered = _places(filled.view(-1, _PART)[parts])
+        reading = body.bias(before, before)
+        bias = body.bias((own + length).view(-1, _PART), torch.cat([before, own + length]))
+        unseen = nn.functional.pad((1.0 - filled.float()) * -1e4, (length, 0))
+        bias = bias[parts % (statements.shape[1] // _PART)] + unseen[of][:, None, None]
+
+        def attend(
+            query: torch.Tensor,
+            key: torch.Tensor,
+            value: torch.Tensor,
+            wanted: torch.Tensor | None,
+        ) -> torch.Tensor:
+            k, v = (heads_of(x[0, :length]) for x in (key, value))
+            k_own, v_own = (heads_of(x[0, length:][asked]) for x in (key, value))
+            k, k_own, query = k.transpose(-1, -2), k_own.transpose(-1, -2), query[0] / _SCALE
+            q = heads_of((query if wanted is not None else query[length:])[asking])
+            share = (torch.cat([q @ k, q @ k_own], -1) + bias).softmax(-1)
+            context = share[..., :length] @ v + share[..., length:] @ v_own
+            context = context.transpose(1, 2).reshape(-1, WIDTH)[answered]
+            if wanted is None:
+                alone = (heads_of(query[:length]) @ k + reading).softmax(-1) @ v
+                context = torch.cat([alone.transpose(0, 1).reshape(-1, WIDTH), context])
+            return context[None]
+
         # Of its last layer a passage is only read.
-        wanted = torch.nonzero(texts[0] > 0)[:, 0]
-        hidden = self.reader.states(input_ids, places, texts, wanted)[0]
-        own = (texts[:, wanted] == asked[:, None]).to(hidden.dtype)
-        z = self.reader.head((own @ hidden) / own.sum(1, keepdim=True))
-        supports, opposes, neither = z[:, SUPPORTS], z[:, OPPOSES], z[:, NEITHER]
-        # Written out: the quantiser raises the operators' version, ReduceLogSumExp's form with it.
-        return supports - opposes - nn.functional.softplus(neither - opposes)
+        wanted = torch.arange(kept.shape[0]) + length
+        ids, places = torch.cat([passage, ids])[None], torch.cat([before, after])[None]
+        hidden = body(ids, places, attend, wanted)[0]
+        share = filled.float() / filled.sum(1, keepdim=True)
+        mean = share[:, None] @ hidden[slots]
+        # A product of all rows may round each by how many they are.
+        return (mean * self.reader.head.weight).sum(-1) + self.reader.head.bias
+
+
+def _places(where: torch.Tensor) -> torch.Tensor:
+    return torch.nonzero(where.flatten(), as_tuple=True)[0]
 
 
 class Words:
@@ -203,14 +240,11 @@ def export(reader: Reader, path: Path) -> None:
     from onnxruntime.quantization.shape_inference import quant_pre_process
     from safetensors.numpy import save_file
 
-    texts = torch.tensor([[0] * 8 + [1] * 4 + [2] * 4])
-    places = torch.tensor([[*range(8), *range(4), *range(4)]])
-    inputs = (torch.randint(10, 200, texts.shape), places, texts, torch.tensor([1, 2]))
-    names = ("input_ids", "places", "texts", "asked")
-    axes = {name: {1: "tokens"} for name in names[:3]} | {
-        "asked": {0: "statements"},
-        "out": {0: "statements"},
-    }
+    statements = torch.full([2, 48], -1)
+    statements[0, :20] = statements[1, :5] = 7
+    names = ("passage", "statements")
+    axes = {"passage": {0: "tokens"}, "statements": {0: "statements", 1: "slots"}}
+    axes["out"] = {0: "statements"}
     config = DefaultWeightOnlyQuantConfig(
         block_size=BLOCK,
         is_symmetric=False,
@@ -225,7 +259,7 @@ def export(reader: Reader, path: Path) -> None:
         full, ready = Path(name) / "full.onnx", Path(name) / "ready.onnx"
         torch.onnx.export(
             OnePassage(reader),
-            inputs,
+            (torch.randint(10, 200, [8]), statements),
             str(full),
             input_names=list(names),
             output_names=["out"],

@@ -135,7 +135,7 @@ def chunks_by_text(
 ) -> Iterator[list[tuple[int, Q]]]:
     """Cut sorted questions into chunks of `size`; only a text with more than `most` is cut.
 
-    A model may read the questions about a text together, and then differ in the last bits.
+    A model may read a text once for all questions about it.
     """
     chunk: list[tuple[int, Q]] = []
     for _, group in groupby(asked, key=lambda pair: getattr(pair[1], "text", pair[0])):

@@ -10,7 +10,7 @@ PACKAGED: Final = "packaged"
 
 _MODELS: Final = re.compile(
     r"(?:(?:minilm-int8|nuggets|overall-quality|rules)@\d+"
-    r"|relevance-by-rank(?:-and-words)?@[0-9a-f]{8}|student:perspectives@d3098808)(?![\w@])"
+    r"|relevance-by-rank(?:-and-words)?@[0-9a-f]{8}|student:perspectives@59211a1f)(?![\w@])"
 )
 """The ids of what is packaged; tests/test_judge_naming.py holds them against the judges."""
 _SEVERAL: Final = re.compile(rf"{PACKAGED}\({PACKAGED}(?:, {PACKAGED})*\)")

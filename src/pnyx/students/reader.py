@@ -32,8 +32,8 @@ VNNI keep them."""
 
 _MOST_CHARACTERS = 32_768
 
-_TOGETHER = 8
-"""Statements that are asked about a passage at once."""
+_TOGETHER = 16
+"""Statements that are asked about a passage at once; each gets what it gets alone."""
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.floating[Any]]
@@ -55,21 +55,22 @@ class Ids:
 class ReaderScorer:
     """The network's log-odds of support.
 
-    `run` maps token ids, positions and texts (0 the passage, then statements), int64
-    [1, tokens], and the numbers of the statements, int64 [statements], to float [statements].
+    `run` maps token ids of a passage, int64 [tokens], and of statements, int64 [statements,
+    MOST_STATEMENT], -1 in slots without one, to float [statements, 3]: log-odds of supports,
+    opposes and neither, of each statement the same bits whatever stands beside it.
     """
 
-    def __init__(self, run: Callable[[Ints, Ints, Ints, Ints], Floats], ids: Ids) -> None:
+    def __init__(self, run: Callable[[Ints, Ints], Floats], ids: Ids) -> None:
         self._run, self._ids = run, ids
 
     def __call__(self, questions: Sequence[Support]) -> list[float | str]:
         """Return the log-odds of each pair, or why there are none."""
-        about: dict[tuple[str, str], list[int]] = {}
+        about: dict[str, list[int]] = {}
         for place, question in enumerate(questions):
-            about.setdefault((question.group, question.text), []).append(place)
+            about.setdefault(question.text, []).append(place)
         todo = [
             (text, at[start : start + _TOGETHER])
-            for (_, text), at in about.items()
+            for text, at in about.items()
             for start in range(0, len(at), _TOGETHER)
         ]
 
@@ -82,14 +83,13 @@ class ReaderScorer:
         return [found[place] for place in range(len(questions))]
 
     def _odds(self, text: str, statements: Sequence[str]) -> list[float | str]:
-        rows = [self._ids(text, MOST_PASSAGE), *(self._ids(s, MOST_STATEMENT) for s in statements)]
-        tokens = [token for row in rows for token in row]
-        places = [place for row in rows for place in range(len(row))]
-        texts = [number for number, row in enumerate(rows) for _ in row]
-        asked = np.arange(1, len(rows))
-        ids, own, numbers = (np.array([row]) for row in (tokens, places, texts))
+        rows = np.full((len(statements), MOST_STATEMENT), -1)
+        for row, statement in zip(rows, statements, strict=True):
+            ids = self._ids(statement, MOST_STATEMENT)
+            row[: len(ids)] = ids
         wanted()()
-        found = self._run(ids, own, numbers, asked)
+        classes = self._run(np.array(self._ids(text, MOST_PASSAGE)), rows).astype(np.float64)
+        found = classes[:, 0] - np.logaddexp(classes[:, 1], classes[:, 2])
         return ["no_number: the model gives none" if np.isnan(z) else float(z) for z in found]
 
 
@@ -122,8 +122,7 @@ class _Pieces:
         asked, owners = [], []
         for place, question in enumerate(questions):
             for piece in pieces_of(question.text):
-                # A passage of several texts is read for each: bits depend on what is read with it.
-                asked.append(Support("", piece, question.statement, group=question.text))
+                asked.append(Support("", piece, question.statement))
                 owners.append(place)
         best: list[float | str | None] = [None] * len(questions)
         for place, score in zip(owners, self._scorer.score(asked), strict=True):
@@ -150,9 +149,8 @@ def open_reader(folder: Path) -> ReaderScorer:
     """Load the network alone, or raise InputError: its files are not what it needs."""
     session, tokenizer = open_network(folder, read_matrices)
 
-    def run(tokens: Ints, places: Ints, texts: Ints, asked: Ints) -> Floats:
-        feeds = {"input_ids": tokens, "places": places, "texts": texts, "asked": asked}
-        found: Floats = session.run(None, feeds)[0]
+    def run(passage: Ints, statements: Ints) -> Floats:
+        found: Floats = session.run(None, {"passage": passage, "statements": statements})[0]
         return found
 
     return ReaderScorer(run, Ids(tokenizer))
