@@ -42,9 +42,7 @@ _PARTS = {
 }
 
 
-Attention = Callable[
-    [torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor
-]
+Attention = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor]
 """From queries, keys and values [batch, tokens, 768], the queries of `wanted` places or of all, to
 what these read."""
 
