@@ -220,3 +220,83 @@ def test_a_taste_for_its_own_texts_is_held_against_peoples_by_hand(capsys):
     }  # fmt: skip
     assert run("stress", "self", MAKE["support"](4), "--writer", "m", "--out", "T") == 2
     assert "--writer goes with preference, not support" in capsys.readouterr().err
+
+
+def argued(count: int) -> str:
+    rows = [
+        {"id": f"r{n}", "query": f"Which way, {n}?", "group": f"g{n}", "stance": "pro",
+         "documents": ["Left is near.", "Right is far."],
+         "argument": f"Theirs {n}, as is said [1]." if n else ""}
+        for n in range(count)
+    ]  # fmt: skip
+    return write_rows("argued.jsonl", rows)
+
+
+def author(prompt: str) -> str:
+    """Writes, but on 5; of two texts it prefers its own, but on 2 and 4."""
+    number = re.search(r"Which way, (\d)", prompt)[1]
+    if "Answer in about" in prompt:
+        assert "as in [2]" in prompt
+        assert planted.text_of(prompt, "passage") in ("Left is near.", "Right is far.")
+        return "{}" if number == "5" else json.dumps({"text": f"Mine {number} [2]."})
+    texts = {side: planted.text_of(prompt, side) for side in ("first", "second")}
+    liked = "Theirs" if number in "24" else "Mine"
+    return planted.winner(next(side for side, text in texts.items() if liked in text))
+
+
+def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
+    items = argued(8)
+    with ChatServer(reply=author) as server:
+        writing = ("audit", "pairs", items, "--llm", server.spec)
+        code, out, _ = called(capsys, *writing, "--plan", "--json")
+        assert (code, json.loads(out)["models"][0]["calls"], server.asked()) == (0, 7, [])
+        code, out, err = called(capsys, *writing, "--out", "pairs.jsonl", "--json")
+        assert code == 3  # one got no argument, one had none to stand beside
+        assert json.loads(out) == {"out": "pairs.jsonl", "items": 8, "pairs": 6, "failed": 1,
+                                   "left_out": {"no argument": 1}}  # fmt: skip
+        assert "r5: schema" in err
+        asked = len(server.asked())
+        assert called(capsys, *writing, "--out", "again.jsonl")[0] == 3
+        assert len(server.asked()) == asked
+        rows = rows_of("pairs.jsonl")
+        own = {row["id"]: "a" if row["a_by"] == "test" else "b" for row in rows}
+        assert list(own) == ["r1", "r2", "r3", "r4", "r6", "r7"]
+        assert set(own.values()) == {"a", "b"}
+        assert all(row[own[row["id"]]].startswith("Mine") for row in rows)
+        people = write_rows("people.jsonl", [
+            {"id": "r1", "value": own["r1"]}, {"id": "r2", "value": "tie"},
+            *({"id": i, "value": "ab".replace(own[i], "")} for i in ("r3", "r6")),
+            {"id": "r4", "value": "neither"},
+        ])  # fmt: skip
+        trying = ("audit", "stress", "self", "pairs.jsonl", "--llm", server.spec, "--json")
+        own_taste = (*trying, "--writer", "test", "--control")
+        found = json.loads(called(capsys, *own_taste, people, "--out", "S")[1])
+        # A second judge that prefers whatever comes first: a tie in both orders.
+        with ChatServer(reply=planted.winner("first")) as second:
+            llm = second.spec.replace("#test", "#second")
+            judging = ("judge", "preference", "pairs.jsonl", "--llm", llm)
+            assert called(capsys, *judging, "--out", "second")[0] == 0
+        beside = json.loads(called(capsys, *own_taste, "second", "--out", "T")[1])
+    # Of r1, r2, r3 and r6 the judge prefers its own but on r2, people on r1 and half on r2.
+    values = {name: one["value"] for name, one in found["measures"].items()}
+    assert values == pytest.approx(
+        {"own_preferred": 3 / 4, "by_people": 1.5 / 4, "excess": 1.5 / 4}
+    )
+    assert found["items"]["left_out"] == {"no label: a, b or tie": 2}
+    assert {row["id"].rpartition("~")[2] for row in rows_of("S")} == {"clean", "swapped"}
+    assert beside["measures"]["own_preferred"]["value"] == pytest.approx(4 / 6)
+    assert beside["measures"]["by_people"]["value"] == pytest.approx(1 / 2)
+
+
+def test_what_cannot_be_paired_is_one_line(capsys):
+    llm = ("--llm", "http://127.0.0.1:9/v1#m")
+    for count, more, said in (
+        (1, (*llm, "--out", "p.jsonl"), "no item has an argument"),
+        (2, llm, "Missing option '--out'"),
+        (2, ("--out", "p.jsonl"), "it needs --llm"),
+    ):
+        code, _, err = called(capsys, "audit", "pairs", argued(count), *more)
+        assert (code, said in err) == (2, True), err
+    trying = ("audit", "stress", "self", MAKE["preference"](4), "--control", "p.jsonl", *llm)
+    code, _, err = called(capsys, *trying, "--out", "S")
+    assert (code, "--control goes with --writer" in err) == (2, True), err

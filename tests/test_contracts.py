@@ -543,6 +543,7 @@ UNTRUSTED_BUT_FRAMED = {
     *(("report", name) for name in ("documents", "limit", "citations")),
     *((name, "room") for name in ("nugget-claims", "nugget-questions")),
     *(("rubric", name) for name in ("points", "room")),
+    ("answer", "words"),
 }
 """Inputs that templates print bare: made by the package itself, `documents` of blocks."""
 
@@ -620,7 +621,7 @@ SHAPES: dict[str, Callable[[], Any]] = {
     },
     "argue": importlib.import_module("pnyx.write.generate")._reply_model,
     "contradict": editing.contradiction_reply,
-    "paraphrase": editing.paraphrase_reply,
+    "paraphrase": editing.text_reply,
     "definition": importlib.import_module("pnyx.annotate.definitions")._reply_model,
     "perspectives": lambda: importlib.import_module("pnyx.search.perspectives")._reply_model(True),
     **{f"nugget-{style}": lambda style=style: reply_shape(style) for style in get_args(Style)},

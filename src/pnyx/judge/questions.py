@@ -271,7 +271,8 @@ def _notes_on(notes: Mapping[str, Any], dimension: str, n: int) -> dict[str, Any
     return kept
 
 
-_TURNED = {"a": "b", "b": "a", "tie": "tie"}
+TURNED = {"a": "b", "b": "a", "tie": "tie"}
+"""Verdict on two arguments -> the same where they are swapped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,13 +313,13 @@ class Preference(QuestionKind):
 
     def settled(self, given: Judged, turned: Judged) -> Judged:
         """Return one answer from those given and turned: a verdict that turns round is a tie."""
-        orders = [str(given.value), _TURNED[str(turned.value)]]
+        orders = [str(given.value), TURNED[str(turned.value)]]
         value = orders[0] if orders[0] == orders[1] else "tie"
         read = notes_on_reading((given, turned))
         notes = {**given.notes, **turned.notes, **read, "orders": orders}
         if "chances" in given.notes and "chances" in turned.notes:
             (other,) = turned.notes["chances"]
-            notes["chances"] = [*given.notes["chances"], {_TURNED[v]: p for v, p in other.items()}]
+            notes["chances"] = [*given.notes["chances"], {TURNED[v]: p for v, p in other.items()}]
         else:
             notes.pop("chances", None)
         return replace(given, value=value, notes=notes)

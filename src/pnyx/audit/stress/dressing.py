@@ -13,7 +13,7 @@ from pnyx.audit.stress.steadying import CLEAN, Made, marked_text, touched, with_
 from pnyx.corpora.text.segment import split_sentences, word_weight
 from pnyx.errors import InputError
 from pnyx.judge.claims import claims
-from pnyx.judge.questions import AGAIN, JudgeQuestion, Preference, Rating, Support
+from pnyx.judge.questions import AGAIN, TURNED, JudgeQuestion, Preference, Rating, Support
 from pnyx.records import SIDES
 
 OWN, OTHER = "by the judge", CONTROL
@@ -80,7 +80,10 @@ def _pose_written(items: Sequence[JudgeQuestion], writer: str) -> Poser:
         elif item.extra.get("label") not in PREFERRED:
             poser.left_out["no label: a, b or tie"] += 1
         else:
+            by = {"a_by": item.extra["b_by"], "b_by": item.extra["a_by"]}
+            label = TURNED[item.extra["label"]]
             poser.put(place, CLEAN, item)
+            poser.put(place, ("swapped",), item.swapped, **by, label=label)
     return poser
 
 

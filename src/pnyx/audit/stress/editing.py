@@ -38,7 +38,7 @@ def edit_by_model(prompt: str, items: Sequence[JudgeQuestion], model: StoredMode
 
     async def work(text: str) -> None:
         request = load_prompt(prompt).request(wanted[text])
-        shape = contradiction_reply() if prompt == "contradict" else paraphrase_reply()
+        shape = contradiction_reply() if prompt == "contradict" else text_reply()
         reply, faults = await ask_structured(model, request, shape)
         found = "" if reply is None else next(iter(reply.model_dump().values()))
         found = found.strip()
@@ -56,7 +56,7 @@ def _contradicting(items: Sequence[JudgeQuestion]) -> dict[str, dict[str, Any]]:
     for item in items:
         if label_of(item) is False:
             continue
-        documents = [_shortened(text) for text in documents_of(item)[:_DOCUMENTS]]
+        documents = [shortened(text) for text in documents_of(item)[:_DOCUMENTS]]
         for sentence in split_sentences(contradictable(item))[:_CLAIMS]:
             found.setdefault(sentence, {"sentence": sentence, "documents": documents})
     return found
@@ -74,7 +74,8 @@ def _paraphrasing(items: Sequence[JudgeQuestion]) -> dict[str, dict[str, Any]]:
     return texts
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a document as far as a model is shown it."""
     return trim(text, _DOCUMENT_WORDS) if word_weight(text) > _DOCUMENT_WORDS else text
 
 
@@ -85,8 +86,8 @@ def contradiction_reply() -> Any:
 
 
 @cache
-def paraphrase_reply() -> Any:
-    """Return the shape of a reply to `paraphrase`."""
+def text_reply() -> Any:
+    """Return the shape of a reply to `paraphrase` and `answer`."""
     return _reply(text=(str, ...))
 
 

@@ -12,7 +12,7 @@ from pnyx.audit.stress.posing import Cell
 from pnyx.audit.stress.reading import PREFERRED, Said, change, goodness, in_first_order, standing
 from pnyx.audit.stress.sheet import Outcome, Sheet, Summary
 from pnyx.audit.stress.steadying import CLEAN
-from pnyx.judge.questions import Preference, Ranking, Rating, Support
+from pnyx.judge.questions import TURNED, Preference, Ranking, Rating, Support
 from pnyx.measure.core.base import Measured, told_apart
 from pnyx.measure.core.weighted import Floats
 
@@ -121,14 +121,13 @@ def _argument_orders(
     """Return how verdicts change with the order; both that a judge notes itself count."""
     count = len(sheet.posed.items)
     raw, settled, first = (np.full(count, np.nan) for _ in range(3))
-    flipped = {"a": "b", "b": "a", "tie": "tie"}
     for item in range(count):
         given, turned = sheet.answer(CLEAN, item), sheet.answer(("swapped",), item)
         if given is None or turned is None:
             continue
         said, other = given[1], turned[1]
         if said.value is not None and other.value is not None:
-            in_terms = Said(flipped[other.value])
+            in_terms = Said(TURNED[other.value])
             settled[item] = raw[item] = change(given[0], said, in_terms)
             first[item] = _mean_first(said.value, in_terms.value)
         orders = said.notes.get("orders")
@@ -210,9 +209,11 @@ def _written(sheet: Sheet) -> Summary:
         first = question.extra["a_by"] == sheet.stress.writer
         return PREFERRED[value] if first else 1 - PREFERRED[value]
 
-    judge, asked = sheet.column(
-        CLEAN, lambda question, said: None if said.value is None else own(question, said.value)
-    )
+    def preferred(question: Any, said: Said) -> float | None:
+        return None if said.value is None else own(question, said.value)
+
+    orders = [sheet.column(cell, preferred) for cell in sheet.posed.uses]
+    judge, asked = sheet.overall([values for values, _ in orders]), orders[0][1]
     people, _ = sheet.column(CLEAN, lambda question, _: own(question, question.extra["label"]))
     columns = {"excess": judge - people, "own_preferred": judge, "by_people": people}
     return {

@@ -9,6 +9,7 @@ from pnyx.cli.audit.card import card
 from pnyx.cli.audit.check import check
 from pnyx.cli.audit.every import every
 from pnyx.cli.audit.formats import formats
+from pnyx.cli.audit.pairs import pairs
 from pnyx.cli.audit.stress import stress
 from pnyx.cli.common.params import Group
 
@@ -27,5 +28,5 @@ def command() -> None:
     """
 
 
-for _command in (agreement, stress, every, formats, card, check):
+for _command in (agreement, stress, pairs, every, formats, card, check):
     command.add_command(_command)

@@ -37,7 +37,7 @@ _SAME = ("own", "shots")  # of all questions, and told by settings
 
 
 class StressSpec(
-    BootstrapSpec, heading="Trial", rare="padding orders repeats writer tolerance qrels"
+    BootstrapSpec, heading="Trial", rare="padding orders repeats writer control tolerance qrels"
 ):
     """How items are changed; see `pnyx.audit.stress.posing.Stress`."""
 
@@ -94,6 +94,13 @@ class StressSpec(
         metavar="NAME",
         shown="texts are said to be its own",
     )
+    control: str | None = file_opt(
+        None,
+        "self with --writer: people's labels of the items (JSONL), or another judge's results, in "
+        "place of the items' label.",
+        metavar="LABELS|RESULTS",
+        needs="writer",
+    )
     repeats: int = opt(3, "repeat: how often each is asked again.", within="[1, 100]")
     orders: int = opt(2, "order: other orders tried of dimensions, documents and texts.", low=1)
     tolerance: float = opt(
@@ -121,10 +128,12 @@ class StressSpec(
             "orders": ("order",),
             "repeats": ("repeat",),
             "writer": ("self",),
+            "control": ("self",),
         }
         for name, trials in taken.items():
             if self.given(name) and trial not in trials:
                 raise OptionError(f"--{name} goes with {', '.join(trials)}, not {trial}")
+        self.check_needs()
 
 
 @verb("stress", resumes=True, short_help="Does a judge notice what it must, and nothing else?")
@@ -244,6 +253,8 @@ def posed_trial(
     from pnyx.measure.core.ground_truth import truth_of_qrels
 
     plan = options.plan_of(trial)
+    if trial == "self" and options.control is not None:
+        items = _controlled(items, options.control)
     made = _edited(trial, sampled(items, plan), options, spec)
     posed = pose(trial, items, plan, made)
     if trial == "noise" and options.qrels is not None:
@@ -257,6 +268,18 @@ def posed_trial(
     if warns and (few := too_few(trial, posed, plan)):
         warn(few)
     return posed
+
+
+def _controlled(items: Sequence[JudgeQuestion], path: str) -> list[JudgeQuestion]:
+    """Return items whose label is what people, or another judge, prefer."""
+    from pnyx.judge.answers import Judged
+    from pnyx.judge.base import ask
+    from pnyx.judge.lookup import HumanLabels, Lookup
+
+    answers = ask(Lookup(path) if Path(path).is_dir() else HumanLabels(path), items)
+    values = (answer.value if isinstance(answer, Judged) else None for answer in answers)
+    pairs = zip(items, values, strict=True)
+    return [replace(item, extra={**item.extra, "label": value}) for item, value in pairs]
 
 
 def _edited(
