@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -259,8 +260,9 @@ def test_commands_take_an_address(server, tmp_path, capsys):
     assert run("index", file, "--out", where, "--lexical", "--shards", "2") == 0
     assert run("index", file, "--out", where, "--lexical") == 2
     capsys.readouterr()
-    for more in ("--clusters", "--assign", "--ann"):
-        assert "made in an index folder" in refused(capsys, "index", "--update", where, more)
+    assert "graphs are of index folders" in refused(capsys, "index", "--update", where, "--ann")
+    assert "has no clusters" in refused(capsys, "index", "--update", where, "--assign")
+    assert "go with --update" in refused(capsys, "index", file, "--add", where, "--clusters")
     refusal = refused(capsys, "search", where, "voting", "--out", f"{server}/run")
     assert "--out names an index in a cluster" in refusal
     capsys.readouterr()
@@ -300,6 +302,51 @@ def test_an_index_is_verified(server, full, capsys):
     for more in ([], ["--json"], ["--format", "jsonl"]):
         said = called(capsys, "validate", "opensearch://me:secret@127.0.0.1:9/x", *more)
         assert (said[0], said[1], "secret" in said[2], said[2].count("\n")) == (2, "", False, 1)
+
+
+@pytest.mark.all
+@needs_cluster
+def test_topics_are_those_that_a_folder_finds(server, tmp_path, capsys, monkeypatch):
+    from pnyx.search.opensearch import bulk, loader
+
+    folder, where, more = tmp_path / "i", f"{server}/topics", tmp_path / "more.jsonl"
+    shutil.copytree(example_index(), folder)
+    assert run("index", folder, "--out", where, "--shards", "2") == 0
+    more.write_text("".join(f'{{"id": "n{n}", "text": "Voting {n} is a duty."}}\n' for n in "12"))
+    ids = [record.id for record in Index.open(folder).documents()]
+    created, create = [], bulk.Bulk.create
+
+    def stopped(self, rows):
+        if created:
+            raise KeyboardInterrupt
+        created.extend(rows)
+        create(self, rows)
+
+    monkeypatch.setattr(loader, "_BATCH", 50)
+    topics = ["--clusters", "--cluster-count", "7"]
+    with monkeypatch.context() as patched:
+        patched.setattr(bulk.Bulk, "create", stopped)
+        assert run("index", "--update", where, *topics) == 130
+    assert len(created) == 50
+    assert open_index(where).concrete == "topics-v000001"
+    for index in (folder, where):
+        assert run("index", "--update", index, *topics) == 0
+    here, there = Index.open(folder), open_index(where)
+    assert there.concrete == "topics-v000002"  # gone on with
+    assert here.topics(ids) == there.topics(ids)
+    assert len({topic.number for topic in there.topics(ids)}) == 7
+    for index in (folder, where):
+        assert run("index", more, "--add", index, "--lexical") == 0
+    assert there.feature_info("clusters") == open_index(where).feature_info("clusters")
+    shown = "ok (index, 130 documents, quality of 128, vectors of 128, clusters of 128)"
+    assert called(capsys, "validate", where)[1] == f"{where}: {shown}\n"
+    assert "quality of 128 of its 130" in refused(capsys, "index", more, "--add", where)
+    for index in (folder, where):
+        assert run("index", "--update", index) == 0
+    here, there = Index.open(folder), open_index(where)
+    assert here.topics([*ids, "n1", "n2"]) == there.topics([*ids, "n1", "n2"])
+    assert here.feature_info("clusters") == there.feature_info("clusters") == (130, "minilm-int8")
+    assert called(capsys, "validate", where)[1].endswith("documents, quality, vectors, clusters)\n")
 
 
 @pytest.mark.all

@@ -15,7 +15,7 @@ import click
 from pnyx.app.search_specs import ClusterSpec, FeatureSpec
 from pnyx.app.spec import opts_of
 from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model
+from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model, topics_line
 from pnyx.cli.common.options import Outcome, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
@@ -254,10 +254,7 @@ def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str,
                 seed=spec.seed or 0,
                 on_progress=advance,
             )
-    line = f"{len(made):,} topics of {len(made.cluster):,} documents"
-    if made.meta["assigned"]:
-        line += f"; {made.meta['assigned']:,} documents were added since to the nearest"
-    return dict(made.meta), line
+    return dict(made.meta), topics_line(made)
 
 
 def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:

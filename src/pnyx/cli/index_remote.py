@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +11,17 @@ import click
 
 from pnyx.app.search_specs import ClusterSpec, FeatureSpec
 from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model
+from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model, topics_line
 from pnyx.cli.common.options import Outcome, say
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.progress import counted
 
 if TYPE_CHECKING:
-    from pnyx.search.opensearch.loading import LoadPlan
+    from collections.abc import Callable
 
-_IN_A_FOLDER = (
-    "topics and graphs are made in an index folder, which `pnyx index FOLDER --out ADDRESS` copies "
-    "with its topics"
-)
+    from pnyx.search.features.clusters import Clusters
+    from pnyx.search.opensearch.index import RemoteIndex
+    from pnyx.search.opensearch.loading import LoadPlan, LoadStats
 
 
 def index_remote(
@@ -37,8 +36,10 @@ def index_remote(
     """Load, add to or update the index at an address; see `command` of `pnyx index`."""
     from pnyx.search.opensearch import loading
 
-    if features.clusters or features.assign or features.ann:
-        raise OptionError(f"--clusters, --assign and --ann: {_IN_A_FOLDER}")
+    if features.ann:
+        raise OptionError("--ann: graphs are of index folders, a cluster compares all vectors")
+    if (features.clusters or features.assign) and spec.update is None:
+        raise OptionError("--clusters and --assign go with --update, once an index is loaded")
     if spec.out is None and (cluster.shards is not None or cluster.replicas is not None):
         raise OptionError("--shards and --replicas belong to --out: an index keeps its own")
     made = features.of_new_index() if spec.out is not None else _grown(where, spec, features)
@@ -50,7 +51,7 @@ def index_remote(
         with Makers(made) as makers, counted("indexing") as advance:
             plan = _plan(spec, made, cluster, makers)
             if spec.update is not None:
-                stats = loading.update(where, plan, advance)
+                stats = _update(where, plan, made, makers, advance)
             elif folder is not None:
                 stats = loading.copy(folder, where, plan, advance, words_only=features.lexical)
             else:
@@ -60,10 +61,48 @@ def index_remote(
     except KeyboardInterrupt:
         say("interrupted; the same command goes on")
         return EXIT_INTERRUPTED
-    row = {"index": where, **dataclasses.asdict(stats)}
+    row = {"index": where, **asdict(stats)}
     if not as_json:
         click.echo(f"{escaped(where)}: {_line(stats, made)}", err=True)
     return Outcome(row, ascii=True)
+
+
+def _update(
+    where: str, plan: LoadPlan, made: FeatureSpec, makers: Makers, advance: Callable[[int], None]
+) -> LoadStats:
+    from pnyx.search.opensearch.loading import LoadPlan, update
+
+    if not (made.clusters or made.assign):
+        return update(where, plan, advance)
+    topics = _topics(made, makers)
+    if made.quality or made.vectors:
+        update(where, plan, advance)  # topics may use the new vectors
+    return update(where, LoadPlan(), advance, topics)
+
+
+def _topics(spec: FeatureSpec, makers: Makers) -> Callable[[RemoteIndex], Clusters]:
+    """Return what finds the topics of an index, or gives its added documents one."""
+    from pnyx.search.features import clusters
+    from pnyx.search.features.topic_points import TopicSource, k_means_engine
+    from pnyx.search.opensearch.loading import topics_so_far
+
+    embedder = makers.embedder()
+    if spec.clusters:
+        k_means_engine()  # or what brings it is told, before vectors are made
+
+    def find(index: RemoteIndex) -> Clusters:
+        source = TopicSource(index, index.vectors_at)
+        if spec.assign:
+            made = clusters.assign_clusters(source, topics_so_far(index), embedder)
+        else:
+            space = spec.space or clusters.DEFAULT_SPACE
+            made = clusters.find_clusters(
+                source, embedder, spec.cluster_count, space, spec.seed or 0
+            )
+        say(topics_line(made))
+        return made
+
+    return find
 
 
 def _line(stats: Any, made: FeatureSpec) -> str:
@@ -107,7 +146,9 @@ def _grown(where: str, spec: CorpusSpec, asked: FeatureSpec) -> FeatureSpec:
 
     index = RemoteIndex.open(where)
     if spec.update is not None:
-        return asked if asked.named else asked.of_new_index()
+        topics = index.feature_info("clusters")
+        behind = topics is not None and topics.documents != len(index)
+        return asked if asked.named else replace(asked.of_new_index(), assign=behind)
     made = asked.of_grown_index([n for n in ("quality", "vectors") if index.feature_info(n)])
     own = {}
     if made.quality:

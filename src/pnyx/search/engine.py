@@ -110,9 +110,10 @@ class Engine(Protocol):
         """Return ids of documents on a question's topics, best first, and what went wrong."""
 
 
-@runtime_checkable
-class DocumentIndex(Engine, Protocol):
-    """An engine whose documents have numbers, in the order of indexing, and can be walked."""
+class Readable(Protocol):
+    """Documents that have numbers, in the order of indexing."""
+
+    def __len__(self) -> int: ...
 
     @property
     def path(self) -> str | Path:
@@ -121,6 +122,17 @@ class DocumentIndex(Engine, Protocol):
     @property
     def tokenizer(self) -> Tokenizer:
         """What makes terms of texts."""
+
+    def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
+        """Return the records with these 0-based numbers, in the order asked."""
+
+    def feature_info(self, name: str) -> FeatureInfo | None:
+        """See `Engine`."""
+
+
+@runtime_checkable
+class DocumentIndex(Engine, Readable, Protocol):
+    """An engine whose documents have numbers, and can be walked."""
 
     @property
     def known_by(self) -> Any:
@@ -131,9 +143,6 @@ class DocumentIndex(Engine, Protocol):
 
     def document(self, doc_id: str) -> Evidence:
         """Return the record with this id, as it was indexed; KeyError where there is none."""
-
-    def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
-        """Return the records with these 0-based numbers, in the order asked."""
 
     def documents(self) -> Iterator[Evidence]:
         """Return every record in the order of indexing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,10 +49,6 @@ class Index(WordIndex):
     def known_by(self) -> Any:
         """See `DocumentIndex`."""
         return [segment["checksums"] for segment in self.manifest["segments"]]
-
-    def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
-        """See `DocumentIndex`."""
-        return map(self.document_at, numbers)
 
     def nearest(self, vector: NDArray[np.float32], k: int) -> list[Hit]:
         """See `DocumentIndex`."""

@@ -14,6 +14,7 @@ from pnyx.errors import OptionError
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
     from pnyx.models.ray import RayWorkers
+    from pnyx.search.features.clusters import Clusters
     from pnyx.students.quality.surface import TextQuality
 
 
@@ -96,3 +97,11 @@ def quality_model(spec: FeatureSpec) -> TextQuality:
     from pnyx.search.quality.files import read_quality_model
 
     return read_quality_model(spec.quality_model)
+
+
+def topics_line(made: Clusters) -> str:
+    """Return how many topics there are, and of how many documents."""
+    line = f"{len(made):,} topics of {len(made.cluster):,} documents"
+    if made.meta["assigned"]:
+        line += f"; {made.meta['assigned']:,} documents were added since to the nearest"
+    return line

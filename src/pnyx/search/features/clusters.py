@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from pnyx.search.features.topic_points import (
     Advance,
     ClusterLabel,
     Space,
+    TopicSource,
     Vectors,
     by_size,
     distinct_points,
@@ -33,6 +34,7 @@ from pnyx.search.features.topic_points import (
     points_of,
     read_conclusions,
 )
+from pnyx.search.features.vectors import document_vectors
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import damaged
 
@@ -135,13 +137,27 @@ def cluster_documents(
     Raises InputError for a bad k, space or seed or documents without any text, MissingExtra without
     scikit-learn, IndexFolderError and PnyxError as `build_index` and `Index.open` do.
     """
+    index = WordIndex.open(path)
+    return _put(index, find_clusters(_source(index), embedder, k, space, seed, on_progress))
+
+
+def find_clusters(
+    source: TopicSource,
+    embedder: Embedder,
+    k: int | None = None,
+    space: Space = DEFAULT_SPACE,
+    seed: int = 0,
+    on_progress: Advance | None = None,
+) -> Clusters:
+    """Find the topics of an index, and keep them nowhere; see `cluster_documents`."""
     _check(k, space, seed)
     means = k_means_engine()  # first of all: fail before minutes of embedding if it is missing
-    index = WordIndex.open(path)
+    index = source.index
     texts = read_conclusions(index, 0)
-    points, rows = points_of(index, 0, texts, embedder, space, on_progress)
+    points, rows = points_of(source, 0, texts, embedder, space, on_progress)
     if not len(points):
-        raise InputError("no document has a conclusion, title or text to cluster by", path=path)
+        found = "no document has a conclusion, title or text to cluster by"
+        raise InputError(found, path=index.path)
     distinct, weights, distinct_rows = distinct_points(points, rows)
     asked = default_k(len(distinct)) if k is None else k
     if asked > len(distinct):
@@ -158,7 +174,7 @@ def cluster_documents(
     meta: dict[str, Any] = {"embedder": embedder.name, "space": space, "k": len(centroids)}
     meta |= {"seed": seed, "engine": engine, "distinct": len(distinct), "inertia": inertia}
     meta |= {"without": without, "assigned": 0}
-    return _put(path, cluster, centroids, labels, meta)
+    return Clusters(cluster, centroids, tuple(labels), space, embedder.name, meta)
 
 
 def cluster_new_documents(
@@ -171,21 +187,41 @@ def cluster_new_documents(
     """
     index = WordIndex.open(path)
     known = known_clusters(index)
+    made = assign_clusters(_source(index), known, embedder, on_progress)
+    return made if made is known else _put(index, made)
+
+
+def assign_clusters(
+    source: TopicSource,
+    known: Clusters | None,
+    embedder: Embedder,
+    on_progress: Advance | None = None,
+) -> Clusters:
+    """Return these topics, of the first documents of an index, for all; keep them nowhere."""
+    index = source.index
     if known is None:
-        raise InputError(f"the index has no clusters: {_MAKE}", path=path)
-    check_embedder(known, embedder.name, path)
+        raise InputError(f"the index has no clusters: {_MAKE}", path=index.path)
+    check_embedder(known, embedder.name, index.path)
     first = len(known.cluster)
     if first == len(index):
         return known
     texts = read_conclusions(index, first)
-    points, rows = points_of(index, first, texts, embedder, known.space, on_progress)
+    points, rows = points_of(source, first, texts, embedder, known.space, on_progress)
     nearest, _ = nearest_centroids(points, known.centroids)
-    cluster = np.concatenate([known.cluster, _spread(nearest, rows)])
     meta = known.meta | {
         "assigned": known.meta.get("assigned", 0) + len(index) - first,
         "without": known.meta.get("without", 0) + int((rows < 0).sum()),
     }
-    return _put(path, cluster, known.centroids, known.labels, meta)
+    return replace(
+        known, cluster=np.concatenate([known.cluster, _spread(nearest, rows)]), meta=meta
+    )
+
+
+def _source(index: WordIndex) -> TopicSource:
+    def vectors(numbers: NDArray[np.int64]) -> Vectors:
+        return document_vectors(index).rows[numbers].astype(np.float32)
+
+    return TopicSource(index, vectors)
 
 
 def _check(k: int | None, space: str, seed: int) -> None:
@@ -197,18 +233,12 @@ def _check(k: int | None, space: str, seed: int) -> None:
         raise InputError(f"seed is {seed}, expected 0 to 4294967295")
 
 
-def _put(
-    path: str | Path,
-    cluster: NDArray[np.uint32],
-    centroids: Vectors,
-    labels: Sequence[ClusterLabel],
-    meta: dict[str, Any],
-) -> Clusters:
-    data = json.dumps(list(map(asdict, labels)), ensure_ascii=False)
+def _put(index: WordIndex, made: Clusters) -> Clusters:
+    data = json.dumps(list(map(asdict, made.labels)), ensure_ascii=False)
     coded: NDArray[Any] = np.frombuffer(data.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-    arrays = {"cluster": cluster, "centroids": centroids, "labels": coded}
-    put_feature(path, CLUSTERS, arrays, documents=len(cluster), meta=meta)
-    return Clusters(cluster, centroids, tuple(labels), meta["space"], meta["embedder"], meta)
+    arrays = {"cluster": made.cluster, "centroids": made.centroids, "labels": coded}
+    put_feature(index.path, CLUSTERS, arrays, documents=len(made.cluster), meta=made.meta)
+    return made
 
 
 def known_clusters(index: WordIndex) -> Clusters | None:

@@ -16,12 +16,12 @@ from pnyx.corpora.text.segment import split_sentences
 from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.records import Argument, Evidence
-from pnyx.search.features.vectors import VECTORS, document_vectors
-from pnyx.search.lexical.index import WordIndex
+from pnyx.search.features.vectors import VECTORS
 from pnyx.search.lexical.record_codec import searched_text
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
+    from pnyx.search.engine import Readable
 
 Space: TypeAlias = Literal["text", "conclusion", "dual"]
 
@@ -33,6 +33,17 @@ Advance: TypeAlias = Callable[[int], None]
 _MAX_CONCLUSION = 1_000
 _MAX_PREMISE = 8_000
 _TEXTS_AT_ONCE = 512
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSource:
+    """Where topics are found: an index, and its unit vectors (n, d) by n numbers of documents.
+
+    Vectors are asked for where it has those of all documents.
+    """
+
+    index: Readable
+    vectors: Callable[[Counts], Vectors]
 
 
 def conclusion_of(record: Evidence) -> str:
@@ -58,19 +69,19 @@ class DistinctConclusions(NamedTuple):
     which: NDArray[np.int64]
 
 
-def read_conclusions(index: WordIndex, first: int) -> DistinctConclusions:
+def read_conclusions(index: Readable, first: int) -> DistinctConclusions:
     """Read the conclusions of documents `first` and later."""
     known: dict[str, int] = {}
     which = np.full(len(index) - first, -1, dtype=np.int64)
-    for place in range(len(which)):
-        text = conclusion_of(index.document_at(first + place))
+    for place, record in enumerate(index.documents_at(range(first, len(index)))):
+        text = conclusion_of(record)
         if text:
             which[place] = known.setdefault(text, len(known))
     return DistinctConclusions(list(known), which)
 
 
 def points_of(
-    index: WordIndex,
+    source: TopicSource,
     first: int,
     texts: DistinctConclusions,
     embedder: Embedder,
@@ -82,14 +93,14 @@ def points_of(
     rows = np.full(len(texts.which), -1, dtype=np.int64)
     rows[having] = np.arange(len(having))
     if space == "text":
-        return _whole_texts(index, first + having, embedder, on_progress), rows
+        return _whole_texts(source, first + having, embedder, on_progress), rows
     conclusions = _embed(embedder, texts.distinct, 0, on_progress)
     if space == "conclusion":
         return conclusions, texts.which
     out = np.empty((len(having), 2 * conclusions.shape[1]), dtype=np.float32)
     for start in range(0, len(having), _TEXTS_AT_ONCE):
         places = having[start : start + _TEXTS_AT_ONCE]
-        given = [premise_of(index.document_at(first + int(place))) for place in places]
+        given = list(map(premise_of, source.index.documents_at((first + places).tolist())))
         own = texts.which[places]
         # Without a reason, the premises' space takes the conclusion.
         given = [text or texts.distinct[at] for text, at in zip(given, own.tolist(), strict=True)]
@@ -99,16 +110,16 @@ def points_of(
 
 
 def _whole_texts(
-    index: WordIndex, numbers: NDArray[np.int64], embedder: Embedder, on_progress: Advance | None
+    source: TopicSource, numbers: NDArray[np.int64], embedder: Embedder, on_progress: Advance | None
 ) -> Vectors:
     """Return the vectors of documents: those that the index has, or else made now."""
-    known = index.feature_info(VECTORS)
-    if known == (len(index), embedder.name):
-        return document_vectors(index).rows[numbers].astype(np.float32)
+    index = source.index
+    if index.feature_info(VECTORS) == (len(index), embedder.name):
+        return source.vectors(numbers)
     parts: list[Vectors] = [np.zeros((0, embedder.dimensions), dtype=np.float32)]
     for start in range(0, len(numbers), _TEXTS_AT_ONCE):
         places = numbers[start : start + _TEXTS_AT_ONCE].tolist()
-        texts = [searched_text(index.document_at(place)) for place in places]
+        texts = list(map(searched_text, index.documents_at(places)))
         parts.append(_embed(embedder, texts, start, on_progress))
     return np.concatenate(parts)
 

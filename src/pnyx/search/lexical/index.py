@@ -186,6 +186,10 @@ class WordIndex(Remembering):
         owner = int(np.searchsorted(self._starts, number, side="right")) - 1
         return self._segments[owner].document(number - self._starts[owner])
 
+    def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
+        """See `DocumentIndex`."""
+        return map(self.document_at, numbers)
+
     def documents(self) -> Iterator[Evidence]:
         """Return every record in the order of indexing."""
         return map(self.document_at, range(len(self)))

@@ -35,7 +35,7 @@ _AT_ONCE: Final = 500
 _HOW: Final = {
     "vectors": "pnyx index --update INDEX --vectors",
     "quality": "pnyx index --update INDEX --quality",
-    "clusters": "they are found in an index folder, which pnyx index FOLDER --out INDEX copies",
+    "clusters": "pnyx index --update INDEX --clusters",
 }
 
 
@@ -250,12 +250,24 @@ class RemoteIndex(Remembering):
 
     def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
         """Return the records with these 0-based numbers, in the order asked."""
+        for row in self._at(numbers, ["record", "number"]):
+            yield self.decoded(row["_source"]["record"])
+
+    def vectors_at(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the unit vectors of documents by number; shape (documents, dimensions)."""
+        found = np.zeros((len(numbers), self.meta["features"]["vectors"]["dimensions"]), np.float32)
+        for at, row in enumerate(self._at(numbers.tolist(), ["number"], "vector")):
+            found[at] = schema.decoded(row["fields"]["vector"][0])
+        return found
+
+    def _at(self, numbers: Sequence[int], kept: Sequence[str], *fields: str) -> Iterator[Any]:
         for start in range(0, len(numbers), _AT_ONCE):
             some = list(numbers[start : start + _AT_ONCE])
             body: Query = {"query": {"terms": {"number": some}}, "size": len(some)}
-            hits = self._ranking.search(body | {"_source": ["record", "number"]})["hits"]["hits"]
-            found = {hit["_source"]["number"]: hit["_source"]["record"] for hit in hits}
-            yield from (self.decoded(found[number]) for number in some)
+            body |= {"_source": kept, "docvalue_fields": fields}
+            hits = self._ranking.search(body)["hits"]["hits"]
+            found = {hit["_source"]["number"]: hit for hit in hits}
+            yield from (found[number] for number in some)
 
     def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of documents by id; InputError for an unknown one."""

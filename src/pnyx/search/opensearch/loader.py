@@ -153,12 +153,17 @@ class Loading:
             raise InputError(told, path=str(self.address))
         self.cluster.ask("DELETE", f"/{unfinished},{schema.topics_of(unfinished)}*")
 
-    def begin_adding(self) -> None:
+    def begin_adding(self, plan: LoadPlan) -> None:
         """Make a copy of the index, or go on with one that was begun."""
         if self.live is None:
             raise IndexFolderError("is not there", path=str(self.address))
         known = schema.meta_of(self._found[self.live], str(self.address))
         self.meta = dict(known) | {"first": known["statistics"]["documents"], "complete": False}
+        for name, maker in (("quality", plan.quality), (VECTORS, plan.embedder)):
+            made = known["features"].get(name, {}).get("documents", self.meta["first"])
+            if maker is not None and made != self.meta["first"]:
+                told = f"has {name} of {made} of its {self.meta['first']} documents"
+                raise InputError(f"{told}: --update --{name} first", path=str(self.address))
         if "clusters" in known["features"]:
             self._topics = RemoteIndex(self.cluster, self.live, known).clusters
         unfinished = self._unfinished()
@@ -270,6 +275,8 @@ class Loading:
         """Whether added documents get topics: those nearest to their vectors."""
         if self._topics is None or not self.meta["first"] or plan.embedder is None:
             return False
+        if self.meta["features"]["clusters"]["documents"] != self.meta["first"]:
+            return False
         return self._topics.space == "text" and self._topics.embedder == plan.embedder.name
 
     def _other_corpus(self, error: OtherCorpusError, plan: LoadPlan) -> InputError:
@@ -295,7 +302,7 @@ class Loading:
         made = {"quality": plan.quality is not None, VECTORS: plan.embedder is not None}
         made["clusters"] = self._assigns(plan)
         for name, known in features.items():
-            if not self.meta["first"] or made[name]:
+            if made[name] or "documents" not in known:
                 known["documents"] = there
         if self._topics is not None:
             self._put_topics(self._topics)

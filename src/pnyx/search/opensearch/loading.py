@@ -7,14 +7,16 @@ switched once all documents are there. An index is never changed after that: add
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pnyx.records import Evidence
-from pnyx.search.features.clusters import NO_CLUSTER, clusters_of
+from pnyx.search.features.clusters import NO_CLUSTER, Clusters, clusters_of
 from pnyx.search.features.vectors import VECTORS, document_vectors
 from pnyx.search.index import Index
 from pnyx.search.listing import has_all
@@ -93,20 +95,26 @@ def add(
     Searches see the old index until all are there. Raises what `load` does.
     """
     work = Loading(where)
-    work.begin_adding()
+    work.begin_adding(plan)
     return work.run(((record, {}) for record in records), plan, on_progress)
 
 
 def update(
-    where: str, plan: LoadPlan, on_progress: Callable[[int], None] | None = None
+    where: str,
+    plan: LoadPlan,
+    on_progress: Callable[[int], None] | None = None,
+    topics: Callable[[RemoteIndex], Clusters] | None = None,
 ) -> LoadStats:
-    """Give every document of an index features that it lacks or that are by another model."""
+    """Give every document of an index features that it lacks or that are by another model.
+
+    `topics` finds those of the index as it is, of all its documents.
+    """
     work = Loading(where)
     old = RemoteIndex.open(work.address)
     kept = {
         name: known
         for name, known in old.meta["features"].items()
-        if known["documents"] == len(old) and not _remade(name, known, plan)
+        if not _remade(name, known, plan)
     }
     own = work.settings(old.concrete)
     plan = replace(
@@ -117,10 +125,35 @@ def update(
         shards=int(own["index.number_of_shards"]),
         replicas=int(own["index.number_of_replicas"]),
     )
-    work.begin(plan, kept, old.clusters if "clusters" in kept else None)
+    made = old.clusters if "clusters" in kept else None
     fields = {schema.FEATURES[name] for name in kept}
-    rows = ((r, {n: v for n, v in own.items() if n in fields}) for r, own in old.rows())
-    return work.run(rows, plan, on_progress)
+    new: NDArray[np.uint32] | None = None
+    if topics is not None:
+        made = topics(old)
+        kept["clusters"], new = {**made.meta, "documents": len(old)}, made.cluster
+        fields -= {"cluster"}
+    work.begin(plan, kept, made)
+    return work.run(_updated(old, fields, new), plan, on_progress)
+
+
+def _updated(
+    old: RemoteIndex, fields: Container[str], cluster: NDArray[np.uint32] | None
+) -> Iterator[Carried]:
+    for number, (record, known) in enumerate(old.rows()):
+        own = {name: value for name, value in known.items() if name in fields}
+        if cluster is not None and cluster[number] != NO_CLUSTER:
+            own["cluster"] = int(cluster[number])
+        yield record, own
+
+
+def topics_so_far(index: RemoteIndex) -> Clusters | None:
+    """Return the topics of an index with those of its documents, as far as these have one."""
+    known = index.meta["features"].get("clusters")
+    if known is None:
+        return None
+    rows = islice(index.pages(0, "cluster"), known["documents"])
+    own = [row.get("fields", {}).get("cluster", [NO_CLUSTER])[0] for row in rows]
+    return replace(index.clusters, cluster=np.array(own, dtype=np.uint32))
 
 
 def _remade(name: str, known: Mapping[str, Any], plan: LoadPlan) -> bool:
