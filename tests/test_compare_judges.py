@@ -151,6 +151,8 @@ def test_the_page_shows_what_the_command_line_and_json_say(tmp_path, labels, cap
     code, out, _ = called(capsys, *comparing, "--html", tmp_path / "page.html", "--json")
     row = json.loads(out)
     _, text, _ = called(capsys, *comparing)
+    assert called(capsys, *comparing, "--html", "-")[1] == (tmp_path / "page.html").read_text()
+    assert called(capsys, *comparing, "--html", "-", "--json")[0] == 2
     rows, page = read_page(tmp_path / "page.html")
     printed = {" ".join(line.split()) for line in text.splitlines()}
     assert code == 0

@@ -9,7 +9,7 @@ import click
 
 from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.spec import file_opt, opt, out_opt
-from pnyx.cli.common.options import Outcome
+from pnyx.cli.common.options import Outcome, refuse_two_outputs
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import few_warning, run_names
 from pnyx.errors import InputError, OptionError, escaped
@@ -35,7 +35,7 @@ class ChoosingSpec(BootstrapSpec, heading="Choice"):
 
 @verb("judges", short_help="Which of several judges to take.")
 @click.argument("answers", nargs=-1, required=True, metavar="ANSWERS...")
-def judges(answers: tuple[str, ...], spec: ChoosingSpec) -> Outcome:
+def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outcome:
     """Compare the judges of several results folders on the items that all were asked about.
 
     Of each: accuracy, F1, AUROC, calibration error and Brier score with 95 % intervals, dollars for
@@ -56,6 +56,7 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec) -> Outcome:
       pnyx compare judges packaged mini --labels people.jsonl --margin 0.05 \\
         --html judges.html
     """
+    refuse_two_outputs("--html", spec.html, as_json=as_json)
     if len(answers) < 2:
         raise OptionError("give the results of two judges or more")
     if len(set(answers)) < len(answers):
@@ -85,7 +86,8 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec) -> Outcome:
         write_text(spec.html, judges_html(result))
     few = few_warning(result.bootstrap, result.clusters, "cluster")
     notes = [*judge_notes(result), *few]
-    return Outcome(result.row(), lambda: judge_parts(result), unscored, notes)
+    parts = [] if spec.html == "-" else judge_parts(result)
+    return Outcome(result.row(), parts, unscored, notes)
 
 
 def _card(path: str) -> Mapping[str, Any]:
