@@ -3,7 +3,7 @@
 #   make test      install with the test tools; every check, and one test at least of each kind
 #   make test-all  the rest too: what is slow, what trains (PyTorch), the other Pythons found here
 #   make check     the fast inner loop: lint, types, import contracts, quick tests
-#   make docs      build the site of the documentation, notebooks run, into docs/_build/html
+#   make docs      build the site of the documentation into docs/_build/html
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -48,7 +48,7 @@ test-train: $(VENV)/.all
 check: lint
 	$(PYTEST) -m "not slow and not all and not train" -x
 
-docs: $(VENV)/.all
+docs: $(VENV)/.docs
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -j auto -b html docs docs/_build/html
 
 lint: $(VENV)/.dev

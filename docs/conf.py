@@ -1,6 +1,5 @@
 """How Sphinx builds the site of the documentation: `make docs`."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -36,16 +35,8 @@ nitpicky = True
 # Public names of ours must be found; annotations also name other libraries' types and private ones.
 nitpick_ignore_regex = [("py:.*", r"(?!pnyx\.\w+\.\w+$).*")]
 
-# The gallery is run when it changed; what it writes goes to a temporary folder. `pnyx` in a cell is
-# the one that builds the site.
-nb_execution_mode = "cache"
-nb_execution_in_temp = True
-nb_execution_timeout = 300
-nb_execution_raise_on_error = True
-nb_merge_streams = True
-nb_output_stderr = "remove"  # progress; what a command found is on stdout
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-os.environ.pop("PNYX_LLM", None)
+nb_execution_mode = "off"  # notebooks hold what they show (tools/notebooks.py)
+nb_render_markdown_format = "myst"  # with tables
 
 html_theme = "furo"
 html_title = "Pnyx"

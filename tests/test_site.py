@@ -48,7 +48,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(made_once) -> Path:
-    """The built site, once for all workers; notebooks are run by their own test."""
+    """The built site, once for all workers."""
     folder = made_once(
         "site", lambda place: (place / "log").write_text(build(place), encoding="utf-8")
     )
@@ -60,7 +60,7 @@ def site(made_once) -> Path:
 def build(folder: Path) -> str:
     """Build it; return what went wrong, in words."""
     options = ["-W", "--keep-going", "-q", "-b", "html", "-d", folder / "doctrees"]
-    options += ["-D", "nb_execution_mode=off", "-D", "toc_object_entries=0"]
+    options += ["-D", "toc_object_entries=0"]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *options, DOCS, folder / "html"],
         capture_output=True,
