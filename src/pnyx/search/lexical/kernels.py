@@ -89,11 +89,11 @@ def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> F
         ordinary = documents, term.values[frequencies]
         for numbers, values in (ordinary, (exceptions, term.exception_values)):
             lengths = length_values[part.lengths[numbers]]
-            scores[numbers] += added(term.weight, values, lengths, combine)
+            scores[numbers] += _added(term.weight, values, lengths, combine)
     return scores
 
 
-def added(weight: Any, values: Floats, lengths: Floats, combine: Combine) -> Floats:
+def _added(weight: Any, values: Floats, lengths: Floats, combine: Combine) -> Floats:
     """Return what a term adds to the scores of documents."""
     if combine == "add":
         own: Floats = weight * np.maximum(values + lengths, 0.0)
@@ -122,7 +122,7 @@ def score_terms(
         term = part.terms[owners[at]]
         values[at] = term.exception_values[np.searchsorted(term.exception_documents, documents[at])]
     weights = np.array([term.weight for term in part.terms])[owners]
-    found = added(weights, values, length_values[part.lengths[documents]], combine)
+    found = _added(weights, values, length_values[part.lengths[documents]], combine)
     return list(zip(owners.tolist(), documents.tolist(), found.tolist(), strict=True))
 
 

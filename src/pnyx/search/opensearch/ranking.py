@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import InputError
-from pnyx.search.lexical.kernels import added
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.client import Cluster
 from pnyx.search.plan import check_least
@@ -28,7 +27,9 @@ _AT_ONCE: Final = 10_000
 _MOST_WORDS: Final = 1_000
 """Different words of one question, below the usual bound of a cluster (1,024 clauses)."""
 _EXPLAINED: Final = 500
-"""Documents whose terms are counted at once."""
+"""Documents whose terms are scored at once."""
+_BY: Final = "dfs_query_then_fetch"
+"""By the statistics of all shards."""
 _KEPT_TERMS: Final = 100_000
 
 Query = dict[str, Any]
@@ -59,6 +60,9 @@ class RemoteRanking:
             raise InputError(f"{found}, expected at most {_MOST_WORDS:,}")
         if not counts:
             return None
+        return self._query(counts, model, scoring)
+
+    def _query(self, counts: Mapping[str, int], model: str, scoring: Model) -> Query:
         usual = scoring == make_model(model, {})
         field = schema.WORDS[model if usual else "dirichlet"]
         clauses = [{"term": {field: {"value": t, "boost": n}}} for t, n in counts.items()]
@@ -83,50 +87,42 @@ class RemoteRanking:
     def _known(self, terms: Sequence[str]) -> dict[str, Term]:
         """Return in how many documents terms are, and how often; looked up once."""
         with self._lock:
-            new = [term for term in terms if term not in self._terms]
-        total = {"n": {"sum": {"script": {"source": "_score"}}}}
-        counted: Query = {"size": 0, "track_total_hits": True, "aggs": total}
-        answers = self._searches([counted | {"query": _frequency(term)} for term in new])
-        found = {}
-        for term, answer in zip(new, answers, strict=True):
+            known = {term: self._terms[term] for term in terms if term in self._terms}
+        new = [term for term in terms if term not in known]
+        counted: Query = {"size": 0, "track_total_hits": True}
+        counted |= {"aggs": {"n": {"sum": {"script": {"source": "_score"}}}}}
+        field, asked = schema.WORDS["dirichlet"], []
+        for term in new:
+            own = {"field": field, "term": term}
+            asked.append(
+                counted | {"query": scored({"term": {field: term}}, schema.FREQUENCY, own)}
+            )
+        for term, answer in zip(new, self._searches(asked), strict=True):
             often = round(answer["aggregations"]["n"]["value"])
-            found[term] = Term(answer["hits"]["total"]["value"], often)
+            known[term] = Term(answer["hits"]["total"]["value"], often)
         with self._lock:
             if len(self._terms) > _KEPT_TERMS:
                 self._terms = {}
-            self._terms |= found
-            return {term: found.get(term) or self._terms[term] for term in terms}
+            self._terms |= known
+        return known
 
     def term_scores(
         self, text: str, keys: Sequence[str], model: str, parameters: Mapping[str, float]
     ) -> dict[str, dict[str, float]]:
         """Return what each term adds to the scores of those documents that are there, by key."""
         scoring, counts = make_model(model, parameters), Counter(self.tokenizer.terms(text))
-        known = self._known([*map(schema.term_of, counts)])
+        each = [self._query({schema.term_of(t): n}, model, scoring) for t, n in counts.items()]
         found: dict[str, dict[str, float]] = {}
         for start in range(0, len(keys), _EXPLAINED):
             some = list(keys[start : start + _EXPLAINED])
             only: Query = {"ids": {"values": some}}
+            asked: list[Query] = [only, *({"bool": {"must": q, "filter": only}} for q in each)]
             body: Query = {"size": len(some), "_source": False}
-            asked = [body | {"query": only, "docvalue_fields": ["length"]}]
-            asked += [body | {"query": _frequency(schema.term_of(t), only)} for t in counts]
-            rows, *frequencies = (answer["hits"]["hits"] for answer in self._searches(asked))
-            found |= {row["_id"]: {} for row in rows}
-            lengths = {row["_id"]: row["fields"]["length"][0] for row in rows}
-            for term, hits in zip(counts, frequencies, strict=True):
-                if not hits:
-                    continue
-                own = known[schema.term_of(term)]
-                often = np.array([hit["_score"] for hit in hits])
-                long = np.array([float(lengths[hit["_id"]]) for hit in hits])
-                values = added(
-                    counts[term] * scoring.weight(own, self._collection),
-                    scoring.term_values(often, own, self._collection),
-                    scoring.length_values(long, self._collection),
-                    scoring.combine,
-                )
-                for hit, value in zip(hits, values.tolist(), strict=True):
-                    found[hit["_id"]][term] = value
+            there, *added = self._searches([body | {"query": query} for query in asked])
+            found |= {row["_id"]: {} for row in there["hits"]["hits"]}
+            for term, answer in zip(counts, added, strict=True):
+                for hit in answer["hits"]["hits"]:
+                    found[hit["_id"]][term] = hit["_score"]
         return found
 
     def top(
@@ -156,17 +152,16 @@ class RemoteRanking:
         return self.top({"exists": {"field": "vector"}}, k, ids, by=by)
 
     def _searches(self, bodies: Sequence[Query]) -> list[Any]:
-        """Return the answers to several searches, asked at once."""
+        """Return the answers to several searches, asked at once; see `search`."""
         rows = [row for body in bodies for row in ({}, body)]
         path = f"/{self._index}/_msearch"
-        answers = self._cluster.lines(path, rows)["responses"] if rows else []
+        answers = self._cluster.lines(path, rows, search_type=_BY)["responses"] if rows else []
         return list(map(self._cluster.whole, answers))
 
     def search(self, body: Query) -> Any:
         """Return the answer of all shards, by the statistics of all; never a part of it."""
         path = f"/{self._index}/_search"
-        how: dict[str, Any] = {"search_type": "dfs_query_then_fetch"}
-        how["allow_partial_search_results"] = "false"
+        how: dict[str, Any] = {"search_type": _BY, "allow_partial_search_results": "false"}
         return self._cluster.whole(self._cluster.ask("POST", path, body, **how))
 
 
@@ -174,10 +169,3 @@ def scored(query: Query, script: str, params: Mapping[str, Any]) -> Query:
     """Return a query whose scores are those of a script."""
     own = {"source": script, "params": dict(params)}
     return {"script_score": {"query": query, "script": own}}
-
-
-def _frequency(term: str, only: Query = EVERY) -> Query:
-    """Return a query whose scores are how often documents hold a term."""
-    field = schema.WORDS["dirichlet"]
-    query = {"bool": {"must": [{"term": {field: term}}], "filter": [only]}}
-    return scored(query, schema.FREQUENCY, {"field": field, "term": term})
