@@ -146,6 +146,80 @@ def test_the_interval_of_a_change_holds_the_true_one():
     assert 0.93 <= held / 400 <= 0.98
 
 
+def results(name: str, wrong: set[int], labels: str = "people.jsonl") -> str:
+    """Write a card of 8 items in 4 questions, 6 of them yes, of which some are answered wrongly."""
+    items = [{"id": f"i{n}", "text": f"Text {n}.", "statement": "So it is.", "group": f"q{n // 2}"}
+             for n in range(8)]  # fmt: skip
+    said = [(n < 6) != (n in wrong) for n in range(8)]
+    write_rows("items.jsonl", items)
+    write_rows("said.jsonl", [{"id": f"i{n}", "value": value} for n, value in enumerate(said)])
+    assert runner("judge")("support", "items.jsonl", "--labels", "said.jsonl", "--out", name) == 0
+    assert run("card", name, "--labels", labels, "--out", f"{name}.json") == 0
+    return f"{name}.json"
+
+
+def test_the_same_labelled_items_are_paired(capsys):
+    """By hand: accuracy 8 of 8, then 6 of 8; of yes 6 right, then 4 of 6 found: F1 1, then .8."""
+    write_rows("people.jsonl", [{"id": f"i{n}", "value": n < 6} for n in range(8)])
+    then, now = results("then", set()), results("now", {0, 2})
+    outcomes = json.loads(Path(now).read_text())["asked"][0]["outcomes"]
+    assert sorted(outcomes["label"].split()) == ["0"] * 2 + ["1"] * 6
+    assert "i0" not in Path(now).read_text()
+    capsys.readouterr()
+    check = ("audit", "check", now, "--card", then, "--json")
+    status, out, _ = called(capsys, *check)
+    assert status == 1
+    figures = {row["name"]: row for row in json.loads(out)["figures"]}
+    for name, change in (("accuracy", -0.25), ("f1", -0.2)):
+        figure = figures[f"support: {name}"]
+        assert figure["paired"] is True
+        assert figure["better"] == pytest.approx(change)
+        assert figure["low"] <= change <= figure["high"]
+    assert "worse (paired)" in called(capsys, *check[:-1])[1]
+
+    # Other labels: another item may be what moved, so the figures stand as independent.
+    write_rows("others.jsonl", [{"id": f"i{n}", "value": n < 5} for n in range(8)])
+    later = results("later", {0, 2}, "others.jsonl")
+    capsys.readouterr()
+    _, out, _ = called(capsys, "audit", "check", later, "--card", then, "--json")
+    figures = {row["name"]: row for row in json.loads(out)["figures"]}
+    assert (figures["support: f1"]["same_items"], figures["support: f1"]["paired"]) == (True, False)
+    card = json.loads(Path(now).read_text())
+    card["asked"][0]["outcomes"]["value"] = "x"
+    write_rows("broken.json", [card])
+    status, _, said = called(capsys, "audit", "check", "broken.json", "--card", then)
+    assert status == 2
+    assert "outcomes that pnyx did not write so" in said
+
+
+def test_a_paired_interval_holds_the_true_change_and_is_narrower():
+    draw = np.random.default_rng(2)
+    held = narrower = 0
+    gold, groups = " ".join(["1"] * 80), " ".join(str(n // 2) for n in range(80))
+    for _ in range(1000):
+        before = draw.random(80) < 0.9
+        after = before & (draw.random(80) < 0.9)  # right .9 of the time, then .81
+        cards = []
+        for right in (before, after):
+            one = card(int(right.sum()), 80)
+            value = " ".join("1" if r else "0" for r in right)
+            one["asked"][0]["outcomes"] = {
+                "sha256": "s", "group": groups, "label": gold, "value": value,
+                "probability": value,
+            }  # fmt: skip
+            cards.append(one)
+        (paired,) = compare_cards(*cards, 0.1)
+        for one in cards:
+            del one["asked"][0]["outcomes"]
+        (alone,) = compare_cards(*cards, 0.1)
+        assert (paired.paired, alone.paired) == (True, False)
+        assert paired.better == pytest.approx(alone.better)
+        held += paired.low <= -0.09 <= paired.high
+        narrower += paired.high - paired.low < alone.high - alone.low
+    assert held / 1000 >= 0.935
+    assert narrower / 1000 > 0.95
+
+
 def test_other_cards_are_refused():
     with pytest.raises(InputError, match="no figure in common"):
         compare_cards(card(1, 2), card(1, 2, measure="f1"), 0.1)

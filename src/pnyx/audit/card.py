@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pnyx._version import __version__
+from pnyx.audit.outcomes import outcomes_of
 from pnyx.audit.stress.trials import TRIALS
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_json
@@ -149,10 +150,11 @@ def _agreeing(
             raise
         return {}
     try:
-        found = measure_agreement(folder, labels[0], bootstrap=bootstrap).row()
+        found = measure_agreement(folder, labels[0], bootstrap=bootstrap)
     except InputError:  # of preferences only agreement is measured
         return {"agreement": raters}
-    return {"agreement": raters, **_measured(found)}
+    kept = outcomes_of(found.joined)
+    return {"agreement": raters, **_measured(found.row()), **({"outcomes": kept} if kept else {})}
 
 
 def _measured(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,20 +1,22 @@
 """Drift: a judge's card held against an earlier one, figure by figure.
 
-A difference of two figures has the interval of Zou and Donner (Statistics in Medicine 27, 2008),
-made of theirs. It takes them for independent, so on the same items it is too wide, never too
-narrow.
+Where both hold outcomes of the same labelled items, a difference is paired: item by item, with an
+interval over questions. Else it has that of Zou and Donner (Statistics in Medicine 27, 2008), made
+of both figures' as if they were independent: on the same items too wide, never too narrow.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from pnyx.audit.card import alpha_of
+from pnyx.audit.outcomes import paired_interval
 from pnyx.audit.stress.trials import TRIALS
 from pnyx.errors import InputError
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap
 from pnyx.measure.core.intervals import wilson
 
 Verdict: TypeAlias = Literal["worse", "maybe worse", "same", "better", "not measured"]
@@ -34,6 +36,8 @@ class CardFigure:
     high: float | None
     items: str  # their hash
     sign: int  # 1 where more is better, else -1
+    measure: str = ""  # of answers against labels
+    outcomes: Mapping[str, str] = field(default_factory=dict)  # what it was measured of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class Drift:
         then, now: its values; None where it was not measured.
         better: now less then, turned round where less is better; with a 95 % interval.
         same_items: whether both rest on the same items.
+        paired: whether items were paired; else the interval takes the figures for independent.
         verdict: `worse` by more than the margin: on the same items by what was found, on others
             also with an interval below 0; `maybe worse` where that interval holds 0; `better` with
             an interval above 0.
@@ -57,6 +62,7 @@ class Drift:
     low: float | None
     high: float | None
     same_items: bool
+    paired: bool
     verdict: Verdict
 
     def row(self) -> dict[str, Any]:
@@ -64,13 +70,16 @@ class Drift:
         return asdict(self)
 
 
-def compare_cards(then: Row, now: Row, margin: float) -> list[Drift]:
+def compare_cards(
+    then: Row, now: Row, margin: float, bootstrap: Bootstrap = BOOTSTRAP
+) -> list[Drift]:
     """Return how each figure of an earlier card has moved in a later one.
 
     Args:
         then: what `make_card` returned earlier, or the JSON of it.
         now: the same, of later.
         margin: how much worse a figure may be, from 0.
+        bootstrap: how intervals of paired differences are drawn.
 
     Raises:
         InputError: one is no card, or they have no figure in common.
@@ -79,21 +88,37 @@ def compare_cards(then: Row, now: Row, margin: float) -> list[Drift]:
     if not before.keys() & after.keys():
         raise InputError("the cards have no figure in common: no task, trial or labels of both")
     nothing = CardFigure(None, None, None, "", 1)
-    return [_moved(name, old, after.get(name, nothing), margin) for name, old in before.items()]
+    try:
+        return [
+            _moved(name, old, after.get(name, nothing), margin, bootstrap)
+            for name, old in before.items()
+        ]
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        raise InputError(f"a card holds outcomes that pnyx did not write so ({error})") from error
 
 
-def _moved(name: str, then: CardFigure, now: CardFigure, margin: float) -> Drift:
+def _moved(
+    name: str, then: CardFigure, now: CardFigure, margin: float, bootstrap: Bootstrap
+) -> Drift:
     same = bool(then.items) and then.items == now.items
     if then.value is None or now.value is None:
-        return Drift(name, then.value, now.value, None, None, None, same, "not measured")
+        return Drift(name, then.value, now.value, None, None, None, same, False, "not measured")
     better = then.sign * (now.value - then.value)
-    low, high = _interval(then, now)
+    paired = paired_interval(then.outcomes, now.outcomes, then.measure, bootstrap)
+    if paired is None:
+        low, high = _interval(then, now)
+    else:
+        change, low, high = paired
+        better, same = then.sign * change, True
+        if then.sign < 0 and low is not None and high is not None:
+            low, high = -high, -low
     verdict: Verdict = "same"
     if -better > margin + 1e-9:
         verdict = "worse" if same or (high is not None and high < 0) else "maybe worse"
     elif low is not None and low > 0:
         verdict = "better"
-    return Drift(name, then.value, now.value, better, low, high, same, verdict)
+    whether = paired is not None
+    return Drift(name, then.value, now.value, better, low, high, same, whether, verdict)
 
 
 def _interval(then: CardFigure, now: CardFigure) -> tuple[float | None, float | None]:
@@ -138,7 +163,11 @@ def _of_results(one: Row) -> Iterator[tuple[str, CardFigure]]:
     measured = {**one.get("measures", {}), **calibration}
     for name, sign in _MEASURES.items():
         if name in measured:
-            yield f"{task}: {name}", _figure(measured[name], items, sign)
+            figure = _figure(measured[name], items, sign)
+            yield (
+                f"{task}: {name}",
+                replace(figure, measure=name, outcomes=one.get("outcomes", {})),
+            )
 
 
 def _figure(row: Row, items: str, sign: int) -> CardFigure:

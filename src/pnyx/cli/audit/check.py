@@ -58,10 +58,11 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
     in the card (of pnyx audit all) is run again into --out; a language model is that of --llm, and
     is asked anew: no reply of an earlier run is taken. Interrupted, the same command goes on.
 
-    Each figure has a 95 % interval of its change, made of those of both figures. On the same items
-    a figure is worse if it was found worse by more than the margin; on others its interval must
-    also be below 0, else it is maybe worse, which does not fail. Exit status 3: a figure of the
-    card was not measured, and none is worse.
+    Each figure has a 95 % interval of its change: of the same labelled items it is paired, item by
+    item, over questions, else made of those of both figures. On the same items a figure is worse if
+    it was found worse by more than the margin; on others its interval must also be below 0, else it
+    is maybe worse, which does not fail. Exit status 3: a figure of the card was not measured, and
+    none is worse.
 
     \b
     Example:
@@ -77,7 +78,7 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
         raise OptionError("give NOW, or --out for running the card's own command again")
     later = _given(now, spec) if now else _again(then, spec)
     margin = then.get("margin", 0.1) if spec.margin is None else spec.margin
-    moved = compare_cards(then, later, margin)
+    moved = compare_cards(then, later, margin, spec.bootstrap)
     if then["judge"] != later["judge"]:
         say(f"the judge is {shorten(later['judge'], 80)}, was {shorten(then['judge'], 80)}")
     worse = [one.name for one in moved if one.verdict == "worse"]
@@ -166,4 +167,7 @@ def _table(moved: list[Drift]) -> Table:
 
 
 def _said(moved: Drift) -> str:
-    return f"{moved.verdict}{'' if moved.same_items else ' (other items)'}"
+    how = (
+        "paired" if moved.paired else "same items, unpaired" if moved.same_items else "other items"
+    )
+    return f"{moved.verdict} ({how})"
