@@ -403,10 +403,13 @@ def test_what_is_no_address_is_refused(address):
         ClusterAddress.parse(address)
 
 
-def test_an_address_with_a_password_is_never_echoed():
+def test_an_address_with_a_password_is_never_echoed(capsys, tmp_path):
+    where = "opensearch://me:secret@h/a"
     with pytest.raises(InputError, match="PNYX_OPENSEARCH_USER") as error:
-        ClusterAddress.parse("opensearch://me:secret@h/a")
+        ClusterAddress.parse(where)
     assert "secret" not in str(error.value)
+    for command in (["index", where, "--out", tmp_path / "i"], ["view", where]):
+        assert "opensearch://…@h/a: " in refused(capsys, *command)
 
 
 def test_addresses_are_read():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pnyx.restricted import hides_text
@@ -18,6 +19,8 @@ __all__ = [
     "shorten",
 ]
 
+_SECRET = re.compile(r"(?<=://)[^/@]*@")
+"""User and password in an address."""
 _MAX_SHOWN = 80
 _MAX_MESSAGE = 2000
 
@@ -63,7 +66,8 @@ class InputError(PnyxError):
         self.problem = problem
         self.path = None if path is None else str(path)
         self.line = line
-        name = "standard input" if self.path == "-" else escaped(self.path or "''")
+        shown = _SECRET.sub("…@", self.path or "''")
+        name = "standard input" if self.path == "-" else escaped(shown)
         place = name if line is None else f"{name}:{line}"
         super().__init__(problem if path is None else f"{place}: {problem}")
 
