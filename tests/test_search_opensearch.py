@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from pathlib import Path
@@ -49,8 +48,7 @@ QUESTIONS = ["word3 word7 rare12 often", "tea because", "often often word1", "no
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    with cluster(tmp_path_factory.mktemp("cluster") / "c", port=19200 + worker) as address:
+    with cluster(tmp_path_factory.mktemp("cluster") / "c") as address:
         yield f"opensearch://{address}"
 
 

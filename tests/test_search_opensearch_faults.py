@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -33,7 +32,6 @@ QUESTION, SCORING = "word3 rare12 often", Scoring("dirichlet")
 @pytest.fixture(scope="module")
 def three(tmp_path_factory):
     """Three nodes: their addresses, and how some are killed, and started again."""
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     folder = tmp_path_factory.mktemp("three") / "c"
 
     def kill(*nodes):
@@ -45,7 +43,7 @@ def three(tmp_path_factory):
         done = tool("start", "--folder", str(folder), "--heap", "512m")
         assert done.returncode == 0, done.stderr
 
-    with cluster(folder, nodes=3, port=19300 + 10 * worker) as first:
+    with cluster(folder, nodes=3) as first:
         host, port = first.split(":")
         nodes = [f"{host}:{int(port) + n}" for n in range(3)]
         yield SimpleNamespace(
