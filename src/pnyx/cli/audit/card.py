@@ -35,7 +35,8 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
     It says what the judge was asked, on what data, how far it agrees with people (--labels, else
     what pnyx measure left in R), how well it is calibrated, what the trials show, what an answer
     costs, and when not to use it, by rules that docs/measures.md states. What was not measured is
-    listed as not known. All folders must be of one judge.
+    listed as not known. All folders must be of one judge. In JSON it keeps the labels of yes/no
+    items, without ids or texts, for pnyx audit check: do not publish it where they are secret.
 
     \b
     Example:
