@@ -28,8 +28,6 @@ _MOST_WORDS: Final = 1_000
 """Different words of one question, below the usual bound of a cluster (1,024 clauses)."""
 _EXPLAINED: Final = 500
 """Documents whose terms are scored at once."""
-_BY: Final = "dfs_query_then_fetch"
-"""By the statistics of all shards."""
 _KEPT_TERMS: Final = 100_000
 
 Query = dict[str, Any]
@@ -91,13 +89,15 @@ class RemoteRanking:
         new = [term for term in terms if term not in known]
         counted: Query = {"size": 0, "track_total_hits": True}
         counted |= {"aggs": {"n": {"sum": {"script": {"source": "_score"}}}}}
-        field, asked = schema.WORDS["dirichlet"], []
+        field = schema.WORDS["dirichlet"]
+        rows: list[Query] = []
         for term in new:
             own = {"field": field, "term": term}
-            asked.append(
-                counted | {"query": scored({"term": {field: term}}, schema.FREQUENCY, own)}
-            )
-        for term, answer in zip(new, self._searches(asked), strict=True):
+            query = scored({"term": {field: term}}, schema.FREQUENCY, own)
+            rows += [{}, counted | {"query": query}]
+        path = f"/{self._index}/_msearch"
+        answers = self._cluster.lines(path, rows)["responses"] if rows else []
+        for term, answer in zip(new, map(self._cluster.whole, answers), strict=True):
             often = round(answer["aggregations"]["n"]["value"])
             known[term] = Term(answer["hits"]["total"]["value"], often)
         with self._lock:
@@ -112,17 +112,16 @@ class RemoteRanking:
         """Return what each term adds to the scores of those documents that are there, by key."""
         scoring, counts = make_model(model, parameters), Counter(self.tokenizer.terms(text))
         each = [self._query({schema.term_of(t): n}, model, scoring) for t, n in counts.items()]
+        for name, (query,) in zip(counts, map(dict.values, each), strict=True):
+            query["_name"] = name
         found: dict[str, dict[str, float]] = {}
         for start in range(0, len(keys), _EXPLAINED):
             some = list(keys[start : start + _EXPLAINED])
-            only: Query = {"ids": {"values": some}}
-            asked: list[Query] = [only, *({"bool": {"must": q, "filter": only}} for q in each)]
-            body: Query = {"size": len(some), "_source": False}
-            there, *added = self._searches([body | {"query": query} for query in asked])
-            found |= {row["_id"]: {} for row in there["hits"]["hits"]}
-            for term, answer in zip(counts, added, strict=True):
-                for hit in answer["hits"]["hits"]:
-                    found[hit["_id"]][term] = hit["_score"]
+            asked: Query = {"bool": {"filter": {"ids": {"values": some}}, "should": each}}
+            body = {"query": asked, "size": len(some), "_source": False}
+            for hit in self.search(body, include_named_queries_score="true")["hits"]["hits"]:
+                own = hit.get("matched_queries", {})
+                found[hit["_id"]] = {term: own[term] for term in counts if term in own}
         return found
 
     def top(
@@ -151,18 +150,11 @@ class RemoteRanking:
         by = {"type": "number", "order": "desc", "script": script}
         return self.top({"exists": {"field": "vector"}}, k, ids, by=by)
 
-    def _searches(self, bodies: Sequence[Query]) -> list[Any]:
-        """Return the answers to several searches, asked at once; see `search`."""
-        rows = [row for body in bodies for row in ({}, body)]
-        path = f"/{self._index}/_msearch"
-        answers = self._cluster.lines(path, rows, search_type=_BY)["responses"] if rows else []
-        return list(map(self._cluster.whole, answers))
-
-    def search(self, body: Query) -> Any:
+    def search(self, body: Query, **more: Any) -> Any:
         """Return the answer of all shards, by the statistics of all; never a part of it."""
         path = f"/{self._index}/_search"
-        how: dict[str, Any] = {"search_type": _BY, "allow_partial_search_results": "false"}
-        return self._cluster.whole(self._cluster.ask("POST", path, body, **how))
+        more |= {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": "false"}
+        return self._cluster.whole(self._cluster.ask("POST", path, body, **more))
 
 
 def scored(query: Query, script: str, params: Mapping[str, Any]) -> Query:
