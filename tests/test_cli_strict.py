@@ -210,6 +210,9 @@ def test_runs_on_perspectives_by_the_rules_of_a_campaign(views, call):
     assert found["record"]["inputs"].keys() == {"r.run", "s.run", "views.jsonl", "answers.jsonl"}
     assert len(found["rules"]) == 3
     assert "--strict excludes" in call(*arguments, "--unjudged", "no")[2]
+    leaning = ("--min-judged", "0.75", "--leaning", "r.run", "r.run", "r.run", "--json")
+    (lean,) = json.loads(call(*arguments, *leaning)[1])["leaning"]
+    assert lean["asked_as"]["question"] ["value"] is None  # no rule is of it, q1/d2/b may support
 
 
 def test_reports_held_against_nuggets_by_the_rules_of_a_campaign(campaign, call):
@@ -217,6 +220,8 @@ def test_reports_held_against_nuggets_by_the_rules_of_a_campaign(campaign, call)
     banks = [{"query": "T", "qid": "1", "nuggets": [{"text": HALVED}, {"text": ROSE}]},
              {"query": "U", "qid": "2", "nuggets": [{"text": TRAMS}]}]  # fmt: skip
     write_rows("banks.jsonl", banks)
+    nothing = ("\u200b\u2060 .", [])  # no words: empty, or who sends it keeps the board from all
+    write_rows("a.jsonl", [report("a", "1", (HALVED, []), (ROSE, [])), report("a", "2", nothing)])
     write_rows("b.jsonl", [report("b", "1", (ROSE, []))])
     reports = ("a.jsonl", "b.jsonl", "--nuggets", "banks.jsonl")
     assert call("nuggets", "assign", *reports, "--out", "known")[0] == 0
@@ -237,3 +242,8 @@ def test_reports_held_against_nuggets_by_the_rules_of_a_campaign(campaign, call)
     assert (cells["a", "all", name], cells["b", "all", name]) == (0.5, 0.25)
     assert call("repeat", "R")[0] == call("repeat", "board.txt.manifest.json")[0] == 0
     assert "is not defined" in call("measure", "report", "R", "--strict", "--leaderboard", "x")[2]
+    (_, b) = json.loads(call("measure", "report", "R", "--json")[1])["runs"]
+    known = {name for name, measured in b["measures"].items() if measured["value"] is not None}
+    assert {"nugget_recall", "answer_recall"} <= known  # nobody judged a sentence: not 0 of them
+    assert not known & {"sentences", "citations", "reward", "f1", "sentence_precision"}
+    assert b["items"]["sentence_precision"]["pooled"] is None

@@ -176,7 +176,7 @@ def perspectives(
         }
         judged = replace(verdicts, other=NO)
     result = measured(verdicts=judged, bootstrap=spec.bootstrap)
-    leans = _leaning(leaning, spec, known, judged)
+    leans = _leaning(leaning, spec, known, verdicts)
     if spec.qrels_out is not None:
         _write_qrels(spec.qrels_out, spec, entries, known, verdicts)
     shows = spec.qrels_out != "-"

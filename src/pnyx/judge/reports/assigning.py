@@ -23,8 +23,9 @@ Assignment: TypeAlias = Literal["support", "partial_support", "not_support", "fa
 
 
 def text_of(response: Response) -> str:
-    """Return what a report says: its sentences."""
-    return " ".join(" ".join(s.text.split()) for s in response.sentences if s.text.strip())
+    """Return what a report says: its sentences; nothing where no word is in them."""
+    text = " ".join(" ".join(s.text.split()) for s in response.sentences if s.text.strip())
+    return text if any(character.isalnum() for character in text) else ""
 
 
 def by_keys(

@@ -243,6 +243,7 @@ def _pooled(
         "",
         tuple(sentence for report in reports for sentence in report.sentences),
         tuple(nugget for report in reports for nugget in report.nuggets),
+        whole=any(report.whole for report in reports),
     )
     pooled = measure_report(whole, weights)
     of_topics = [citation_recall(report) for report in reports]

@@ -50,6 +50,7 @@ class ReportMeasure:
 
 
 _ANY = math.inf
+_OF_NUGGETS = ("nuggets", "answers")
 
 REPORT_MEASURES: dict[str, ReportMeasure] = {
     measure.of.__name__: measure
@@ -117,15 +118,16 @@ def measure_report(
     """Return measures of one report, without intervals; nothing of a missing one.
 
     An empty report is 0 by precision, too: whoever says nothing shall not gain by it in a mean.
+    Of one held against nuggets as a whole, what rests on its sentences is not known, and never 0.
     """
     measures = report_measures()
     if names is not None:
         measures = {name: measures[name] for name in names}
-    if report.missing:
-        return {name: Measured(None, 0, 0) for name in measures}
-    values = {
+    known = {
         name: measure.of(report, weights) if measure.weighted else measure.of(report)
         for name, measure in measures.items()
+        if not (report.missing or (report.whole and measure.items not in _OF_NUGGETS))
     }
-    from_text = (name for name, measure in measures.items() if measure.said and report.empty)
-    return values | dict.fromkeys(from_text, Measured(0.0, 0, 0))
+    if report.empty:
+        known |= {name: Measured(0.0, 0, 0) for name, measure in measures.items() if measure.said}
+    return {name: known.get(name, Measured(None, 0, 0)) for name in measures}
