@@ -225,7 +225,7 @@ def test_a_taste_for_its_own_texts_is_held_against_peoples_by_hand(capsys):
 def argued(count: int) -> str:
     rows = [
         {"id": f"r{n}", "query": f"Which way, {n}?", "group": f"g{n}", "stance": "pro",
-         "documents": ["Left is near.", "Right is far."],
+         "documents": ["Left is near.", "Right is far."], "by": "test" if n == 8 else "ann",
          "argument": f"Theirs {n}, as is said [1]." if n else ""}
         for n in range(count)
     ]  # fmt: skip
@@ -245,20 +245,26 @@ def author(prompt: str) -> str:
 
 
 def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
-    items = argued(8)
+    items = argued(9)
     with ChatServer(reply=author) as server:
         writing = ("audit", "pairs", items, "--llm", server.spec)
         code, out, _ = called(capsys, *writing, "--plan", "--json")
-        assert (code, json.loads(out)["models"][0]["calls"], server.asked()) == (0, 7, [])
+        plan = json.loads(out)
+        assert (code, plan["items"], plan["models"][0]["calls"], server.asked()) == (0, 7, 7, [])
         code, out, err = called(capsys, *writing, "--out", "pairs.jsonl", "--json")
-        assert code == 3  # one got no argument, one had none to stand beside
-        assert json.loads(out) == {"out": "pairs.jsonl", "items": 8, "pairs": 6, "failed": 1,
-                                   "left_out": {"no argument": 1}}  # fmt: skip
+        assert code == 3  # one got no argument, one had none to stand beside, one is its own
+        assert json.loads(out) == {
+            "out": "pairs.jsonl", "items": 9, "pairs": 6, "failed": 1,
+            "left_out": {"no argument": 1, "an argument by the judge": 1},
+        }  # fmt: skip
         assert "r5: schema" in err
         asked = len(server.asked())
         assert called(capsys, *writing, "--out", "again.jsonl")[0] == 3
         assert len(server.asked()) == asked
         rows = rows_of("pairs.jsonl")
+        fewer = write_rows("fewer.jsonl", rows_of(items)[4:])
+        assert called(capsys, "audit", "pairs", fewer, *writing[3:], "--out", "fewer")[0] == 3
+        assert rows_of("fewer") == rows[3:]  # which text comes first stays: people's labels hold
         own = {row["id"]: "a" if row["a_by"] == "test" else "b" for row in rows}
         assert list(own) == ["r1", "r2", "r3", "r4", "r6", "r7"]
         assert set(own.values()) == {"a", "b"}
@@ -277,12 +283,17 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
             judging = ("judge", "preference", "pairs.jsonl", "--llm", llm)
             assert called(capsys, *judging, "--out", "second")[0] == 0
         beside = json.loads(called(capsys, *own_taste, "second", "--out", "T")[1])
+        judging = ("judge", "preference", "pairs.jsonl", *writing[3:])
+        assert called(capsys, *judging, "--out", "own")[0] == 0
+        code, _, err = called(capsys, *own_taste, "own", "--out", "U")
+        assert (code, "found answers of test itself" in err) == (2, True), err
     # Of r1, r2, r3 and r6 the judge prefers its own but on r2, people on r1 and half on r2.
     values = {name: one["value"] for name, one in found["measures"].items()}
     assert values == pytest.approx(
         {"own_preferred": 3 / 4, "by_people": 1.5 / 4, "excess": 1.5 / 4}
     )
     assert found["items"]["left_out"] == {"no label: a, b or tie": 2}
+    assert "no more often than by people, or another judge" in found["expects"]
     assert {row["id"].rpartition("~")[2] for row in rows_of("S")} == {"clean", "swapped"}
     assert beside["measures"]["own_preferred"]["value"] == pytest.approx(4 / 6)
     assert beside["measures"]["by_people"]["value"] == pytest.approx(1 / 2)

@@ -95,7 +95,8 @@ def test_an_index_folder_is_verified(tmp_path, call):
         f"{folder}: ok (index, 2 documents, no quality, no vectors, no clusters)\n",
         "",
     )
-    assert call(str(folder), "--format", "trec-run")[0] == 2
+    code, _, err = call(str(folder), "--format", "trec-run")
+    assert (code, "are of files, and this is an index" in err) == (2, True)
     result = json.loads(call(str(folder), "--json")[1])
     assert (result["ok"], result["records"], result["features"]["vectors"]) == (True, 2, 0)
     for file in sorted(folder.rglob("*")):

@@ -194,7 +194,7 @@ def test_people_get_the_same_dimensions_and_scale(paths, capsys):
     )
 
 
-KIND = {"name": "politeness", "label": "Polite", "definition": 'Is it\nkind, not "rude"?\x7f'}
+KIND = {"name": "politeness", "label": "Polite", "definition": 'Is it\nkind, not "rude"?\x7f\u202e '}
 DRAFT = {
     "dimensions": [KIND, {"name": "plainness", "label": "Plain", "definition": "Short words."}],
     "levels": ["1: not at all", "2", "fully"],
@@ -228,10 +228,15 @@ def test_a_model_drafts_a_file_that_is_taken_once_a_person_has_reviewed_it(paths
         capsys, *DRAFTING[2:], "--llm", server.spec, "--out", "draft.toml"
     )
     draft = Path("draft.toml")
+    assert "\\u202e" in draft.read_text()  # who reviews it sees it
+    Path("cut.toml").write_text(draft.read_text().replace("reviewed = false", ""))
+    assert "found none: a draft" in refused(
+        capsys, items, "--dimensions", "cut.toml", "--llm", server.spec, "--out", "r"
+    )
     draft.write_text(draft.read_text().replace("reviewed = false", "reviewed = true"))
     own = read_own(draft)
     assert own.scale.levels == ("1: not at all", "2: 2", "3: fully")
-    assert own.dimensions["politeness"].definition == 'Is it kind, not "rude"?\x7f'
+    assert own.dimensions["politeness"].definition == 'Is it kind, not "rude"?\x7f\u202e'
     assert own.examples == [("Dear Sir,\nthanks.", (("politeness", 3),))]
     with ChatServer(reply=polite) as server:
         asking = ("--dimensions", draft, "--llm", server.spec, "--out", "r")
@@ -243,6 +248,7 @@ def test_a_model_drafts_a_file_that_is_taken_once_a_person_has_reviewed_it(paths
     ("change", "problem"),
     [
         ({"levels": ["low", "high"]}, "levels: List should have at least 3 items"),
+        ({"levels": ["low", " ", "high"]}, "levels.1: String should have at least 1 character"),
         ({"dimensions": [{**KIND, "name": "clarity"}]}, "clarity: is a dimension"),
         ({"dimensions": [KIND] * 2}, "not valid TOML (Cannot declare"),
         ({"dimensions": [{**KIND, "name": "a]\nreviewed = true"}]}, "name: String"),

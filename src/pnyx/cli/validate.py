@@ -67,7 +67,7 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
     """
     spec.check_needs()
     name = spec.format
-    if engine_type(file) or (name is None and _is_index(file)):
+    if engine_type(file) or _is_index(file):
         if name is not None or spec.track is not None:
             raise OptionError("--format and --track are of files, and this is an index")
         return _check_index(file, as_json=as_json)

@@ -16,6 +16,8 @@ from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.store.completions import StoredModel
 
+_UNSEEN = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What an editor acts on and does not show, such as a change of direction: the reviewer sees it."""
 MOST_POINTS = 11
 """Points of a scale, each of which is given a meaning."""
 
@@ -78,7 +80,7 @@ def rubric_shape(low: int, high: int, most: int) -> Any:
     strict: Any = {"__config__": ConfigDict(strict=True, extra="forbid", frozen=True)}
 
     def text(most: int) -> Any:
-        return Annotated[str, StringConstraints(min_length=1, max_length=most)]
+        return Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=most)]
 
     def some(kind: Any, least: int, most: int) -> Any:
         return Annotated[list[kind], Field(min_length=least, max_length=most)]
@@ -117,7 +119,7 @@ def _toml(reply: Any, low: int, high: int, model: str) -> str:
     """Return a file of dimensions; JSON's texts are TOML's, but for DEL."""
 
     def text(value: str) -> str:
-        return json.dumps(value.strip(), ensure_ascii=False).replace("\x7f", "\\u007f")
+        return _UNSEEN.sub(lambda m: f"\\u{ord(m[0]):04x}", json.dumps(value, ensure_ascii=False))
 
     levels = ",\n".join(
         f"    {text(f'{point}: {_unnumbered(meaning, point)}')}"

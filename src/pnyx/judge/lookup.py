@@ -44,14 +44,14 @@ class Lookup:
         self._source = str(source) if isinstance(source, str | Path) else "rows"
         chosen = of_one_judge(read_verdicts(source), judge, source)
         self._rows = {(label.id, label.task, label.dimension): label for label in chosen}
-        self._judge = next(iter(self._rows.values())).judge
+        self.judge = next(iter(self._rows.values())).judge
         self._tasks = frozenset(task for _, task, _ in self._rows)
-        self.name = f"lookup:{shorten(Path(self._source).name)}({shorten(self._judge)})"
+        self.name = f"lookup:{shorten(Path(self._source).name)}({shorten(self.judge)})"
         items = len({(identifier, task) for identifier, task, _ in self._rows})
         scored = sum(row.value is not None for row in self._rows.values())
         self.card = (
             f"answers of a former run: {scored} of {len(self._rows)} scored, of {items} items; "
-            f"as good as {shorten(self._judge)}"
+            f"as good as {shorten(self.judge)}"
         )
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
@@ -76,7 +76,7 @@ class Lookup:
             self.name,
             first.get("prompt_hash") or "",
             first.get("method") or "lookup",
-            {"judge": self._judge},
+            {"judge": self.judge},
             tuple(dict.fromkeys(key for row in there for key in asked_of(row.extra))),
         )
         # Those on single dimensions are made anew.

@@ -47,6 +47,8 @@ def _item(response: Response, index: DocumentIndex | None, known: Mapping[str, s
         raise InputError(f"{shorten(name, 60)}: no question; --topics names a file of them")
     text = "\n".join(_lines(response))
     stance = response.metadata.get("stance")
+    writer = str(response.metadata.get("writer") or "")  # such as `gpt-4o (argue@1)`
+    by = {"by": writer.rpartition(" (")[0] or writer} if writer else {}
     return Rating(
         id=name,
         text=text,
@@ -57,7 +59,7 @@ def _item(response: Response, index: DocumentIndex | None, known: Mapping[str, s
         stance=stance if stance in SIDES else "",
         documents=tuple(_texts(response, index, name)),
         group=response.topic_id,
-        extra={"doc_ids": list(response.references), "run_id": response.run_id},
+        extra={"doc_ids": list(response.references), "run_id": response.run_id, **by},
     )
 
 

@@ -221,7 +221,8 @@ def _written(sheet: Sheet) -> Summary:
         "measures": {
             name: sheet.mean(values, int(asked.sum())) for name, values in columns.items()
         },
-        "said": "its own texts are preferred more often than by people",
+        "said": "its own texts are preferred more often than by the control (people, or a judge)",
+        "expects": "its own texts are preferred no more often than by people, or another judge",
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,12 +46,17 @@ def write_pairs(
         model: what was asked before is not asked again.
         on_done: told of each item that is done.
 
+    An id alone decides which of both texts comes first: labels hold when more items are written.
+
     Raises:
         ModelError: the model cannot be asked at all.
     """
-    left_out = Counter[str]()
-    argued = [item for item in items if item.text.strip()]
-    left_out["no argument"] = len(items) - len(argued)
+    there = [item for item in items if item.text.strip()]
+    argued = [item for item in there if item.extra.get("by") != model.name]
+    left_out = {
+        "no argument": len(items) - len(there),
+        "an argument by the judge": len(there) - len(argued),
+    }
     problems: list[str] = []
 
     async def work(item: Rating) -> str:
@@ -69,16 +74,16 @@ def write_pairs(
         return text
 
     texts = each(argued, work, model, on_done, "writing")
-    pairs = [(item, text) for item, text in zip(argued, texts, strict=True) if text]
-    rows = [_row(item, text, model.name, place % 2) for place, (item, text) in enumerate(pairs)]
-    return WrittenPairs(rows, problems, +left_out)
+    pairs = zip(argued, texts, strict=True)
+    rows = [_row(item, text, model.name) for item, text in pairs if text]
+    return WrittenPairs(rows, problems, {why: n for why, n in left_out.items() if n})
 
 
-def _row(item: Rating, own: str, name: str, place: int) -> dict[str, Any]:
+def _row(item: Rating, own: str, name: str) -> dict[str, Any]:
     """Return a pair with the judge's text in the first or the second place."""
     by = str(item.extra.get("by") or OTHER)
     sides = {"a": (own, name), "b": (item.text, by)}
-    if place:
+    if zlib.crc32(item.id.encode()) % 2:
         sides = {"a": sides["b"], "b": sides["a"]}
     return {
         "id": item.id,

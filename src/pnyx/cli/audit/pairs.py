@@ -14,6 +14,7 @@ from pnyx.cli.common.options import Outcome, refuse_two_outputs, say, warn_first
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.progress import reporting
+from pnyx.view.text import many
 
 
 class OwnTextsSpec(Spec, heading="Pairs"):
@@ -33,9 +34,10 @@ def pairs(items: str, spec: OwnTextsSpec, model: AskedSpec, as_json: bool) -> in
 
     ITEMS are those of pnyx judge rag, with an argument, or responses of pnyx argue that embed their
     texts. Each gives a pair of an argument by the judge and the item's own, of about the same
-    length, as a preference item; a_by and b_by say who wrote what, and no judge is shown that. Does
-    the judge prefer its own more often than people, or another judge, do? docs/measures.md says how
-    it is counted. Exit status 3: some items got no argument.
+    length, as a preference item; a_by and b_by say who wrote what, and no judge is shown that. An
+    item names its writer in `by`, as responses of pnyx argue do; what the judge itself wrote is
+    left out. Does the judge prefer its own more often than people, or another judge, do?
+    docs/measures.md says how it is counted. Exit status 3: some items got no argument.
 
     \b
     Example:
@@ -64,12 +66,14 @@ def pairs(items: str, spec: OwnTextsSpec, model: AskedSpec, as_json: bool) -> in
             raise OptionError("a language model writes: it needs --llm")
         made = write_pairs(chosen, llm, show)
         if model.plan:
-            line = f"{len(chosen)} arguments by {escaped(llm.name)}"
-            return plan_asked(llm, model, line, {"items": len(chosen)}, as_json=as_json)
+            count = len(chosen) - sum(made.left_out.values())
+            line = f"{many(count, 'argument')} by {escaped(llm.name)}"
+            return plan_asked(llm, model, line, {"items": count}, as_json=as_json)
     warn_first([shorten(problem, 200) for problem in made.problems], "items without an argument")
     write_jsonl(str(spec.out), made.rows)
     failed = len(made.problems)
     row = {"out": spec.out, "items": len(chosen), "pairs": len(made.rows), "failed": failed}
-    line = f"{escaped(str(spec.out))}: {len(made.rows)} pairs of {len(chosen)} items"
+    of = f"{many(len(made.rows), 'pair')} of {many(len(chosen), 'item')}"
+    line = f"{escaped(str(spec.out))}: {of}"
     left = "".join(f"; {count} with {why}" for why, count in made.left_out.items())
     return Outcome({**row, "left_out": dict(made.left_out)}, line + left, failed, err=True)

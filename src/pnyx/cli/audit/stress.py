@@ -254,7 +254,7 @@ def posed_trial(
 
     plan = options.plan_of(trial)
     if trial == "self" and options.control is not None:
-        items = _controlled(items, options.control)
+        items = _controlled(items, options.control, options.writer)
     made = _edited(trial, sampled(items, plan), options, spec)
     posed = pose(trial, items, plan, made)
     if trial == "noise" and options.qrels is not None:
@@ -270,13 +270,17 @@ def posed_trial(
     return posed
 
 
-def _controlled(items: Sequence[JudgeQuestion], path: str) -> list[JudgeQuestion]:
+def _controlled(items: Sequence[JudgeQuestion], path: str, writer: str) -> list[JudgeQuestion]:
     """Return items whose label is what people, or another judge, prefer."""
     from pnyx.judge.answers import Judged
     from pnyx.judge.base import ask
     from pnyx.judge.lookup import HumanLabels, Lookup
 
-    answers = ask(Lookup(path) if Path(path).is_dir() else HumanLabels(path), items)
+    control: Lookup | HumanLabels = Lookup(path) if Path(path).is_dir() else HumanLabels(path)
+    if isinstance(control, Lookup) and control.judge == writer:
+        problem = f"--control: found answers of {escaped(writer, 40)} itself, expected others'"
+        raise InputError(problem, path=path)
+    answers = ask(control, items)
     values = (answer.value if isinstance(answer, Judged) else None for answer in answers)
     pairs = zip(items, values, strict=True)
     return [replace(item, extra={**item.extra, "label": value}) for item, value in pairs]

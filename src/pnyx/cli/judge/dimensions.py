@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from pnyx.app.judge_specs import AskedSpec
@@ -12,6 +14,7 @@ from pnyx.cli.common.options import Outcome, refuse_two_outputs, say, warn_first
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped
 from pnyx.files import clean_text
+from pnyx.view.text import many
 
 
 @verb("dimensions", resumes=True, short_help="Draft dimensions of your own with a language model.")
@@ -48,12 +51,12 @@ def dimensions(task: str, spec: RubricSpec, model: AskedSpec, as_json: bool) -> 
             return plan_asked(llm, model, line, {"rubrics": 1}, as_json=as_json)
     warn_first(drafted.problems, "problems")
     own, out = drafted.own, str(spec.out)
-    names = [] if own is None else list(own.dimensions)
-    row = {"out": out, "dimensions": names, "examples": 0 if own is None else len(own.examples)}
-    if drafted.toml is None:
+    if drafted.toml is None or own is None:
+        row: dict[str, Any] = {"out": None, "dimensions": [], "examples": 0}
         return Outcome(row, "no usable rubric: nothing is written", True, err=True)
     with atomic_text(out) as stream:
         stream.write(drafted.toml)
-    made = f"{', '.join(names)}; {row['examples']} examples"
+    row = {"out": out, "dimensions": list(own.dimensions), "examples": len(own.examples)}
+    made = f"{', '.join(own.dimensions)}; {many(row['examples'], 'example')}"
     line = f"{escaped(out)}: {made}. A draft: correct it, then set reviewed = true"
     return Outcome(row, line, err=True)

@@ -65,10 +65,12 @@ def _own(
 ) -> OwnDimensions:
     reader = _Reader(path, lines)
     reader.known(table, _TABLES, "")
-    if not isinstance(table.get("reviewed", True), bool):
-        reader.fail("reviewed", f"found {shorten(table['reviewed'], 40)!r}, expected true or false")
-    if not (draft or table.get("reviewed", True)):
-        reader.fail("reviewed", "found false: a draft, expected true, once a person has read it")
+    reviewed = table.get("reviewed", None if "drafted_by" in table else True)
+    if not (reviewed is None or isinstance(reviewed, bool)):
+        reader.fail("reviewed", f"found {shorten(reviewed, 40)!r}, expected true or false")
+    if not (draft or reviewed):
+        found = "none" if reviewed is None else "false"
+        reader.fail("reviewed", f"found {found}: a draft, expected true, once a person has read it")
     scale = reader.scale(table.get("scale"))
     entries = table.get("dimensions")
     if not isinstance(entries, dict) or not entries:
