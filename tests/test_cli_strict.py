@@ -212,7 +212,7 @@ def test_runs_on_perspectives_by_the_rules_of_a_campaign(views, call):
     assert "--strict excludes" in call(*arguments, "--unjudged", "no")[2]
     leaning = ("--min-judged", "0.75", "--leaning", "r.run", "r.run", "r.run", "--json")
     (lean,) = json.loads(call(*arguments, *leaning)[1])["leaning"]
-    assert lean["asked_as"]["question"] ["value"] is None  # no rule is of it, q1/d2/b may support
+    assert lean["asked_as"]["question"]["value"] is None  # no rule is of it, q1/d2/b may support
 
 
 def test_reports_held_against_nuggets_by_the_rules_of_a_campaign(campaign, call):

@@ -194,7 +194,7 @@ def test_people_get_the_same_dimensions_and_scale(paths, capsys):
     )
 
 
-KIND = {"name": "politeness", "label": "Polite", "definition": 'Is it\nkind, not "rude"?\x7f\u202e '}
+KIND = {"name": "politeness", "label": "Polite", "definition": 'Is it\nkind, not "rude"?\x7f\u202e'}
 DRAFT = {
     "dimensions": [KIND, {"name": "plainness", "label": "Plain", "definition": "Short words."}],
     "levels": ["1: not at all", "2", "fully"],

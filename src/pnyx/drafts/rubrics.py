@@ -80,7 +80,8 @@ def rubric_shape(low: int, high: int, most: int) -> Any:
     strict: Any = {"__config__": ConfigDict(strict=True, extra="forbid", frozen=True)}
 
     def text(most: int) -> Any:
-        return Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=most)]
+        limits = StringConstraints(strip_whitespace=True, min_length=1, max_length=most)
+        return Annotated[str, limits]
 
     def some(kind: Any, least: int, most: int) -> Any:
         return Annotated[list[kind], Field(min_length=least, max_length=most)]
