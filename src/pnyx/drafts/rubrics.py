@@ -68,8 +68,7 @@ def draft_rubric(
         toml = _toml(reply, low, high, model.name)
         return DraftedRubric(toml, parse_draft(toml), tuple(problems))
 
-    (drafted,) = each([None], work, model)
-    return drafted
+    return each([None], work, model)[0]
 
 
 @cache
@@ -77,11 +76,10 @@ def rubric_shape(low: int, high: int, most: int) -> Any:
     """Return the shape of a reply to `rubric`, which takes only what `--dimensions` can read."""
     from pydantic import ConfigDict, Field, StringConstraints, create_model, model_validator
 
-    strict: Any = {"__config__": ConfigDict(strict=True, extra="forbid", frozen=True)}
+    strict: Any = {"__config__": ConfigDict(strict=True, extra="forbid", str_strip_whitespace=True)}
 
     def text(most: int) -> Any:
-        limits = StringConstraints(strip_whitespace=True, min_length=1, max_length=most)
-        return Annotated[str, limits]
+        return Annotated[str, StringConstraints(min_length=1, max_length=most)]
 
     def some(kind: Any, least: int, most: int) -> Any:
         return Annotated[list[kind], Field(min_length=least, max_length=most)]

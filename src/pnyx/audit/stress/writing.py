@@ -46,8 +46,6 @@ def write_pairs(
         model: what was asked before is not asked again.
         on_done: told of each item that is done.
 
-    An id alone decides which of both texts comes first: labels hold when more items are written.
-
     Raises:
         ModelError: the model cannot be asked at all.
     """
@@ -83,7 +81,7 @@ def _row(item: Rating, own: str, name: str) -> dict[str, Any]:
     """Return a pair with the judge's text in the first or the second place."""
     by = str(item.extra.get("by") or OTHER)
     sides = {"a": (own, name), "b": (item.text, by)}
-    if zlib.crc32(item.id.encode()) % 2:
+    if zlib.crc32(item.id.encode()) % 2:  # by the id alone: labels hold when more are written
         sides = {"a": sides["b"], "b": sides["a"]}
     return {
         "id": item.id,

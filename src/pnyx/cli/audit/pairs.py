@@ -73,7 +73,6 @@ def pairs(items: str, spec: OwnTextsSpec, model: AskedSpec, as_json: bool) -> in
     write_jsonl(str(spec.out), made.rows)
     failed = len(made.problems)
     row = {"out": spec.out, "items": len(chosen), "pairs": len(made.rows), "failed": failed}
-    of = f"{many(len(made.rows), 'pair')} of {many(len(chosen), 'item')}"
-    line = f"{escaped(str(spec.out))}: {of}"
+    line = f"{escaped(str(spec.out))}: {many(len(made.rows), 'pair')} of {len(chosen)} items"
     left = "".join(f"; {count} with {why}" for why, count in made.left_out.items())
     return Outcome({**row, "left_out": dict(made.left_out)}, line + left, failed, err=True)

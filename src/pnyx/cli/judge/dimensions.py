@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from pnyx.app.judge_specs import AskedSpec
@@ -52,11 +50,11 @@ def dimensions(task: str, spec: RubricSpec, model: AskedSpec, as_json: bool) -> 
     warn_first(drafted.problems, "problems")
     own, out = drafted.own, str(spec.out)
     if drafted.toml is None or own is None:
-        row: dict[str, Any] = {"out": None, "dimensions": [], "examples": 0}
-        return Outcome(row, "no usable rubric: nothing is written", True, err=True)
+        none: dict[str, object] = {"out": None, "dimensions": [], "examples": 0}
+        return Outcome(none, "no usable rubric: nothing is written", True, err=True)
     with atomic_text(out) as stream:
         stream.write(drafted.toml)
     row = {"out": out, "dimensions": list(own.dimensions), "examples": len(own.examples)}
-    made = f"{', '.join(own.dimensions)}; {many(row['examples'], 'example')}"
+    made = f"{', '.join(own.dimensions)}; {many(len(own.examples), 'example')}"
     line = f"{escaped(out)}: {made}. A draft: correct it, then set reviewed = true"
     return Outcome(row, line, err=True)

@@ -164,7 +164,7 @@ def perspectives(
     )
     row: dict[str, Any] = {}
     said: list[str] = []
-    judged = verdicts
+    judged = replace(verdicts, other=NO) if spec.strict else verdicts
     if spec.strict:
         counted = measured(verdicts=verdicts, bootstrap=replace(spec.bootstrap, draws=0))
         row, said = said_strictly(
@@ -174,7 +174,6 @@ def perspectives(
             run.name: {t: {"scored": n, "asked": of} for t, (n, of) in run.judged.items()}
             for run in counted.runs
         }
-        judged = replace(verdicts, other=NO)
     result = measured(verdicts=judged, bootstrap=spec.bootstrap)
     leans = _leaning(leaning, spec, known, verdicts)
     if spec.qrels_out is not None:
