@@ -90,11 +90,10 @@ def _is_index(file: str) -> bool:
     """Whether it is an index, also one that has lost its manifest."""
     manifest = Path(file, "manifest.json")
     try:
-        if file == "-" or not Path(file).is_dir():
-            return False
-        if Path(file, "segment-000001.data").exists():
-            return True
-        return manifest.is_file() and b'"pnyx-index"' in manifest.read_bytes()
+        return file != "-" and (
+            Path(file, "segment-000001.data").exists()
+            or (manifest.is_file() and b'"pnyx-index"' in manifest.read_bytes())
+        )
     except OSError:
         return False
 

@@ -103,13 +103,12 @@ def rubric_shape(low: int, high: int, most: int) -> Any:
         return reply
 
     checks: Any = {"readable": model_validator(mode="after")(readable)}
-    levels = high - low + 1
     return create_model(
         "Rubric",
         **strict,
         __validators__=checks,
         dimensions=(some(dimension, 1, most), ...),
-        levels=(some(text(300), levels, levels), ...),
+        levels=(some(text(300), high - low + 1, high - low + 1), ...),
         examples=(some(example, 1, 6), ...),
     )
 
