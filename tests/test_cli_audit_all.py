@@ -94,6 +94,27 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
     assert "support, injection: excess" in json.loads(out)["not_measured"]
 
 
+def test_labels_and_place_are_looked_at_before_anything_is_asked(capsys):
+    path = support_items(4)
+    write_rows("others.jsonl", [{"id": "z", "value": True}])
+    write_rows("words.jsonl", [{"id": "0", "value": "maybe"}])
+    with ChatServer(reply=planted.good_support) as server:
+        for more, said in (
+            (("--labels", "none.jsonl"), "none.jsonl: cannot be read"),
+            (("--labels", "others.jsonl"), "no label in others.jsonl is of one of the items"),
+            (("--labels", "words.jsonl"), "words.jsonl:1: value: found 'maybe'"),
+            (("--out", path), "found a file, expected a folder"),
+        ):
+            out = () if "--out" in more else ("--out", "A")
+            status, shown, err = called(
+                capsys, "audit", "all", path, *more, *out, "--llm", server.spec
+            )
+            assert (status, shown, err.count("\n")) == (2, "", 1), err
+            assert said in err
+        assert not server.answered()
+    assert not Path("A").exists()
+
+
 def test_what_cannot_be_checked_is_one_line(capsys):
     write_rows("x.json", [{"format": "pnyx-card", "judge": "j", "asked": [], "trials": []}])
     for arguments, said in (

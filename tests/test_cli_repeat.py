@@ -67,6 +67,19 @@ def test_what_differs_is_one_line(call):
     assert ", was 0.0.1" in said
 
 
+def test_results_that_were_edited_are_not_the_same_bytes(call):
+    write_rows("items.jsonl", ITEMS)
+    call("judge", "support", "items.jsonl", "--out", "results")
+    write_rows("results/answers.jsonl", rows_of("results")[1:])
+    status, out, said = call("repeat", "results")
+    assert (status, out) == (1, "")
+    assert said.startswith("pnyx: results: answers.jsonl was changed after it was written")
+    assert said.count("\n") == 1
+    status, _, said = call("repeat", "results", "--out", "items.jsonl")
+    assert status == 2
+    assert "items.jsonl: found a file, expected a folder" in said
+
+
 def test_replies_of_a_model_come_from_the_store_and_none_is_asked(call, monkeypatch):
     write_rows("items.jsonl", ITEMS)
     with ChatServer() as server:

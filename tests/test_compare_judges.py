@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from chat_server import ChatServer
-from command import called, refuser, run, write_rows
+from command import called, refuser, rows_of, run, write_rows
 from planted_judges import verdict
 from pnyx.measure.core.intervals import PairedShares, paired_shares
 
@@ -55,6 +55,22 @@ def prices(folder, **dollars):
     lines = (f'"{name}" = {{ input = {usd}, output = {usd} }}' for name, usd in dollars.items())
     path.write_text("[models]\n" + "\n".join(lines))
     return path
+
+
+def test_a_judge_that_scored_nothing_has_no_figure_and_is_not_taken(tmp_path, labels, capsys):
+    good = judged(tmp_path, "good", wrong_on(1))
+    rows = [row | {"value": None, "probability": None, "unscored": "timeout"}
+            for row in rows_of(good)]  # fmt: skip
+    none, too = (write_rows(tmp_path / f"{name}.jsonl", rows) for name in ("none", "too"))
+    code, out, err = called(capsys, "compare", "judges", none, good, "--labels", labels, "--json")
+    row = json.loads(out)
+    assert (code, row["baseline"]) == (3, "good")
+    assert row["choice"] in (None, "good")
+    (figures,) = (one["measures"] for one in row["judges"] if one["name"] != "good")
+    assert {figure["value"] for figure in figures.values()} == {None}
+    assert f"{COUNT} of {COUNT} unscored" in err
+    said = refused(capsys, none, too, "--labels", labels)
+    assert "none of its labelled answers is scored" in said
 
 
 def test_the_cheapest_that_is_good_enough_and_a_cascade(tmp_path, labels, capsys):

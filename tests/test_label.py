@@ -625,6 +625,7 @@ def test_other_items_or_another_task_are_refused(tmp_path, call):
         (["support", "ITEMS", "--overlap", "1"], "--overlap goes with --annotators"),
         (["support", "ITEMS", "--annotators", "a,b", "--overlap", "3"], "there are 2 --annotators"),
         (["support", "ITEMS", "--annotators", "a,a"], "names somebody twice"),
+        (["support", "ITEMS", "--annotators", ""], "'--annotators': it is empty"),
         (["support", "ITEMS", "--host", "0.0.0.0"], "--token"),
         (["support", "BROKEN"], "broken.jsonl:1: no text"),
         (["support", "ITEMS", "--suggest", "OTHERS"], "holds no answer on support"),
@@ -640,9 +641,11 @@ def test_bad_usage_is_one_line(tmp_path, call, args, words):
         ),
     }
     given = [files.get(arg, arg) for arg in args]
+    before = sorted(tmp_path.iterdir())
     code, _, said = call("label", *given, "--out", str(tmp_path / "labels.jsonl"))
     assert code == 2
     assert words in said
+    assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.slow

@@ -335,7 +335,9 @@ def check_output(path: str | Path, writes: str) -> None:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if writes == "file" and _device(target) is not None:
                 return
-            if writes == "files" and target.is_dir():
+            if writes == "files":
+                if not target.is_dir():
+                    raise InputError("found a file, expected a folder to write into", path=path)
                 first = target / target.name
         elif len(os.fsencode(target.name)) > 255:  # bytes that every common file system takes
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))

@@ -162,6 +162,8 @@ def choose_judge(
     shared = _Shared(joined, bootstrap)
     judges = [_judge(name, answers[name], shared, prices, cards) for name in joined]
     best = baseline or max(judges, key=lambda one: one.measures["accuracy"].value or 0.0).name
+    if next(one for one in judges if one.name == best).measures["accuracy"].value is None:
+        raise InputError("none of its labelled answers is scored", path=answers[best])
     everything = np.ones(len(shared.ids), dtype=np.bool_)
     right = {name: shared.right(name) for name in joined}
     tests = [
@@ -267,8 +269,8 @@ class _Shared:
                            replace(self.bootstrap, draws=0))  # fmt: skip
         paired = paired_shares(differences, clusters)
         low, high = paired.interval(self.bootstrap.confidence) if count else (None, None)
-        not_lower, not_higher = (paired.chance(-margin), paired.chance(margin, above=True))
-        against = AgainstMargin(margin, not_lower, max(not_lower, not_higher)) if count else None
+        chances = (paired.chance(-margin), paired.chance(margin, above=True)) if count else ()
+        against = AgainstMargin(margin, chances[0], max(chances)) if chances else None
         return Comparison(tested.test, low, high, against, "", name, other, "accuracy")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pnyx.cli.measure.runs import differences_table, few_warning, listed, run_names
 from pnyx.errors import escaped
 from pnyx.view.tables import Column, Table, chance, draws_legend
+from pnyx.view.text import many
 
 if TYPE_CHECKING:
     from pnyx.corpora import Leaderboard
@@ -150,7 +151,8 @@ def _agreement(comparison: LeaderboardAgreement) -> Table:
     accuracy = comparison.conclusions.accuracy
     rows.append(["accuracy", accuracy.value, None, accuracy, None])
     sides = f"{escaped(comparison.leaderboard, 60)} against {escaped(comparison.reference, 60)}"
-    sizes = f"{len(comparison.shared.runs)} runs, {len(comparison.shared.topics)} topics"
+    shared = comparison.shared
+    sizes = f"{many(len(shared.runs), 'run')}, {many(len(shared.topics), 'topic')}"
     title = f"{_measures(comparison)}: {sides}, {sizes}"
     return Table(columns, rows, title=title, notes=_counts(comparison))
 

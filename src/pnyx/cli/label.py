@@ -43,7 +43,7 @@ def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_j
     from pnyx.serve.labelling.application import build_labelling
     from pnyx.serve.labelling.desk import Desk, Share
     from pnyx.serve.labelling.journal import LabelJournal
-    from pnyx.serve.labelling.people import People
+    from pnyx.serve.labelling.people import People, check_names
     from pnyx.serve.running import check_server, run_app
 
     check_server(server)
@@ -54,6 +54,7 @@ def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_j
     if spec.overlap is not None and spec.overlap > len(spec.annotators):
         count = len(spec.annotators)
         raise OptionError(f"--overlap {spec.overlap}: there are {count} --annotators")
+    check_names(spec.annotators)
     chosen, questions = _read(task, items, spec)
     share = Share(spec.annotators, spec.overlap, spec.shuffle, spec.seed)
     suggested = _suggested(spec, questions)

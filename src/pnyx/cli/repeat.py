@@ -50,7 +50,7 @@ class RepeatSpec(Spec, heading="Repeating"):
         None,
         "Folder for what is made again.",
         metavar="DIR",
-        writes="folder",
+        writes="files",
         shown="removed after it is compared",
     )
 
@@ -89,6 +89,10 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
         different = [name for name, sha256 in expected.items() if made[name] != sha256]
         if different and not problem:
             problem = _explained(manifest, folder, Path(out), different[0])
+    here = ((name, input_hash(str(folder / Path(name).name))) for name in expected)
+    edited = [Path(name).name for name, found in here if found not in (None, expected[name])]
+    if edited and not problem:
+        problem = f"{edited[0]} was changed after it was written; its record makes another"
     return _end(record, problem, expected, as_json)
 
 

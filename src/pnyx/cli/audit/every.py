@@ -113,12 +113,15 @@ def every(
       pnyx audit all items.jsonl --labels people.jsonl --out audit
       pnyx audit check --card audit/card.json --out later
     """
+    from pnyx.measure.answers.raters import check_labels
+
     needs_out(options.out, spec)
     task = task_of(items, options.task)
     asked.chosen(TASKS[task], spec)
     spec = asked.prompted(spec)
     form, given = asked.prepared(TASKS[task], spec, asked.read(TASKS[task], items))
     trials = _posed(task, list(given), options, spec)
+    check_labels(card.labels, {item.id for item in trials.items})
     with open_judge(TASKS[task], spec, say, form=form) as opened:
         if spec.plan:
             return _plan(opened, trials, spec).show(as_json=as_json)

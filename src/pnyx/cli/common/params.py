@@ -362,7 +362,10 @@ def _split(
     """Read values between commas."""
     if value is None:
         return None
-    parts = (part.strip() for part in value.split(","))
+    parts = [part.strip() for part in value.split(",")]
+    source = ctx.get_parameter_source(str(parameter.name))
+    if not any(parts) and source is click.core.ParameterSource.COMMANDLINE:
+        raise click.BadParameter("it is empty.", ctx, parameter)
     return tuple(kind.convert(part, parameter, ctx) for part in parts if part)
 
 

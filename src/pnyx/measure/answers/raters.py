@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -189,6 +189,14 @@ def measure_raters(
     ]
     count = len({group or f"item {item}" for item, group in groups.items()})
     return RaterAgreement(compared, count, "group" if named else "item", bootstrap, unscored)
+
+
+def check_labels(labels: Sequence[Source], items: Collection[str]) -> None:
+    """Refuse files of labels, before anything is asked, of which none is of one of the items."""
+    for number, label in enumerate(labels, 1):
+        side = _read(label, f"labels {number}", {})
+        if not any(item in items for item, _ in side.asked):
+            raise InputError(f"no label in {side.name} is of one of the items")
 
 
 def _read(source: Source, name: str, groups: dict[str, str], *, judge: str | None = None) -> _Side:

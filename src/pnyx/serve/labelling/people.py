@@ -27,9 +27,7 @@ class People:
     """Who may label: by a token each, or, without `annotators`, whoever gives a name."""
 
     def __init__(self, annotators: Sequence[str], secret: str, token: str | None = None) -> None:
-        names = [check_name(name) for name in annotators]
-        if len({name.casefold() for name in names}) < len(names):
-            raise OptionError("--annotators names somebody twice")
+        names = check_names(annotators)
         self.tokens: Mapping[str, str] = {}
         if names:
             own = token or token_of(secret, ORGANISER)
@@ -61,6 +59,14 @@ class People:
             NAME_COOKIE, quote(name, safe=""), max_age=_YEAR_SECONDS, httponly=True,
             samesite="strict", secure=is_secure(request.url.scheme, request.headers),
         )  # fmt: skip
+
+
+def check_names(annotators: Sequence[str]) -> list[str]:
+    """Return annotators' names; OptionError where one is none, or is there twice."""
+    names = [check_name(name) for name in annotators]
+    if len({name.casefold() for name in names}) < len(names):
+        raise OptionError("--annotators names somebody twice")
+    return names
 
 
 def check_name(name: str) -> str:
