@@ -14,7 +14,7 @@ class WholeSpec(Spec, heading="Output"):
     """Where the whole run is written."""
 
     out: str = out_opt(
-        ..., "Results folder, or file of annotations, to write.", metavar="RESULTS", writes="files"
+        ..., "Results folder, or file of annotations, to write.", metavar="RESULTS", writes="folder"
     )
 
 
