@@ -221,5 +221,6 @@ def test_legend(test: str, comparisons: Sequence[Comparison]) -> str:
 
 def few_warning(bootstrap: Bootstrap, count: int, what: str) -> list[str]:
     """Return a line where intervals come from draws of too few topics, or questions."""
-    warning = f"warning: {many(count, what)} {'is' if count == 1 else 'are'} few: the intervals are too narrow"
+    few = f"{many(count, what)} {'is' if count == 1 else 'are'} few"
+    warning = f"warning: {few}: the intervals are too narrow"
     return [warning] if bootstrap.draws and count < _FEW else []
