@@ -515,6 +515,11 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
     code, _, err = run("nuggets", "assign", "r.jsonl", "--nuggets", "b.jsonl", "--out", "p")
     assert code == 0, err
     assert json.loads(Path("p/manifest.json").read_text())["judge"] == "nuggets@3"
+    assert run("validate", "p/assignments.jsonl")[0] == 0  # the bank says nothing of importance
+    assert run("view", "p", "--export", "pages")[0] == 0
+    page = next(Path("pages/report").rglob("q1.html")).read_text()
+    assert "was held against the nuggets as a whole" in page
+    assert "0 of 0" not in page.partition("<dl")[0]
 
 
 def test_the_documents_of_a_run_come_in_its_order_and_qrels_say_which_count(place):
