@@ -113,6 +113,8 @@ def test_reports_and_bad_records(call, tmp_path):
     ("forged", "said"),
     [
         ({"command": "serve"}, "pnyx serve writes no records"),
+        ({"inputs": []}, "holds a damaged record"),
+        ({"inputs": {"items.jsonl": 5}}, "holds a damaged record"),
         ({"writes": {"out": "../elsewhere"}}, "would be outside its folder"),
         ({"options": {"store": "mine.sqlite"}}, "--store is in no record"),
         ({"options": {"engine": "ray://stranger:10001"}}, "--engine is in no record"),

@@ -69,6 +69,8 @@ def test_a_judge_that_scored_nothing_has_no_figure_and_is_not_taken(tmp_path, la
     (figures,) = (one["measures"] for one in row["judges"] if one["name"] != "good")
     assert {figure["value"] for figure in figures.values()} == {None}
     assert f"{COUNT} of {COUNT} unscored" in err
+    Path(good, "manifest.json").write_text('{"counts": {"asked": 12}}')
+    assert "good: holds a damaged manifest" in refused(capsys, none, good, "--labels", labels)
     said = refused(capsys, none, too, "--labels", labels)
     assert "none of its labelled answers is scored" in said
 

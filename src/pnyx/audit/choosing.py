@@ -190,7 +190,10 @@ def _judge(
     measured = measure_agreement(shared.joined[name], bootstrap=shared.bootstrap).measures
     judge = shared.joined[name].judge
     manifest = read_json(Path(path) / MANIFEST) if Path(path).is_dir() else None
-    usd, seconds = (None, None) if manifest is None else costs_of(manifest, prices)
+    try:
+        usd, seconds = costs_of(manifest or {}, prices)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"holds a damaged manifest ({error})", path=path) from error
     trials = {
         trial["trial"]: trial["outcome"]
         for card in cards

@@ -19,6 +19,7 @@ from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.record import (
     arguments_of,
     changed_input,
+    check_record,
     environment_of,
     input_hash,
     versions,
@@ -107,8 +108,7 @@ def _read(path: str) -> tuple[dict[str, Any], Path]:
             "judge report or measure report --strict",
             path=path,
         )
-    if not {"command", "arguments", "options", "inputs", "writes"} <= record.keys():
-        raise InputError("holds a damaged record", path=path)
+    check_record(record, path)
     for name in (*record["writes"].values(), *_expected(manifest)):
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise InputError(f"a file made again would be outside its folder: {name!r}", path=path)

@@ -14,7 +14,7 @@ from pnyx.app.report_specs import JudgeReportSpec, WeightSpec, plan_of
 from pnyx.app.spec import Spec, flags_of, opt, opts_of, out_opt
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import Raw, verb
-from pnyx.cli.common.record import changed_input
+from pnyx.cli.common.record import changed_input, check_record
 from pnyx.cli.measure.runs import run_names
 from pnyx.errors import InputError, OptionError, escaped
 from pnyx.files import read_json, read_jsonl, write_json, write_jsonl
@@ -141,6 +141,7 @@ def _manifest(path: str) -> dict[str, Any]:
     record = manifest.get("record")
     if not isinstance(record, dict) or record.get("command") not in ("judge", "judge report"):
         raise InputError("expected results of pnyx judge or judge report", path=path)
+    check_record(record, path)
     if problem := changed_input(record, Path()):
         raise InputError(problem, path=path)
     return manifest

@@ -15,7 +15,12 @@ from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common import EXIT_BAD_INPUT, EXIT_UNSCORED
 from pnyx.cli.common.options import Outcome, say
 from pnyx.cli.common.params import Raw, verb
-from pnyx.cli.common.record import arguments_of, changed_input, environment_of
+from pnyx.cli.common.record import (
+    arguments_of,
+    changed_input,
+    check_record,
+    environment_of,
+)
 from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
 from pnyx.view.tables import Column, Table
 
@@ -119,6 +124,7 @@ def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
         raise InputError("the card does not say how to make it again: give NOW", path=spec.card)
     if spec.labels:
         raise OptionError("--labels goes with NOW: the card names its own")
+    check_record(record, spec.card)
     if problem := changed_input(record, Path()):
         raise InputError(problem, path=spec.card)
     asked = _asked_anew(record, spec)

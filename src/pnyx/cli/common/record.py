@@ -138,6 +138,16 @@ def input_hash(path: str) -> str | None:
     return file_hash(path)
 
 
+def check_record(record: Mapping[str, Any], path: str) -> None:
+    """Raise InputError unless a record, which strangers may write, is made as they are."""
+    kinds = {"command": str, "arguments": list, "options": dict, "inputs": dict, "writes": dict}
+    kinds |= {name: dict for name in ("outputs", "environment") if name in record}
+    sound = all(isinstance(record.get(name), kind) for name, kind in kinds.items())
+    names = [record.get(name, {}) for name in ("inputs", "writes", "outputs")] if sound else []
+    if not sound or not all(isinstance(v, str | None) for part in names for v in part.values()):
+        raise InputError("holds a damaged record", path=path)
+
+
 def changed_input(record: Mapping[str, Any], inputs: Path) -> str:
     """Return which input is not there or has changed, in words; nothing where all are the same."""
     for path, sha256 in record["inputs"].items():
