@@ -40,6 +40,7 @@ def campaign() -> list[str]:
     """Run a has an empty report; b none on topic 2, a made-up id, and a text that d1 lacks."""
     a = [report("a", "1", (HALVED, ["d1"]), (ROSE, ["d2"])), report("a", "2")]
     b = [report("b", "1", (CLAIM, ["d1"]), (TRAMS, ["made-up"]), d1=CLAIM)]
+    b.append(report("b", "b's own", (HALVED, ["d1"])))  # which is no topic of the campaign
     write_rows("a.jsonl", a)
     write_rows("b.jsonl", b)
     write_rows("banks.jsonl", [bank("1", (HALVED, "d1"), (ROSE, "d2")), bank("2", (TRAMS, "d3"))])
@@ -57,7 +58,9 @@ def cells_of(board: str) -> dict[tuple[str, str, str], float]:
 
 
 def test_a_campaign_from_reports_to_a_leaderboard_with_its_record(campaign, call):
-    assert call("judge", "report", *campaign, *COLLECTION, "--strict", "--out", "R")[0] == 0
+    status, _, said = call("judge", "report", *campaign, *COLLECTION, "--strict", "--out", "R")
+    assert status == 0
+    assert "1 topic not in banks.jsonl: left out" in said
     status, out, said = call("measure", "report", "R", "--strict", "--leaderboard", "board.txt")
     assert status == 0
     assert "a topic without a report counts as 0, as does an empty report" in said

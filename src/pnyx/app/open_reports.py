@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped, shorten
 
 if TYPE_CHECKING:
     from pnyx.app.open_judge import OpenedJudge
@@ -96,26 +96,27 @@ def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInpu
 
     responses = [response for run in runs for response in read_responses(run)]
     banks = list(read_nugget_banks(spec.nuggets))
-    every = _topics(responses, banks)
+    wanted = every = _topics(responses, banks)
     if spec.topics is not None:
-        wanted = questions_by_id(spec.topics)
-        responses = [response for response in responses if response.topic_id in wanted]
-        banks = [bank for bank in banks if bank.topic_id in wanted]
+        wanted = {*questions_by_id(spec.topics)}
+    elif spec.strict:  # or a topic that a participant makes up is a 0 for everybody else
+        wanted = {bank.topic_id for bank in banks}
+    responses = [response for response in responses if response.topic_id in wanted]
+    banks = [bank for bank in banks if bank.topic_id in wanted]
     if not responses:
-        of = "" if spec.topics is None else f" on the topics of {shorten(spec.topics, 60)}"
+        of = "" if wanted is every else f" on topics of {escaped(spec.topics or spec.nuggets, 60)}"
         raise InputError(f"found no report{of}, expected at least one", path=runs[0])
     files = (*runs, spec.nuggets, spec.topics, spec.qrels, spec.documents)
     hashes = [None if file is None else file_hash(file) for file in files]
     documents, held = _documents(spec, responses)
     digest = hashlib.sha256(json.dumps([hashes, held]).encode()).hexdigest()
-    left_out = every - _topics(responses, banks)
+    left_out = len(every - _topics(responses, banks))
     material = DocumentSources(documents, _grades(spec.qrels))
     return ReportInputs(responses, banks, material, digest, left_out)
 
 
-def _topics(responses: Sequence[Response], banks: Sequence[NuggetBank]) -> int:
-    """Return how many topics there are."""
-    return len({response.topic_id for response in responses} | {bank.topic_id for bank in banks})
+def _topics(responses: Sequence[Response], banks: Sequence[NuggetBank]) -> set[str]:
+    return {response.topic_id for response in responses} | {bank.topic_id for bank in banks}
 
 
 def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[Any, Any]:

@@ -57,8 +57,8 @@ class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_do
 
     strict: bool = opt(
         False,
-        "By the rules of a campaign: the collection must be named, an unknown id is a no, and no "
-        "text is written down (--text: they may be shown).",
+        "By the rules of a campaign: a collection must be named, an unknown id is a no, topics are "
+        "those of --topics, else --nuggets, and no text is written (--text: they may be shown).",
         restricts=True,
     )
 

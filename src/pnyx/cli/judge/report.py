@@ -20,6 +20,7 @@ from pnyx.errors import OptionError, escaped
 from pnyx.judge.naming import short_name
 from pnyx.judge.watched import watched
 from pnyx.view.results import judged_notes, judged_text
+from pnyx.view.text import many
 
 if TYPE_CHECKING:
     from pnyx.judge.reports.plan import ReportPlan
@@ -74,7 +75,8 @@ def command(
     report.check()
     inputs = read_report_inputs(runs, report)
     if inputs.left_out:
-        say(f"{inputs.left_out} topics are not in {escaped(str(report.topics), 60)}: left out")
+        counted = escaped(report.topics or report.nuggets, 60)
+        say(f"{many(inputs.left_out, 'topic')} not in {counted}: left out")
     plan = plan_of(report, weights)
     with open_report_judge(spec, say) as opened:
         if spec.plan:
