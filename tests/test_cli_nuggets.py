@@ -472,7 +472,7 @@ def test_reports_are_held_against_nuggets_and_scored_as_nuggetizer_does(run):
                            "--llm", f"{server.url}#m", "--out", "o")  # fmt: skip
         assert asked_of(server) == 1  # five answers in one call
     assert code == 0, err
-    assert "1 topics of the runs have no bank: q3" in err
+    assert "1 topic of the runs without a bank: q3" in err
     assert "run r has no report on 1 of the banks' topics" in err
     (row,) = map(json.loads, Path("o/assignments.jsonl").read_text().splitlines())
     assert (row["qid"], row["answer_text"], row["response_length"]) == ("q1", "One. Two.", 2)
@@ -519,6 +519,7 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
     assert run("view", "p", "--export", "pages")[0] == 0
     page = next(Path("pages/report").rglob("q1.html")).read_text()
     assert "was held against the nuggets as a whole" in page
+    assert "0 sentences" not in Path("pages/reports.html").read_text()
     assert "0 of 0" not in page.partition("<dl")[0]
 
 

@@ -15,6 +15,7 @@ from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.common.options import say, warn, warn_first
 from pnyx.cli.common.params import Raw, verb
 from pnyx.errors import InputError, escaped
+from pnyx.view.text import many
 
 if TYPE_CHECKING:
     from pnyx.judge.answers import Answer
@@ -81,7 +82,7 @@ def assign(
         raise InputError("holds no answer of a topic that the runs report on", path=options.nuggets)
     if assigning.without_bank:
         names = ", ".join(escaped(topic, 30) for topic in assigning.without_bank[:5])
-        warn(f"{len(assigning.without_bank)} topics of the runs have no bank: {names}")
+        warn(f"{many(len(assigning.without_bank), 'topic')} of the runs without a bank: {names}")
     missing = Counter(run for run, _ in assigning.without_report).items()
     lines = [f"run {escaped(r, 40)} has no report on {n} of the banks' topics" for r, n in missing]
     warn_first(lines, "runs lack topics")
