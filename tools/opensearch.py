@@ -244,6 +244,10 @@ class Cluster:
             "cluster.initial_cluster_manager_nodes": names,
             "cluster.routing.allocation.disk.threshold_enabled": False,
             "node.store.allow_mmap": False,
+            # A copy that waits for a node that was killed begins anew soon, not after half an hour.
+            "indices.recovery.internal_action_timeout": "20s",
+            "indices.recovery.internal_action_long_timeout": "40s",
+            "indices.recovery.recovery_activity_timeout": "40s",
         }
         if not (home / "data").exists() or len(names) == 1:
             settings = {k: v for k, v in settings.items() if len(names) > 1 or "initial" not in k}
