@@ -408,6 +408,9 @@ def test_an_address_with_a_password_is_never_echoed(capsys, tmp_path):
     assert "secret" not in str(error.value)
     for command in (["index", where, "--out", tmp_path / "i"], ["view", where]):
         assert "opensearch://…@h/a: " in refused(capsys, *command)
+    for command in (["search", "https://me:secret@h/a", "q"], ["corpus", where], [where]):
+        assert "…@h/a" in (shown := refused(capsys, *command))
+        assert "secret" not in shown
 
 
 def test_addresses_are_read():

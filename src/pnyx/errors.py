@@ -19,8 +19,8 @@ __all__ = [
     "shorten",
 ]
 
-_SECRET = re.compile(r"(?<=://)[^/@]*@")
-"""User and password in an address."""
+_SECRET = re.compile(r"(?<=:/)(/?)[^/@\s]+@")
+"""User and password in an address, also in one that was taken for a path."""
 _MAX_SHOWN = 80
 _MAX_MESSAGE = 2000
 
@@ -43,8 +43,13 @@ def shorten(value: object, limit: int = _MAX_SHOWN) -> str:
 
 
 def escaped(value: object, limit: int = 200) -> str:
-    """Return `value` as one printable line of at most `limit` characters, in any mode."""
+    """Return `value` as one printable line of at most `limit` characters, in any mode.
+
+    Users and passwords of addresses are left out.
+    """
     text = value if isinstance(value, str) else repr(value)
+    if ":/" in text[:limit]:
+        text = _SECRET.sub(r"\1…@", text[: limit + _MAX_MESSAGE])
     text = text[: limit + 1]  # escaping only lengthens, and a line may have millions of characters
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -66,8 +71,7 @@ class InputError(PnyxError):
         self.problem = problem
         self.path = None if path is None else str(path)
         self.line = line
-        shown = _SECRET.sub("…@", self.path or "''")
-        name = "standard input" if self.path == "-" else escaped(shown)
+        name = "standard input" if self.path == "-" else escaped(self.path or "''")
         place = name if line is None else f"{name}:{line}"
         super().__init__(problem if path is None else f"{place}: {problem}")
 
