@@ -43,10 +43,7 @@ def shorten(value: object, limit: int = _MAX_SHOWN) -> str:
 
 
 def escaped(value: object, limit: int = 200) -> str:
-    """Return `value` as one printable line of at most `limit` characters, in any mode.
-
-    Users and passwords of addresses are left out.
-    """
+    """Return `value` as one printable line of at most `limit` characters, without passwords."""
     text = value if isinstance(value, str) else repr(value)
     if ":/" in text[:limit]:
         text = _SECRET.sub(r"\1…@", text[: limit + _MAX_MESSAGE])
