@@ -46,7 +46,7 @@ def escaped(value: object, limit: int = 200) -> str:
     """Return `value` as one printable line of at most `limit` characters, without passwords."""
     text = value if isinstance(value, str) else repr(value)
     if ":/" in text[:limit]:
-        text = _SECRET.sub(r"\1…@", text[: limit + _MAX_MESSAGE])
+        text = _SECRET.sub(r"\1***@", text[: limit + _MAX_MESSAGE])
     text = text[: limit + 1]  # escaping only lengthens, and a line may have millions of characters
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -138,7 +138,7 @@ class TextRow(NuggetRow):
     question_id: _Name = None
     claim_id: _Name = None
     aggregator_type: Literal["AND", "OR", "SUM", "Default"] | None = None
-    importance: Literal["", "vital", "okay", "failed"] | None = None
+    importance: Annotated[Literal["vital", "okay", "failed"] | None, _Blank] = None
     answers: Annotated[list[Any] | None, BeforeValidator(_answered)] = None
     assignment: Literal["support", "partial_support", "not_support", "failed"] | None = None
     reasoning: str | None = None
