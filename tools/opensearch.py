@@ -40,8 +40,8 @@ SERVER = ("opensearch", "opensearch-plugin-classloader")
 MODULES = ("lang-painless", "analysis-common", "transport-netty4-client")
 EXTENDS = {"analysis-common": "lang-painless"}
 
-WAIT = 600.0
-"""Seconds to wait for green."""
+WAIT, WAIT_FOR_COPIES = 600.0, 30.0
+"""Seconds to wait for all that is in the cluster, and for its copies."""
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 <modelVersion>4.0.0</modelVersion>
@@ -277,10 +277,15 @@ class Cluster:
             ).pid
 
     def wait(self) -> None:
-        """Wait until all nodes are in the cluster and it is green."""
+        """Wait until all nodes are in the cluster and it is green, or after a while yellow.
+
+        A copy can wait for half an hour where the nodes were killed that held it; all is there
+        without it.
+        """
         begun = time.monotonic()
-        query = f"wait_for_nodes={len(self.nodes)}&wait_for_status=green&timeout=2s"
-        while time.monotonic() - begun < WAIT:
+        while (waited := time.monotonic() - begun) < WAIT:
+            status = "green" if waited < WAIT_FOR_COPIES else "yellow"
+            query = f"wait_for_nodes={len(self.nodes)}&wait_for_status={status}&timeout=2s"
             for node in self.nodes:
                 if not self.alive(node):
                     refuse(f"{node['name']} ended: {self._last_words(node)}")
