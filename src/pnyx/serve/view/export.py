@@ -41,8 +41,8 @@ _OF_A_TOPIC: Final = 5
 _LISTS: Final = frozenset(kind.name for kind in TABLES if kind.of)
 _IMPLIED: Final = re.compile(r"</(?:td|th|tr|dd|dt|li|tbody|thead|option)>")
 """End tags that HTML lets out: a twentieth of all bytes."""
-_QUOTED: Final = re.compile(r"""<svg.*?</svg>|( [a-z-]+=)"([^\s"'=<>`&]+)"(?=[ >])""", re.DOTALL)
-"""An attribute that needs no quotes; a picture is XML, too, which has them."""
+_QUOTED: Final = re.compile(r"""( [a-z-]+=)"([^\s"'=<>`&]+)"(?=[ >])""")
+"""An attribute that needs no quotes."""
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{0,15}://[^\s,;\"']+", re.IGNORECASE)
 _PATH: Final = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:[\\/]|~?/|\\\\)[^\s,;\"']*[\\/][^\s,;\"']*")
 
@@ -290,7 +290,10 @@ class _Writer:
             values = {**content.values, "page": address.page, "gathered": parts}
             text = rendered(Content("gathered", values), address, self.site, links)
         text = _IMPLIED.sub("", self.folders.sub("", text))
-        text = _QUOTED.sub(lambda a: f"{a[1]}{a[2]}" if a[1] else a[0], text)
+        parts = re.split("(<svg |</svg>)", text)
+        for at in range(0, len(parts), 4):  # a picture is XML, too, which has quotes
+            parts[at] = _QUOTED.sub(r"\1\2", parts[at])
+        text = "".join(parts)
         self._put(folder, path, [text.encode()])
 
     def _file(self, folder: Path, here: Parts, name: str, file: PageFile) -> None:
