@@ -289,11 +289,7 @@ class _Writer:
         if parts:
             values = {**content.values, "page": address.page, "gathered": parts}
             text = rendered(Content("gathered", values), address, self.site, links)
-        text = _IMPLIED.sub("", self.folders.sub("", text))
-        parts = re.split("(<svg |</svg>)", text)
-        for at in range(0, len(parts), 4):  # a picture is XML, too, which has quotes
-            parts[at] = _QUOTED.sub(r"\1\2", parts[at])
-        text = "".join(parts)
+        text = _unquoted(_IMPLIED.sub("", self.folders.sub("", text)))
         self._put(folder, path, [text.encode()])
 
     def _file(self, folder: Path, here: Parts, name: str, file: PageFile) -> None:
@@ -312,3 +308,10 @@ class _Writer:
         with target.open("wb") as stream:  # within a folder that is placed when it is whole
             for part in parts:
                 self.bytes += stream.write(part)
+
+
+def _unquoted(page: str) -> str:
+    """Return a page without the quotes that it can do without; a picture is XML, which cannot."""
+    pieces = re.split("(<svg |</svg>)", page)
+    pieces[::4] = [_QUOTED.sub(r"\1\2", piece) for piece in pieces[::4]]
+    return "".join(pieces)
