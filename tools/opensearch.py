@@ -216,7 +216,7 @@ class Cluster:
                 for k in range(count)
             ]
         elif count and count != len(self.nodes):
-            refuse(f"{self.folder} has {len(self.nodes)} nodes: stop --remove begins anew")
+            refuse(f"{self.folder} holds a cluster of {len(self.nodes)}: stop --remove begins anew")
         for node in self.nodes:
             if not self.alive(node):
                 if taken(node["http"]):
