@@ -135,7 +135,9 @@ def test_audit(printed):
 
 
 @pytest.mark.train
-def test_distil(printed):
+def test_distil(request):
+    pytest.importorskip("torch", reason="the extra distil is not installed")
+    printed = request.getfixturevalue("printed")
     text = printed("distil")
     taught = int(re.search(r"(\d+) pairs taught it; held out: \S+ \S+ \S+ \S+", text)[1])
     assert 60 <= taught <= 100
