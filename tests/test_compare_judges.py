@@ -69,6 +69,9 @@ def test_a_judge_that_scored_nothing_has_no_figure_and_is_not_taken(tmp_path, la
     (figures,) = (one["measures"] for one in row["judges"] if one["name"] != "good")
     assert {figure["value"] for figure in figures.values()} == {None}
     assert f"{COUNT} of {COUNT} unscored" in err
+    bad = judged(tmp_path, "bad", wrong_on(*range(COUNT)))
+    found = called(capsys, "compare", "judges", none, bad, "--labels", labels, "--json")
+    assert json.loads(found[1])["baseline"] == "bad"
     Path(good, "manifest.json").write_text('{"counts": {"asked": 12}}')
     assert "good: holds a damaged manifest" in refused(capsys, none, good, "--labels", labels)
     said = refused(capsys, none, too, "--labels", labels)

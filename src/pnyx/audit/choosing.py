@@ -161,8 +161,9 @@ def choose_judge(
             raise InputError(f"found {one.task}, expected {expected}", path=answers[name])
     shared = _Shared(joined, bootstrap)
     judges = [_judge(name, answers[name], shared, prices, cards) for name in joined]
-    best = baseline or max(judges, key=lambda one: one.measures["accuracy"].value or 0.0).name
-    if next(one for one in judges if one.name == best).measures["accuracy"].value is None:
+    scored = {one.name: a for one in judges if (a := one.measures["accuracy"].value) is not None}
+    best = baseline or max(scored, key=scored.__getitem__, default=judges[0].name)
+    if best not in scored:
         raise InputError("none of its labelled answers is scored", path=answers[best])
     everything = np.ones(len(shared.ids), dtype=np.bool_)
     right = {name: shared.right(name) for name in joined}

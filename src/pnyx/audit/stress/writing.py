@@ -16,7 +16,6 @@ from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.questions import Rating
 from pnyx.judge.store.completions import StoredModel
 
-OTHER = "other"
 _CITES = re.compile(r"\[\d+\]")
 _DOCUMENTS = 20
 
@@ -79,7 +78,7 @@ def write_pairs(
 
 def _row(item: Rating, own: str, name: str) -> dict[str, Any]:
     """Return a pair with the judge's text in the first or the second place."""
-    by = str(item.extra.get("by") or OTHER)
+    by = str(item.extra.get("by") or "other")
     sides = {"a": (own, name), "b": (item.text, by)}
     if zlib.crc32(item.id.encode()) % 2:  # by the id alone: labels hold when more are written
         sides = {"a": sides["b"], "b": sides["a"]}

@@ -19,9 +19,10 @@ from pnyx.cli.measure.strict import COVERAGE_RULES, check_pairs, said_strictly
 from pnyx.errors import InputError, OptionError, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pnyx.measure.perspectives.leaning import Leaning
+    from pnyx.measure.perspectives.results import PerspectiveCoverage
     from pnyx.measure.perspectives.verdicts import Verdicts
     from pnyx.records import Perspective, Qrel, RunEntry
 
@@ -162,18 +163,8 @@ def perspectives(
         baseline=baseline,
         test=spec.test,
     )
-    row: dict[str, Any] = {}
-    said: list[str] = []
     judged = replace(verdicts, other=NO) if spec.strict else verdicts
-    if spec.strict:
-        counted = measured(verdicts=verdicts, bootstrap=replace(spec.bootstrap, draws=0))
-        row, said = said_strictly(
-            COVERAGE_RULES, "the pairs", check_pairs(counted, spec.min_judged)
-        )
-        row["coverage"] = {
-            run.name: {t: {"scored": n, "asked": of} for t, (n, of) in run.judged.items()}
-            for run in counted.runs
-        }
+    row, said = _counted(measured, verdicts, spec) if spec.strict else ({}, [])
     result = measured(verdicts=judged, bootstrap=spec.bootstrap)
     leans = _leaning(leaning, spec, known, verdicts)
     if spec.qrels_out is not None:
@@ -185,6 +176,19 @@ def perspectives(
         result.unscored or any(lean.unscored for lean in leans),
         [*said, *notes(result, leans)],
     )
+
+
+def _counted(
+    measured: Callable[..., PerspectiveCoverage], verdicts: Verdicts, spec: PerspectivesSpec
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what --strict also says: how many pairs have a verdict, before the rest is a no."""
+    counted = measured(verdicts=verdicts, bootstrap=replace(spec.bootstrap, draws=0))
+    row, said = said_strictly(COVERAGE_RULES, "the pairs", check_pairs(counted, spec.min_judged))
+    row["coverage"] = {
+        run.name: {t: {"scored": n, "asked": of} for t, (n, of) in run.judged.items()}
+        for run in counted.runs
+    }
+    return row, said
 
 
 def _checked(

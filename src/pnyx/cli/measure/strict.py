@@ -104,7 +104,9 @@ def check_pairs(result: PerspectiveCoverage, least: float) -> dict[str, float]:
     InputError: a run has less than the share `least`, in [0, 1].
     """
     counts = {run.name: run.pairs for run in result.runs}
-    shares = {name: n["scored"] / n["asked"] if n["asked"] else 1.0 for name, n in counts.items()}
+    if empty := [name for name, n in counts.items() if not n["asked"]]:
+        raise InputError(f"no leaderboard: {escaped(empty[0], 40)} has no pair to judge")
+    shares = {name: n["scored"] / n["asked"] for name, n in counts.items()}
     return _enough(shares, "its pairs", least)
 
 

@@ -96,10 +96,10 @@ def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> F
 def _added(weight: Any, values: Floats, lengths: Floats, combine: Combine) -> Floats:
     """Return what a term adds to the scores of documents."""
     if combine == "add":
-        own: Floats = weight * np.maximum(values + lengths, 0.0)
+        added: Floats = weight * np.maximum(values + lengths, 0.0)
     else:
-        own = weight - weight / (1.0 + values * lengths)
-    return own
+        added = weight - weight / (1.0 + values * lengths)
+    return added
 
 
 def score_terms(
@@ -122,8 +122,8 @@ def score_terms(
         term = part.terms[owners[at]]
         values[at] = term.exception_values[np.searchsorted(term.exception_documents, documents[at])]
     weights = np.array([term.weight for term in part.terms])[owners]
-    found = _added(weights, values, length_values[part.lengths[documents]], combine)
-    return list(zip(owners.tolist(), documents.tolist(), found.tolist(), strict=True))
+    added = _added(weights, values, length_values[part.lengths[documents]], combine)
+    return list(zip(owners.tolist(), documents.tolist(), added.tolist(), strict=True))
 
 
 def best(scores: Floats, k: int) -> NDArray[np.int64]:
