@@ -72,6 +72,12 @@ def test_their_loader_takes_whatever_is_written(source, target, data, tmp_path_f
     assert len(nuggets_of(found)) == len(bank.nuggets) - beside
 
 
+def test_a_version_that_is_no_text_is_refused():
+    bank = parse_nugget_bank({"format_version": None, "qid": "0", "nuggets": [{"text": "a"}]})
+    with pytest.raises(InputError, match="format_version is no text, expected one"):
+        FORMATS["ragtime26-nuggets"].writer(io.StringIO(), [bank])
+
+
 def test_a_nuggets_query_that_is_no_text_is_refused(tmp_path):
     bank = parse_nugget_bank({"query": "", "qid": "00", "nuggets": [{"query_id": 0, "text": "a"}]})
     with (

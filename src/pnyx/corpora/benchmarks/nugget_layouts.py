@@ -300,6 +300,8 @@ def _parse_ragtime26(row: Mapping[str, Any]) -> NuggetBank:
 def _row_ragtime26(bank: NuggetBank) -> dict[str, Any]:
     """Return the object of a bank; a claim is a question that is its own answer."""
     _check_run_id(bank)
+    if not isinstance(bank.extra.get("format_version", ""), str):
+        raise InputError("the bank's format_version is no text, expected one, or no such field")
     metadata = _metadata(bank, topic_id=bank.topic_id)
     if bank.title:
         metadata["title_query"] = bank.title
