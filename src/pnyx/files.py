@@ -108,6 +108,32 @@ def _device(path: Path) -> os.stat_result | None:
     return None if plain else status
 
 
+def file_in(folder: str | Path, name: str) -> Path | None:
+    """Return the file of this name in a folder; None if there is none.
+
+    Pnyx waits for a pipe that the user names, as every command does. It does not wait for one that
+    it finds in a folder: InputError, as for a socket or a device.
+    """
+    path = Path(folder, name)
+    refuse_device(path)
+    return path if path.is_file() else None
+
+
+def refuse_devices(folder: Path) -> None:
+    """Raise InputError if a folder, in which files are written or read by name, has a device."""
+    for entry in sorted(folder.iterdir()):
+        refuse_device(entry)
+
+
+def refuse_device(path: Path) -> None:
+    """Raise InputError for a named pipe, a socket or a device."""
+    status = _device(path)
+    if status is not None:
+        kinds = ((stat.S_ISFIFO, "named pipe"), (stat.S_ISSOCK, "socket"))
+        found = next((kind for test, kind in kinds if test(status.st_mode)), "device")
+        raise InputError(f"found a {found}, expected a file", path=path)
+
+
 def _open_raw(name: str) -> Any:
     source, stream = _unread.pop(name, (None, None))
     if stream is not None and source == _read_once(name):
@@ -312,6 +338,7 @@ def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
         except FileExistsError as error:
             raise InputError("found a file, expected a folder to write", path=out) from error
         names = {entry.name for entry in folder.iterdir() if not temporary_of(entry.name)}
+    refuse_devices(folder)
     if names and names.isdisjoint(marks):
         raise InputError(f"holds files that are not {what}", path=out)
     return folder
