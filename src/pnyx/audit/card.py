@@ -14,7 +14,7 @@ from pnyx._version import __version__
 from pnyx.audit.outcomes import outcomes_of
 from pnyx.audit.stress.trials import TRIALS
 from pnyx.errors import InputError, shorten
-from pnyx.files import read_json
+from pnyx.files import file_in, read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.raters import measure_raters
@@ -108,7 +108,7 @@ def make_card(
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Return the manifest of a folder, and the summary if it is a trial's."""
     manifest = read_json(folder / MANIFEST)
-    if manifest is None or not (folder / ANSWERS).exists():
+    if manifest is None or file_in(folder, ANSWERS) is None:
         raise InputError(
             "expected a finished results folder of pnyx judge or pnyx audit stress", path=folder
         )

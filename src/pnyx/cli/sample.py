@@ -17,7 +17,7 @@ from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.record import changed_input, check_record
 from pnyx.cli.measure.runs import run_names
 from pnyx.errors import InputError, OptionError, escaped
-from pnyx.files import read_json, read_jsonl, write_json, write_jsonl
+from pnyx.files import read_json, read_jsonl, refuse_devices, write_json, write_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST
 from pnyx.view.text import many
 
@@ -137,6 +137,8 @@ def _differ(said: Iterable[Iterable[tuple[Any, Any]]]) -> bool:
 
 
 def _manifest(path: str) -> dict[str, Any]:
+    if Path(path).is_dir():
+        refuse_devices(Path(path))
     manifest = read_json(Path(path) / MANIFEST) or {}
     record = manifest.get("record")
     if not isinstance(record, dict) or record.get("command") not in ("judge", "judge report"):

@@ -20,7 +20,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pnyx.errors import InputError, ModelError, shorten
-from pnyx.files import atomic_text, disk_errors, json_line, parse_json_object, read_json
+from pnyx.files import (
+    atomic_text,
+    disk_errors,
+    json_line,
+    parse_json_object,
+    read_json,
+    refuse_devices,
+)
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, answer_once
 from pnyx.judge.questions import JudgeQuestion
@@ -236,6 +243,7 @@ class Journal:
 
     def _begin(self) -> None:
         manifest, answers, same = self.folder / _MANIFEST, self.folder / _ANSWERS, False
+        refuse_devices(self.folder)
         if manifest.exists():
             about = read_json(manifest)
             if about is None:

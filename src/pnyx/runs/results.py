@@ -17,7 +17,16 @@ from typing import Any, TypeAlias
 from pnyx._version import __version__
 from pnyx.corpora.documents.tables import require_parquet, write_parquet
 from pnyx.errors import InputError, PnyxError, escaped
-from pnyx.files import atomic_text, json_line, read_json, read_jsonl, write_json, write_jsonl
+from pnyx.files import (
+    atomic_text,
+    json_line,
+    read_json,
+    read_jsonl,
+    refuse_device,
+    refuse_devices,
+    write_json,
+    write_jsonl,
+)
 from pnyx.judge.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answer_rows, tally
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import JudgeQuestion, Support
@@ -159,6 +168,7 @@ def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
             return
         if not folder.is_dir():
             raise InputError("found a file, expected a folder for the results", path=folder)
+        refuse_devices(folder)
         partial = partial_of(folder / ANSWERS)
         begun = _only_begun(folder, partial)
     except OSError as error:
@@ -370,6 +380,7 @@ def manifest_path(out: str | Path) -> Path:
 
 def _finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the manifest of a file that this judge has finished on these inputs, if there is."""
+    refuse_device(manifest_path(out))
     if not out.exists():
         return None
     manifest = read_json(manifest_path(out))

@@ -44,7 +44,8 @@ def segment_name(number: int) -> str:
 def is_index(folder: Path) -> bool:
     """Whether the folder holds a manifest of this kind, in whatever state it may be."""
     try:
-        return KIND.encode() in (folder / MANIFEST).read_bytes()[:_MAX_MANIFEST_BYTES]
+        with open_regular(folder / MANIFEST) as stream:
+            return KIND.encode() in (stream.read(_MAX_MANIFEST_BYTES) or b"")
     except OSError:
         return False
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pnyx.errors import InputError
-from pnyx.files import atomic_text, disk_errors, json_line, read_json
+from pnyx.files import atomic_text, disk_errors, json_line, read_json, refuse_devices
 from pnyx.placing import append, make_folder
 from pnyx.search.lexical.manifest import locked
 from pnyx.serve.labelling.book import Act
@@ -66,6 +66,7 @@ class LabelJournal:
             self._open.close()
 
     def _begin(self, manifest: Path) -> None:
+        refuse_devices(self.folder)
         if manifest.exists():
             self._check(read_json(manifest))
         else:

@@ -102,13 +102,21 @@ def _under(path: Path, depth: int) -> Iterator[Path]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """Return what is in a folder but hidden files, and links, which may lead elsewhere."""
+    """Return the files and folders in a folder.
+
+    Hidden files are left out, links (they may lead elsewhere), and named pipes, sockets and devices
+    (a pipe would be waited for).
+    """
     try:
         with os.scandir(folder) as entries:
-            names = sorted(e.name for e in entries if e.name[0] != "." and not e.is_symlink())
+            names = sorted(e.name for e in entries if e.name[0] != "." and _is_plain(e))
     except OSError:
         return []
     return [folder / name for name in names]
+
+
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
 
 
 def _sources(path: Path) -> Iterator[GivenSource]:
