@@ -63,10 +63,26 @@ def make_card(
         left_out: trials that have no meaning for these items -> why.
 
     Raises:
-        InputError: a folder is neither, two are of different judges, or labels go with none.
+        InputError: a folder is neither or is damaged, two are of different judges, or labels go
+            with none.
     """
     if not folders:
         raise InputError("expected results of pnyx judge or of pnyx audit stress, found none")
+    try:
+        return _card_of(folders, labels, bootstrap, left_out)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        problem = f"holds a file that is not as pnyx writes it ({shorten(str(error), 80)})"
+        raise InputError(
+            f"{problem}: judge or try again", path=", ".join(map(str, folders))
+        ) from error
+
+
+def _card_of(
+    folders: Sequence[str | Path],
+    labels: Sequence[str | Path],
+    bootstrap: Bootstrap,
+    left_out: Mapping[str, str] | None,
+) -> dict[str, Any]:
     asked: list[dict[str, Any]] = []
     trials: list[dict[str, Any]] = []
     judges: dict[str, str] = {}
