@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from command import caller, write_rows
-from pnyx.files import file_in, own_folder
+from pnyx.devices import file_in
+from pnyx.files import own_folder
 
 call = caller()
 Call: TypeAlias = Callable[..., tuple[int, str, str]]

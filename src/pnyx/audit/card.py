@@ -13,8 +13,9 @@ from typing import Any
 from pnyx._version import __version__
 from pnyx.audit.outcomes import outcomes_of
 from pnyx.audit.stress.trials import TRIALS
+from pnyx.devices import file_in
 from pnyx.errors import InputError, shorten
-from pnyx.files import file_in, read_json
+from pnyx.files import read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.raters import measure_raters

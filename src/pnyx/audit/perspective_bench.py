@@ -26,7 +26,7 @@ from pnyx.measure.perspectives.coverage import Questions, measure_perspectives
 from pnyx.measure.perspectives.leaning import Leaning, measure_leaning, side_questions
 from pnyx.measure.perspectives.verdicts import Verdicts, verdicts_of_answers
 from pnyx.models.embed.embedder import embedder_from
-from pnyx.placing import make_folder
+from pnyx.placing import make_folder, placed_together
 from pnyx.records import SIDES, Question, RunEntry
 from pnyx.runs.pairs import PairSource, pairs_of_views
 from pnyx.runs.results import apply_judge
@@ -184,9 +184,10 @@ class BenchJudge:
     def write_runs(self, runs: Runs) -> None:
         """Write each system's run."""
         make_folder(self.out / "runs")
-        for name, entries in runs.items():
-            with atomic_text(self.out / "runs" / f"{name}.run") as stream:
-                write_run(stream, entries)
+        with placed_together():
+            for name, entries in runs.items():
+                with atomic_text(self.out / "runs" / f"{name}.run") as stream:
+                    write_run(stream, entries)
 
 
 @dataclass(frozen=True, slots=True)

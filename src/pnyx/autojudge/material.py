@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pnyx.autojudge.asking import say
 from pnyx.autojudge.convert import question_of, response_of
+from pnyx.devices import file_in
 from pnyx.errors import InputError, PnyxError, escaped
-from pnyx.files import file_in
 from pnyx.records import Evidence, Question, Response
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, stric
 from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.benchmarks.label_words import LABEL_WORDS
 from pnyx.corpora.fields import Fields, number, string
+from pnyx.devices import file_in
 from pnyx.errors import InputError, shorten
-from pnyx.files import file_in
 from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 
 T = TypeVar("T")

@@ -19,15 +19,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pnyx.devices import refuse_devices
 from pnyx.errors import InputError, ModelError, shorten
-from pnyx.files import (
-    atomic_text,
-    disk_errors,
-    json_line,
-    parse_json_object,
-    read_json,
-    refuse_devices,
-)
+from pnyx.files import atomic_text, disk_errors, json_line, parse_json_object, read_json
 from pnyx.judge.answers import Answer
 from pnyx.judge.base import Judge, answer_once
 from pnyx.judge.questions import JudgeQuestion

@@ -8,10 +8,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from pnyx.devices import refuse_device, refuse_devices
 from pnyx.errors import InputError
-from pnyx.files import read_json, read_jsonl, refuse_device, refuse_devices, write_json
+from pnyx.files import read_json, read_jsonl, write_json
 from pnyx.judge.answers import ANSWERS, MANIFEST, tally
 from pnyx.judge.reports.records import report_of_row
+from pnyx.placing import newest, placed_together
 from pnyx.runs.pairs import file_hash
 from pnyx.runs.reports import REPORTS, by_run, write_reports
 from pnyx.runs.results import (
@@ -56,10 +58,11 @@ def merge_results(shares: Sequence[str | Path], out: str | Path) -> dict[str, An
     by_number = sorted(manifests, key=lambda path: int(manifests[path]["shard"]["number"]))
     paths = [Path(path) for path in by_number]
     target = Path(out)
-    if manifest["format"] == RESULTS:
-        _merge_folders(paths, target, manifest)
-    else:
-        _merge_files(paths, target, manifest)
+    with placed_together():
+        if manifest["format"] == RESULTS:
+            _merge_folders(paths, target, manifest)
+        else:
+            _merge_files(paths, target, manifest)
     return manifest
 
 
@@ -189,7 +192,7 @@ def _merge_folders(paths: Sequence[Path], out: Path, manifest: dict[str, Any]) -
         reports = [report_of_row(row) for file in files for _, row in read_jsonl(file)]
         manifest["reports"] = write_reports(out, sorted(reports, key=by_run))
         if "record" in manifest:
-            outputs = {f"out/{REPORTS}": file_hash(out / REPORTS)}
+            outputs = {f"out/{REPORTS}": file_hash(newest(out / REPORTS))}
             manifest["record"] = {**manifest["record"], "outputs": outputs}
     write_json(out / MANIFEST, manifest)
 

@@ -160,7 +160,8 @@ def _measure_joined(
     answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec, *, rates: bool = False
 ) -> Outcome:
     """Measure answers with their labels."""
-    from pnyx.files import refuse_device, write_json
+    from pnyx.devices import refuse_device
+    from pnyx.files import write_json
     from pnyx.measure.answers.agreement import measure_agreement
     from pnyx.view.plots import reliability_plot
 

@@ -15,8 +15,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
+from pnyx.devices import refuse_devices
 from pnyx.errors import InputError
-from pnyx.files import atomic_text, disk_errors, json_line, read_json, refuse_devices
+from pnyx.files import atomic_text, disk_errors, json_line, read_json
 from pnyx.placing import append, make_folder
 from pnyx.search.lexical.manifest import locked
 from pnyx.serve.labelling.book import Act
