@@ -407,6 +407,8 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
 @contextlib.contextmanager
 def disk_errors(path: str | Path) -> Iterator[None]:
     """Tell what cannot be written, by its name: PnyxError."""
+    if "\0" in str(path):
+        raise InputError("found a NUL byte in the name of a file to write", path=path)
     try:
         yield
     except OSError as error:

@@ -128,12 +128,19 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
         raise InputError("found an empty name, expected a file")
     if source.startswith(PREFIX):
         return "ir_datasets"
-    if source != "-" and Path(source).is_dir():
+    if _is_folder(source):
         return _folder(source, kind)
     if source != "-" and Path(source).suffix.lower() in SUFFIXES and kind in (None, "evidence"):
         name = _plain(_head(source), source, (), None) if source.endswith(".txt") else None
         return "folder" if name is None or kind == "evidence" else name
     return _by_content(_head(source), source, kind, columns)
+
+
+def _is_folder(source: str) -> bool:
+    try:
+        return source != "-" and Path(source).is_dir()
+    except OSError:  # such as a name that is too long, which opening it will say
+        return False
 
 
 def _head(source: str) -> bytes:

@@ -13,6 +13,7 @@ from pnyx.search.engine import Hit, Topic, TopicQuery
 from pnyx.search.features.clusters import clusters_of, rank_on_topics, why_not_used
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.lexical.index import WordIndex
+from pnyx.search.opening import open_again
 from pnyx.search.plan import Scoring
 from pnyx.search.quality.documents import document_quality
 from pnyx.search.ranking.dense import cosines_of, dense_rank
@@ -33,6 +34,10 @@ class Index(WordIndex):
 
     Later changes of the folder are seen after opening it again, even if the old files are gone.
     """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle where it is and what it holds, so that another process opens the same folder."""
+        return open_again, (str(self.path.absolute()), self.known_by)
 
     @property
     def name(self) -> str:

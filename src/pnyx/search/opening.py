@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pnyx.errors import PluginError
+from pnyx.errors import IndexFolderError, PluginError
 from pnyx.plugins import APART, plugins
 from pnyx.search.engine import EngineType
 from pnyx.search.opensearch.client import is_remote
@@ -25,6 +25,17 @@ def open_index(where: str | Path) -> DocumentIndex:
     from pnyx.search.index import Index
 
     return Index.open(where)
+
+
+def open_again(where: str, known_by: Any) -> DocumentIndex:
+    """Open a pickled index; IndexFolderError if it is gone or holds other documents."""
+    if engine_type(where) is None and not Path(where).exists():
+        advice = "make one that stays: pnyx.open(documents, to=FOLDER)"
+        raise IndexFolderError(f"the index is not there any more; {advice}", path=where)
+    index = open_index(where)
+    if index.known_by != known_by:
+        raise IndexFolderError("holds other documents than when it was pickled", path=where)
+    return index
 
 
 def verify_index(where: str | Path) -> DocumentIndex:

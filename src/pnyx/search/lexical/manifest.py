@@ -46,7 +46,7 @@ def is_index(folder: Path) -> bool:
     try:
         with open_regular(folder / MANIFEST) as stream:
             return KIND.encode() in (stream.read(_MAX_MANIFEST_BYTES) or b"")
-    except OSError:
+    except (OSError, ValueError):  # ValueError: the name holds a NUL
         return False
 
 

@@ -18,6 +18,7 @@ from pnyx.search.features.clusters import Clusters, topic_factors, why_not_used
 from pnyx.search.features.topic_points import ClusterLabel
 from pnyx.search.features.vectors import check_made_by
 from pnyx.search.lexical import record_codec
+from pnyx.search.opening import open_again
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.client import Cluster, ClusterAddress
 from pnyx.search.opensearch.naming import behind, check_version, forget
@@ -71,6 +72,10 @@ class RemoteIndex(Remembering):
             told = f"is red: only {health['active_shards']} shards of it can be asked"
             raise PnyxError(f"{escaped(str(address))}: {told}")
         return cls(cluster, concrete, meta)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle its address and what it holds; another process has its own connection."""
+        return open_again, (self.path, self.known_by)
 
     @property
     def name(self) -> str:
