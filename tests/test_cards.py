@@ -35,6 +35,19 @@ def test_the_line_of_each_packaged_judge_says_so_too():
         assert "chosen" in line or "looked at" in line
 
 
+@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="the documentation is not in this copy")
+def test_the_judge_of_nuggets_is_not_known_by_its_best_topics_alone():
+    found = json.loads((PACKAGE / "judge/calibrations/nugget.json").read_text(encoding="utf-8"))
+    card, figures = found["card"]["nugget"], found["tasks"]["nugget"]["figures"]
+    assert card.index("held-out") < card.index("8 topics") < card.index("2 unseen")
+    page = (ROOT / "docs/benchmarks/nuggets.md").read_text(encoding="utf-8")
+    for name in ("ap", "auroc", "unseen_ap", "unseen_auroc"):
+        assert f"{figures[name]:.2f}" in card
+        assert f"| {figures[name]:.3f} [" in page
+    assert "AP 0.46" in card
+    assert "AP 0.46" in page
+
+
 def test_the_quality_model_names_the_settings_that_were_chosen():
     path = PACKAGE / "students" / "weights" / "surface.json"
     kept = json.loads(path.read_text(encoding="utf-8"))
