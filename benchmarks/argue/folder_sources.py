@@ -96,20 +96,26 @@ class Folder:
 
 def read_folder(source: Path) -> Folder:
     """Read `head.txt` and the numbered files of a folder; ValueError names a line that is wrong."""
-    name, language = source.name, "en"
     propositions: dict[str, str] = {}
     questions: list[Question] = []
+    language = "en"
     for number, line in _lines(source / "head.txt"):
         if found := _PROPOSITION.fullmatch(line):
             propositions[found[1]] = found[2]
         elif found := _QUESTION.fullmatch(line):
             polarity: Literal["+", "-"] = "+" if found[2] == "+" else "-"
-            identifier = f"{name}-{len(questions) + 1:02}"
+            identifier = f"{source.name}-{len(questions) + 1:02}"
             questions.append(Question(identifier, found[3], found[1], polarity))
         elif line.startswith("language: "):
             language = line.removeprefix("language: ")
         elif not line.startswith("folder: "):
             raise ValueError(f"{source / 'head.txt'}:{number}: {line[:60]!r}")
+    files = tuple(_files(source))
+    return Folder(source.name, language, propositions, tuple(questions), files)
+
+
+def _files(source: Path) -> Iterator[SourceFile]:
+    """Yield the files of a folder; see `read_folder`."""
     files: list[tuple[str, str, list[Block]]] = []
     for path in sorted(source.glob("[0-9]*.txt")):
         for number, line in _lines(path):
@@ -122,8 +128,8 @@ def read_folder(source: Path) -> Folder:
                 if block is None:
                     raise ValueError(f"{path}:{number}: {line[:60]!r}")
                 files[-1][2].append(block)
-    made = tuple(SourceFile(path, style, tuple(blocks)) for path, style, blocks in files)
-    return Folder(name, language, propositions, tuple(questions), made)
+    for name, style, blocks in files:
+        yield SourceFile(name, style, tuple(blocks))
 
 
 def read_folders(root: Path) -> list[Folder]:
@@ -157,7 +163,7 @@ _END = re.compile(r"(?<=[.!?…])[\"”’)]*\s+(?=[\"“‘(^A-ZÄÖÜ0-9])")
 def _reasons(text: str) -> Iterator[str]:
     for sentence in _END.split(text):
         if sentence.startswith(_REASON):
-            yield sentence.removeprefix(_REASON).strip()
+            yield sentence.replace(_REASON, "").strip()
 
 
 def write_files(folder: Folder, out: Path) -> list[Path]:
@@ -223,6 +229,8 @@ def _rst(file: SourceFile) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+_CODINGS = ("utf-8", "utf-8", "utf-8", "cp1252", "utf-16", "utf-8-sig")
+
 _PLAIN = str.maketrans("–—‘’“”…", "--''\"\".")
 
 
@@ -235,7 +243,9 @@ def _text(file: SourceFile) -> bytes:
         said = f"{block.text.upper()}\n" if block.level == 1 else said
         parts.append(textwrap.fill(said, width) if width and not block.level else said.rstrip())
     text = "\n\n".join(parts) + "\n"
-    coding = ("utf-8", "utf-8", "utf-8", "cp1252", "utf-16", "utf-8-sig")[_choice(file, 6, "coding")]
+    coding = ("utf-8", "utf-8", "utf-8", "cp1252", "utf-16", "utf-8-sig")[
+        _choice(file, 6, "coding")
+    ]
     if coding == "cp1252" and re.search(r"[À-ÿ]", text):
         return text.encode(coding, errors="replace")
     return text.encode("utf-8" if coding == "cp1252" else coding)
@@ -244,7 +254,7 @@ def _text(file: SourceFile) -> bytes:
 _FURNITURE = (
     "<nav><a href='/'>Home</a> | <a href='/news'>News</a> | <a href='/about'>About us</a></nav>",
     "<div class='cookie'>We use cookies to improve your visit. <button>Accept all</button></div>",
-    "<aside><h3>Most read</h3><ul><li>Ten walks for a rainy Sunday</li><li>Roadworks</li></ul></aside>",
+    "<aside><h3>Most read</h3><ul><li>Ten walks for rainy days</li><li>Roads</li></ul></aside>",
 )
 
 
@@ -383,9 +393,10 @@ def _epub(file: SourceFile) -> bytes:
     package = (
         '<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0" '
         'unique-identifier="i"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
-        f'<dc:identifier id="i">x</dc:identifier><dc:title>{escape(Path(file.path).stem)}</dc:title>'
-        '<dc:language>en</dc:language></metadata><manifest><item id="c" href="c.xhtml" '
-        'media-type="application/xhtml+xml"/></manifest><spine><itemref idref="c"/></spine></package>'
+        f'<dc:identifier id="i">x</dc:identifier><dc:title>{escape(Path(file.path).stem)}'
+        '</dc:title><dc:language>en</dc:language></metadata><manifest><item id="c" '
+        'href="c.xhtml" media-type="application/xhtml+xml"/></manifest>'
+        '<spine><itemref idref="c"/></spine></package>'
     )
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as book:
