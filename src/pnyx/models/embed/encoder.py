@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.models.http.flow import in_threads, wanted
+from pnyx.models.http.flow import in_threads
 from pnyx.native import load_onnxruntime
 
 _FOLDERS = {"minilm-int8": "minilm"}
@@ -136,16 +136,14 @@ class Encoder:
         encoded = self._tokenizer.encode_batch_fast([text.decode("utf-8") for text in cut])
 
         # One text per run and one thread per text: docs/decisions/packaged-encoder.md says why.
-        check = wanted()
-
         def run(row: int) -> None:
-            check()
             ids = np.array([encoded[row].ids], dtype=np.int64)
             out[row] = read({"input_ids": ids, "attention_mask": np.ones_like(ids)})
 
         # The longest first, so that all cores end at about the same time.
         rows = sorted(range(len(texts)), key=lambda row: -len(encoded[row].ids))
-        list(map(run, rows)) if sum(len(e.ids) for e in encoded) <= _FEW else in_threads(run, rows)
+        few = sum(len(e.ids) for e in encoded) <= _FEW
+        in_threads(run, rows, threads=1 if few else None)
 
 
 def load_encoder(name: str = "minilm-int8") -> Encoder:

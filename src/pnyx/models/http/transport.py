@@ -19,7 +19,7 @@ from pnyx.errors import ModelError, shorten
 from pnyx.files import MAX_LINE_BYTES
 from pnyx.models.http.addresses import Secrets, is_address, shown_address
 from pnyx.models.http.body import DamagedError, read_body
-from pnyx.models.http.flow import MemoryBudget
+from pnyx.models.http.flow import MemoryBudget, wanted
 
 if TYPE_CHECKING:
     import ssl
@@ -134,6 +134,7 @@ class HttpTransport:
         import anyio
         import httpx2
 
+        wanted()()  # here, so that no retry and no other wording goes out for a client that left
         self._began()
         method, headers = "GET", self._headers
         if body is not None:

@@ -23,6 +23,7 @@ from pnyx.models.local.process import (
     model_files,
     packaged_weights,
 )
+from pnyx.threads import start_thread
 
 if TYPE_CHECKING:
     from pnyx.models.chat.ledger import Ledger
@@ -305,7 +306,7 @@ async def _aside(work: Callable[[], T], say: Callable[[], Any] | None = None) ->
         except BaseException as error:
             future.set_exception(error)
 
-    threading.Thread(target=run, daemon=True, name="pnyx-local").start()
+    start_thread(run, "pnyx-local")
     began, pause = anyio.current_time(), 0.001
     while not future.done():
         await anyio.sleep(pause)

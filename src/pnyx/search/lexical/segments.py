@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from pnyx.search.lexical.postings import (
 )
 from pnyx.search.lexical.storage import Keys, SegmentFile, SegmentWriter, hash_keys, write_keys
 from pnyx.search.lexical.term_numbering import WordNumbers
+from pnyx.threads import WorkerThreads
 
 FIELDS = ["title", "text"]
 """What is searched of every record."""
@@ -50,7 +51,7 @@ class SegmentBuilder:
         self._postings = PostingsBuilder()
         # A second core numbers and sorts a chunk, mostly without the interpreter's lock, while
         # the next one is read.
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="pnyx-postings")
+        self._worker = WorkerThreads(1, thread_name_prefix="pnyx-postings")
         self._working: Future[None] | None = None
         self._done = 0  # postings, without those of the chunk that is worked on
         self._texts: list[str] = []

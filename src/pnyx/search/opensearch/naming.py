@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from typing import Any, Final
 
 from pnyx.errors import IndexFolderError, PnyxError, escaped
 from pnyx.search.opensearch.client import OLDEST, Cluster, ClusterAddress
+from pnyx.threads import start_thread
 
 _STATES: Final[dict[str, tuple[float, str]]] = {}
 _LOOKED: Final = 5.0
@@ -34,7 +34,7 @@ def remote_state(where: str) -> tuple[str]:
             raise OSError(str(error)) from error
     elif time.monotonic() - looked >= _LOOKED:
         _STATES[key] = time.monotonic(), concrete
-        threading.Thread(target=_look_again, args=(key,), daemon=True).start()
+        start_thread(lambda: _look_again(key), "pnyx-opensearch")
     return (concrete,)
 
 
