@@ -37,11 +37,11 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The text of all blocks, with blank lines between them; a turn begins with its speaker."""
+        """The text of all blocks, blank lines between them; the speaker is on the line before a turn."""
         return "\n\n".join(map(block_text, self.blocks))
 
 
 def block_text(block: Block) -> str:
-    """Return a block as it is read within its document."""
+    """Return a block within its document: a name must not become part of a sentence."""
     named = block.kind == "turn" and block.speaker
-    return f"{block.speaker}: {block.text}" if named else block.text
+    return f"{block.speaker}:\n{block.text}" if named else block.text

@@ -9,7 +9,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 from urllib.parse import unquote
 
 from pnyx.corpora.text.blocks import Block, Page
@@ -187,18 +188,20 @@ def _first_heading(blocks: tuple[Block, ...] | list[Block]) -> str:
 
 
 @contextmanager
-def _unpacked(content: bytes, what: str) -> Iterator[zipfile.ZipFile]:
+def _unpacked(content: bytes | IO[bytes], what: str) -> Iterator[zipfile.ZipFile]:
     """Open a zipped file whose unpacked size is bounded; InputError for what is not readable."""
     from lxml import etree
 
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        stream = io.BytesIO(content) if isinstance(content, bytes) else content
+        with zipfile.ZipFile(stream) as archive:
             _check_parts(archive.infolist())
             yield archive
     except InputError:
         raise
     except zipfile.BadZipFile as error:
-        encrypted = content.startswith(b"\xd0\xcf\x11\xe0")  # as Office keeps files with a password
+        stream.seek(0)
+        encrypted = stream.read(4) == b"\xd0\xcf\x11\xe0"  # as Office keeps files with a password
         problem = "needs a password, or is an older Office file" if encrypted else f"is not {what}"
         raise InputError(problem) from error
     except (etree.LxmlError, zlib.error, OSError, EOFError, NotImplementedError) as error:
@@ -206,6 +209,16 @@ def _unpacked(content: bytes, what: str) -> Iterator[zipfile.ZipFile]:
     except (KeyError, ValueError, AttributeError, TypeError, RuntimeError, IndexError) as error:
         # A part is missing, is encrypted, or is not what its place says.
         raise InputError(f"cannot be read as {what}: {shorten(str(error))}") from error
+
+
+def check_archive(path: Path, what: str) -> None:
+    """Refuse a zipped file that is damaged, needs a password or would not fit into memory."""
+    try:
+        head = path.open("rb")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+    with head, _unpacked(head, what):
+        pass
 
 
 def _check_parts(parts: list[zipfile.ZipInfo]) -> None:
