@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -251,7 +251,7 @@ def _write_run(
     empty: list[str] = []
     below: list[str] = []
     unscored = written = 0
-    ids = SafeIds(lambda name: name in searcher.engine)
+    ids = SafeIds(lambda name: _holds(searcher.engine, name))
     with atomic_text(str(run.out)) as stream:
         limit = _RUN if search.threshold is None else None
         for result in searcher.search(questions, run.k or limit):
@@ -284,6 +284,11 @@ def _write_run(
         )
     say(f"{escaped(str(run.out))}: {written:,} documents for {len(questions):,} topics, tag {tag}")
     return EXIT_UNSCORED if unscored else 0
+
+
+def _holds(engine: Engine, doc_id: str) -> bool:
+    """Whether an index has a document of this id; one that can only be searched cannot say."""
+    return isinstance(engine, Container) and doc_id in engine
 
 
 def _tag(searcher: Searcher, search: SearchSpec) -> str:

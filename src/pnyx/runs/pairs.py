@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.corpora import read_items, read_questions, read_run
-from pnyx.corpora.benchmarks.run_ids import document_ids
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
+from pnyx.corpora.benchmarks.run_ids import document_ids
 from pnyx.errors import InputError, shorten
 from pnyx.judge.perspectives import PASSAGE_WORDS, ask_perspectives
 from pnyx.judge.questions import Support

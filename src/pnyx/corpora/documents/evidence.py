@@ -8,7 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from pnyx.corpora.base import EmptyDocument, Options, Row, format_of, json_lines, row_writer, scanned
+from pnyx.corpora.base import (
+    EmptyDocument,
+    Options,
+    Row,
+    format_of,
+    json_lines,
+    row_writer,
+    scanned,
+)
 from pnyx.corpora.fields import Fields, an_object, merged, string, within
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES, Argument, Document, Evidence, Premise, Side, Stance

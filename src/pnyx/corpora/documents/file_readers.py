@@ -40,7 +40,9 @@ def read_file(path: Path) -> ReadFile:
     except InputError as error:
         raise InputError(error.problem, path=path) from error
     except (RecursionError, MemoryError) as error:
-        raise InputError("cannot be read: it is nested too deeply or too large", path=path) from error
+        raise InputError(
+            "cannot be read: it is nested too deeply or too large", path=path
+        ) from error
 
 
 def _text(content: bytes) -> ReadFile:

@@ -123,16 +123,15 @@ def _rows(file: FolderFile) -> Generator[Evidence, None, FileOutcome]:
         return FileOutcome(file.name, "other", own.plural)
     if not table.text_column:
         problem = "no column of texts; name it text" if next(table.rows, None) else ""
-        outcome = "unreadable" if problem else "empty"
-        return FileOutcome(file.name, outcome, problem)
+        return FileOutcome(file.name, "unreadable" if problem else "empty", problem)
     filled = False
     for place, page, extra in table.pages():
         for document in documents_of_page(f"{file.name}#{place}", page):
             filled = True
             yield replace(document, text=page.blocks[0].text, extra=extra)
     column = "" if table.is_usual else table.text_column
-    outcome = "read" if filled else "empty"
-    return FileOutcome(file.name, outcome, "", table.assumed, column, len(table.faults))
+    faults = len(table.faults)
+    return FileOutcome(file.name, "read" if filled else "empty", "", table.assumed, column, faults)
 
 
 def _own_format(path: Path) -> Format | None:

@@ -42,6 +42,7 @@ _LEAST_MEAN = 20
 _MOST_FAULTS = 1000
 _DELIMITERS = ",;|\t"
 
+
 @dataclass(frozen=True, slots=True)
 class TableRow:
     """A row with its place in the file, from 1, with the sheet's name where there are several."""
@@ -141,7 +142,8 @@ def _as_text(value: Any) -> str:
 def _csv_rows(path: Path, table: Table) -> Iterator[TableRow]:
     encoding = encoding_of(path)
     table.assumed = encoding.assumed
-    lines = (_bounded(line, path).replace("\0", "\ufffd") for line in decoded_lines(path, encoding))
+    decoded = decoded_lines(path, encoding)
+    lines: Iterator[str] = (_bounded(line, path).replace("\0", "\ufffd") for line in decoded)
     first = next((line for line in lines if line.strip()), "")
     if csv.field_size_limit() < MAX_LINE_BYTES:
         csv.field_size_limit(MAX_LINE_BYTES)
@@ -181,7 +183,9 @@ def _json_line_rows(path: Path, table: Table) -> Iterator[TableRow]:
         except InputError as error:
             table.faults.append(error.problem)
             if len(table.faults) >= _MOST_FAULTS:
-                raise InputError(f"{_MOST_FAULTS:,} lines are not JSON objects", path=path) from error
+                raise InputError(
+                    f"{_MOST_FAULTS:,} lines are not JSON objects", path=path
+                ) from error
             continue
         yield TableRow(str(number), row)
 

@@ -30,7 +30,7 @@ known to guess."""
 _WITHIN_WORD = re.compile(r"(?<=[A-Za-z])[^\x00-\x7f\u2019](?=[A-Za-z])")
 _MOST_ODD = 0.2
 _CHUNK = 1 << 20
-_SHOWN = {"cp1252": "Windows-1252 (Latin-1)", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16"}
+_SHOWN = {"cp1252": "Windows-1252", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16"}
 _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f\x1b\x1a\v\b")
 _MOST_CONTROLS = 0.02
 """Share of control characters above which a file is not text."""

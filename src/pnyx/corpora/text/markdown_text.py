@@ -12,7 +12,9 @@ from pnyx.corpora.text.plain_text import blocks_of_text, composed, in_one_line, 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?P<head>.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(
+    r"\A---[ \t]*\n(?P<head>.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL
+)
 _TITLE = re.compile(r"^title:[ \t]*(?P<title>.+)$", re.MULTILINE | re.IGNORECASE)
 _NOTE_MARK = re.compile(r"\[\^[^\]\s]{1,60}\](?!\()")
 _NOTE = re.compile(r"^[ ]{0,3}\[\^[^\]\s]{1,60}\]:[ \t]*", re.MULTILINE)

@@ -64,7 +64,9 @@ def _docx_blocks(document: Any) -> Iterator[Block]:
         if style.startswith("heading ") or style == "title":
             level = int(style[8:]) if style[8:].isdigit() else 1
             yield from _heading(text, level)
-        elif style.startswith("list") or part._p.pPr is not None and part._p.pPr.numPr is not None:
+        elif style.startswith("list") or (
+            part._p.pPr is not None and part._p.pPr.numPr is not None
+        ):
             yield from (replace(block, kind="item") for block in _paragraph(text))
         else:
             for line in text.split("\n\n"):
@@ -134,7 +136,7 @@ def extract_epub(content: bytes) -> Page:
                 posixpath.join(posixpath.dirname(name), unquote(item.get("href") or ""))
             )
             for item in package.iterfind(".//{*}manifest/{*}item")
-            if "html" in (item.get("media-type") or "") and "nav" != item.get("properties")
+            if "html" in (item.get("media-type") or "") and item.get("properties") != "nav"
         }
         order = [ref.get("idref") for ref in package.iterfind(".//{*}spine/{*}itemref")]
         blocks: list[Block] = []

@@ -185,5 +185,3 @@ def _separated(
     if leading and step:
         return not 0 <= step <= _GAP * leading
     return ended and len(before.text.strip()) < 0.8 * width
-
-

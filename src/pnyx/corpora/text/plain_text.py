@@ -23,11 +23,15 @@ _SPACES = re.compile(r"\s+")
 _ENDED = (".", "!", "?", "\u2026", ":", ";", '."', '!"', '?"', ".\u201d", "?\u201d", ".)", "\u3002")
 _HYPHEN = re.compile(r"[^\W\d_][-\u2010]$")
 
-_ITEM = re.compile(r"[ \t]*(?:[-*+\u2022\u2023\u25aa\u25cf\u2013\u2014\u00b7]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+\u2022\u2023\u25aa\u25cf\u2013\u2014\u00b7]|\(?\d{1,3}[.)])[ \t]+(?=\S)"
+)
 _UNDERLINE = re.compile(r"([=\-~^\"'*+#`.:_])\1{2,}")
 _TIME = r"(?:\[?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?: ?[AaPp][Mm])?\]?[ \t]*[-\u2013]?[ \t]*)"
 _NAME = r"[^\W\d_][\w.'\u2019-]*(?:[ \t]+(?:[^\W\d_]|[(&])[\w.'\u2019(),&-]*){0,5}"
-_TURN = re.compile(rf"[ \t]*(?:{_TIME})?(?:<(?P<nick>[^<>\s]{{1,30}})>|(?P<name>{_NAME}):)(?:[ \t]+|$)")
+_TURN = re.compile(
+    rf"[ \t]*(?:{_TIME})?(?:<(?P<nick>[^<>\s]{{1,30}})>|(?P<name>{_NAME}):)(?:[ \t]+|$)"
+)
 _MOST_NAME = 50
 """Characters of a speaker's name, with a role in brackets."""
 _LABELS = frozenset(
@@ -45,7 +49,9 @@ _SENDERS = ("From", "Von")
 _ATTRIBUTION = re.compile(
     r"(?:On|Am|Le|El|Il) .{4,120}?,? (?:wrote|schrieb|a \u00e9crit|escribi\u00f3|ha scritto)\b.*:$"
 )
-_WROTE = re.compile(r"[,>] ?([^,<>]{2,50}?) ?(?:<[^<>]*> ?)?(?:wrote|a \u00e9crit|escribi\u00f3|ha scritto):$")
+_WROTE = re.compile(
+    r"[,>] ?([^,<>]{2,50}?) ?(?:<[^<>]*> ?)?(?:wrote|a \u00e9crit|escribi\u00f3|ha scritto):$"
+)
 _QUOTED = re.compile(r"(?:[ \t]*>)+[ \t]?")
 
 _MOST_HEADING = 80
@@ -148,7 +154,9 @@ def _opening(line: str) -> str:
     known = name.lower() not in _LABELS and len(name) <= _MOST_NAME
     upper = sum(part[:1].isupper() for part in name.replace("(", " ").split())
     timed = bool(re.match(_TIME, line.lstrip()))
-    return name if known and (timed or (name[0].isupper() and upper * 2 >= len(name.split()))) else ""
+    return (
+        name if known and (timed or (name[0].isupper() and upper * 2 >= len(name.split()))) else ""
+    )
 
 
 def _blocks_of_group(group: _Group, speakers: frozenset[str]) -> Iterator[Block]:

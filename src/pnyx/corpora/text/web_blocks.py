@@ -38,7 +38,9 @@ _META = frozenset(
 )
 _WORDS = re.compile(r"[a-z]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_SAYS = re.compile(r"[ \t]*(?:says|wrote|writes|schrieb|said|a \u00e9crit)?[ \t]*:?[ \t]*$", re.IGNORECASE)
+_SAYS = re.compile(
+    r"[ \t]*(?:says|wrote|writes|schrieb|said|a \u00e9crit)?[ \t]*:?[ \t]*$", re.IGNORECASE
+)
 _MOST_AUTHOR = 60
 _MOST_FURNITURE = 0.5
 """Share of a page's text above which an element is not taken for what surrounds the text."""
@@ -128,7 +130,9 @@ def web_blocks(root: Any) -> list[WebBlock]:
     for event, element in walk:
         name = element.tag if isinstance(element.tag, str) else ""
         if event == "start":
-            if element in authors or _is_skipped(element, name, total, in_post=bool(state.speakers)):
+            if element in authors or _is_skipped(
+                element, name, total, in_post=bool(state.speakers)
+            ):
                 skipped.add(element)
                 walk.skip_subtree()
                 continue
@@ -183,7 +187,16 @@ def _end(state: _State, name: str) -> None:
         state.flush()
     if name == "a":
         state.links = max(0, state.links - 1)
-    nested = name in _HEADINGS or name in ("li", "dt", "dd", "blockquote", "ul", "ol", "dl", "table")
+    nested = name in _HEADINGS or name in (
+        "li",
+        "dt",
+        "dd",
+        "blockquote",
+        "ul",
+        "ol",
+        "dl",
+        "table",
+    )
     if nested and len(state.kinds) > 1:
         state.kinds.pop()
 
@@ -208,7 +221,9 @@ def _is_skipped(element: Any, name: str, total: int, *, in_post: bool) -> bool:
 def _names(element: Any) -> frozenset[str]:
     """Return the words of an element's class and id."""
     named = f"{element.get('class') or ''} {element.get('id') or ''}"[:300]
-    return frozenset(_WORDS.findall(_CAMEL.sub("-", named).lower())) if named.strip() else frozenset()
+    return (
+        frozenset(_WORDS.findall(_CAMEL.sub("-", named).lower())) if named.strip() else frozenset()
+    )
 
 
 def _text_of(element: Any, most: int = 1 << 40) -> str:
@@ -225,7 +240,11 @@ def _text_of(element: Any, most: int = 1 << 40) -> str:
 
 def _texts(element: Any) -> Iterator[str]:
     for node in element.iter():
-        if isinstance(node.tag, str) and node.tag not in ("script", "style", "noscript") and node.text:
+        if (
+            isinstance(node.tag, str)
+            and node.tag not in ("script", "style", "noscript")
+            and node.text
+        ):
             yield node.text
         if node.tail and node is not element:
             yield node.tail
