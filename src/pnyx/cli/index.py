@@ -74,15 +74,8 @@ def command(
 
     row: dict[str, object] = {"index": folder}
     if spec.update is None:
-        refreshed, added = _refresh(corpus, folder, spec, tell)
-        if refreshed:
-            row["refreshed"] = [dataclasses.asdict(one) for one in refreshed]
-            features = _after_refresh(features, refreshed)
-        if added:
-            statistics, line = _build(added, folder, spec)
-            row |= statistics
-            tell(line)
-        elif not any(refreshed) and not _behind(folder):
+        features, is_changed = _read_corpus(corpus, folder, spec, features, row, tell)
+        if not is_changed:
             return Outcome(row, ascii=True)
     with Makers(features) as makers:
         for done, name in enumerate(features.named):
@@ -91,14 +84,40 @@ def command(
             except (KeyboardInterrupt, PnyxError) as error:
                 return _stopped(folder, features, features.named[done:], error, spec)
             tell(line)
-    lacking = _behind(folder) if spec.add is not None else set()
+    if spec.add is not None:
+        _warn_of_missing(folder)
+    return Outcome(row, ascii=True)
+
+
+def _read_corpus(
+    corpus: tuple[str, ...],
+    folder: str,
+    spec: CorpusSpec,
+    features: FeatureSpec,
+    row: dict[str, object],
+    tell: Callable[[str], None],
+) -> tuple[FeatureSpec, bool]:
+    """Index or refresh CORPUS; return the features to make, and whether anything is to be done."""
+    refreshed, added = _refresh(corpus, folder, spec, tell)
+    if refreshed:
+        row["refreshed"] = [dataclasses.asdict(one) for one in refreshed]
+        features = _after_refresh(folder, features, refreshed)
+    if added:
+        statistics, line = _build(added, folder, spec)
+        row |= statistics
+        tell(line)
+    return features, bool(added) or any(refreshed) or bool(_behind(folder))
+
+
+def _warn_of_missing(folder: str) -> None:
+    """Say which features the added documents do not have yet."""
+    lacking = _behind(folder)
     if behind := [name for name in _FLAGS if name in lacking]:
         flags = " ".join(_FLAGS[name] for name in behind)
         if "quality" in behind:
             flags += _model_of(_manifest(folder)["features"]["quality"])
         what, shown = " and ".join(sorted(behind)), escaped(folder)
         warn(f"the added documents have no {what} yet: pnyx index --update {shown} {flags}")
-    return Outcome(row, ascii=True)
 
 
 def _stopped(
@@ -157,10 +176,18 @@ def _refresh(
     return refreshed, tuple(others)
 
 
-def _after_refresh(features: FeatureSpec, refreshed: Iterable[Refreshed]) -> FeatureSpec:
-    """Return what is to be made after documents were removed: topics are found again."""
-    if any("clusters" in done.dropped for done in refreshed) and features.assign:
+def _after_refresh(
+    folder: str, features: FeatureSpec, refreshed: Iterable[Refreshed]
+) -> FeatureSpec:
+    """Return what is to be made after documents were removed: topics and graph of all again."""
+    dropped = {name for done in refreshed for name in done.dropped}
+    if "clusters" in dropped and features.assign:
         return dataclasses.replace(features, assign=False, clusters=True)
+    remade = {"clusters": features.clusters, "vectors_ann": features.ann}
+    for name, flag in (("clusters", "--clusters"), ("vectors_ann", "--ann")):
+        if name in dropped and not remade[name]:
+            shown = escaped(folder)
+            warn(f"documents were removed, so pnyx index --update {shown} {flag} is due again")
     return features
 
 

@@ -50,7 +50,7 @@ MAX_DEPTH = 100
 """Deepest nesting of lists and objects that is accepted."""
 
 
-class EmptyDocument(InputError):
+class EmptyDocumentError(InputError):
     """A document without text: it is left out and counted, unless files are to be strict.
 
     Attributes:
@@ -153,7 +153,7 @@ def _with_text(rows: Iterable[Row[T]], options: Options) -> Iterator[Row[T]]:
     """Leave out documents without text, and warn of them."""
     empty: list[str] = []
     for row in rows:
-        if isinstance(row, EmptyDocument):
+        if isinstance(row, EmptyDocumentError):
             empty.append(row.document_id)
         else:
             yield row
@@ -210,8 +210,8 @@ def located(error: InputError, path: str, number: int | None, unit: str = "line"
     whole = unit == "line" or number is None
     problem = error.problem if whole else f"{unit} {number}: {error.problem}"
     line = number if whole else None
-    if isinstance(error, EmptyDocument):
-        return EmptyDocument(problem, error.document_id, path=path, line=line)
+    if isinstance(error, EmptyDocumentError):
+        return EmptyDocumentError(problem, error.document_id, path=path, line=line)
     return InputError(problem, path=path, line=line)
 
 

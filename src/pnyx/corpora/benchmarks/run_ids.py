@@ -53,7 +53,7 @@ class SafeIds:
         return self.changed[doc_id]
 
     def write_map(self, run: str | Path) -> Path | None:
-        """Write the changed ids next to the run; remove the map of an earlier run if there are none.
+        """Write the changed ids next to the run, or remove the map of an earlier run.
 
         Returns the file, or None if no id was changed.
         """
@@ -66,7 +66,7 @@ class SafeIds:
 
 
 def document_ids(run: str | Path) -> dict[str, str]:
-    """Return the ids in a run that stand for others, by the map next to it; InputError if broken."""
+    """Return the ids that stand for others in a run, by the map next to it, or InputError."""
     path = map_path(run)
     if str(run) == "-" or not path.is_file():
         return {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pnyx.corpora.base import EmptyDocument, Options, Row, format_of, scanned
+from pnyx.corpora.base import EmptyDocumentError, Options, Row, format_of, scanned
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_value
 from pnyx.records import SIDES, Argument, Document, Evidence, Premise, Stance
@@ -51,7 +51,7 @@ def _evidence(doc: Any) -> Evidence:
     if not text.strip():
         text = title
     if not text.strip():
-        raise EmptyDocument(f"{shorten(identifier)!r} has no text", identifier)
+        raise EmptyDocumentError(f"{shorten(identifier)!r} has no text", identifier)
     extra = {k: v for k, v in values.items() if isinstance(v, str | int | float) and v != ""}
     return Document(identifier, text, title, url if isinstance(url, str) else "", "", extra)
 
@@ -65,7 +65,7 @@ def _argument(doc: Any) -> Argument:
     domain = getattr(doc.source_domain, "name", "")
     source = {"debateorg": "debate.org", "canadian_parliament": "canadian-parliament"}
     if not (doc.conclusion.strip() or any(p.text.strip() for p in premises)):
-        raise EmptyDocument(f"{shorten(doc.doc_id)!r} has no text", doc.doc_id)
+        raise EmptyDocumentError(f"{shorten(doc.doc_id)!r} has no text", doc.doc_id)
     return Argument(
         id=doc.doc_id,
         conclusion=doc.conclusion,

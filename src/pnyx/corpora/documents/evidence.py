@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pnyx.corpora.base import (
-    EmptyDocument,
+    EmptyDocumentError,
     Options,
     Row,
     format_of,
@@ -42,7 +42,7 @@ def parse_evidence(row: Mapping[str, Any]) -> Evidence:
 def required_text(fields: Fields, identifier: str, *names: str) -> str:
     """Return the text of a document, or its title where the text is empty (TREC-COVID, SCIDOCS).
 
-    EmptyDocument where there is neither, InputError where there is no field for a text.
+    EmptyDocumentError where there is neither, InputError where there is no field for a text.
     """
     present = next((name for name in names if name in fields.rest), None)
     if present is None:
@@ -51,7 +51,7 @@ def required_text(fields: Fields, identifier: str, *names: str) -> str:
     if not text.strip():
         text = fields.text("title")
     if not text.strip():
-        raise EmptyDocument(f"{present} is empty", identifier)
+        raise EmptyDocumentError(f"{present} is empty", identifier)
     return text
 
 
@@ -86,7 +86,7 @@ def check_body(argument: Argument) -> Argument:
     if not (argument.body or "").strip() or argument.body == plain.text:
         argument = plain
     if not argument.text.strip():
-        raise EmptyDocument("no text: conclusion and premises are empty", argument.id)
+        raise EmptyDocumentError("no text: conclusion and premises are empty", argument.id)
     return argument
 
 

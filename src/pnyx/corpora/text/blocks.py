@@ -37,7 +37,7 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The text of all blocks, blank lines between them; the speaker is on the line before a turn."""
+        """The text of all blocks, separated by blank lines; a speaker has a line before a turn."""
         return "\n\n".join(map(block_text, self.blocks))
 
 

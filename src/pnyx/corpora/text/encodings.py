@@ -19,8 +19,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CANDIDATES = (
-    "cp1250 cp1252 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r shift_jis euc_jp euc_kr gb18030 "
-    "big5"
+    "cp1250 cp1252 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r shift_jis euc_jp euc_kr "
+    "gb18030 big5"
 ).split()
 _SAMPLE = 1 << 16
 """Bytes, from the first that is not ASCII, from which an encoding is guessed."""

@@ -20,6 +20,11 @@ _NOTE_MARK = re.compile(r"\[\^[^\]\s]{1,60}\](?!\()")
 _NOTE = re.compile(r"^[ ]{0,3}\[\^[^\]\s]{1,60}\]:[ \t]*", re.MULTILINE)
 _TARGET = re.compile(r"^(?=[ ]{0,3}\[[^\]\n]{1,80}\]:[ \t]*\S)", re.MULTILINE)
 _CHECK_BOX = re.compile(r"\A\[[ xX]\][ \t]+")
+_OPENING: dict[str, BlockKind] = {
+    "heading_open": "heading",
+    "list_item_open": "item",
+    "blockquote_open": "turn",
+}
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>|<!--.*?-->", re.DOTALL)
 _LONE_MARKS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
 """Marks of emphasis that were opened or closed alone, which Markdown keeps as text."""
@@ -48,12 +53,9 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
     kinds: list[tuple[BlockKind, int]] = []
     row: list[str] | None = None
     for token in tokens:
-        if token.type == "heading_open":
-            kinds.append(("heading", int(token.tag[1:])))
-        elif token.type == "list_item_open":
-            kinds.append(("item", 0))
-        elif token.type == "blockquote_open":
-            kinds.append(("turn", 0))
+        if token.type in _OPENING:
+            level = int(token.tag[1:]) if token.type == "heading_open" else 0
+            kinds.append((_OPENING[token.type], level))
         elif token.type in ("heading_close", "list_item_close", "blockquote_close"):
             kinds.pop()
         elif token.type == "tr_open":
@@ -64,15 +66,19 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
         elif token.type == "inline" and row is not None:
             row.append(" ".join(_inline(token)))
         elif token.type == "inline":
-            kind, level = kinds[-1] if kinds else ("paragraph", 0)
-            for part in _inline(token):
-                yield from _block(part, kind, level)
-            if kind == "item":
-                kinds[-1] = ("paragraph", 0)
-        elif token.type in ("fence", "code_block"):
-            yield from blocks_of_text(token.content)
-        elif token.type == "html_block":
-            yield from blocks_of_text(_TAG.sub(" ", token.content))
+            yield from _paragraphs(token, kinds)
+        elif token.type in ("fence", "code_block", "html_block"):
+            html = token.type == "html_block"
+            yield from blocks_of_text(_TAG.sub(" ", token.content) if html else token.content)
+
+
+def _paragraphs(token: Token, kinds: list[tuple[BlockKind, int]]) -> Iterator[Block]:
+    """Yield a run of text as blocks of the kind that is open."""
+    kind, level = kinds[-1] if kinds else ("paragraph", 0)
+    for part in _inline(token):
+        yield from _block(part, kind, level)
+    if kind == "item":
+        kinds[-1] = ("paragraph", 0)
 
 
 def _block(text: str, kind: BlockKind, level: int) -> Iterator[Block]:

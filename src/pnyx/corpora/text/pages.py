@@ -23,7 +23,8 @@ _STATED = re.compile(
 )
 _STATED_WITHIN = 4096
 _MOST_LINKED = 0.5
-"""Share of a block's characters in links from which it is navigation, unless trafilatura keeps it."""
+"""A block of which more than this share of characters is in links is taken for navigation, unless
+trafilatura keeps it."""
 _LOST = 0.5
 """Below this share of a page's text, what trafilatura keeps says nothing about the rest."""
 _FEW_WORDS = 6

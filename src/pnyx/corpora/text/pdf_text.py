@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -28,7 +29,8 @@ _GAP = 1.3
 _LARGER = 1.15
 """A line whose letters are larger than this multiple of the usual size is a heading."""
 _PAGE_NUMBER = re.compile(
-    r"(?:[-\u2013\u2014 ]*(?:page|seite|p\.|s\.)? ?\d{1,4}(?: ?(?:/|of|von|sur|de) ?\d{1,4})?[-\u2013\u2014 ]*)",
+    r"[-\u2013\u2014 ]*(?:page|seite|p\.|s\.)? ?\d{1,4}"
+    r"(?: ?(?:/|of|von|sur|de) ?\d{1,4})?[-\u2013\u2014 ]*",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d+")
@@ -38,7 +40,7 @@ _END = (".", "!", "?", ":", ";", "\u201d", '"', ")")
 
 @dataclass(slots=True)
 class _Line:
-    """A line of a page; `place` is its height on the page, `size` that of its letters, in points."""
+    """A line of a page: its height on the page and the size of its letters, in points."""
 
     text: str
     place: float = 0.0
@@ -163,7 +165,7 @@ def _leading(page: Sequence[_Line]) -> float:
     """Return the usual distance between two lines of a page."""
     steps = [
         above.place - below.place
-        for above, below in zip(page, page[1:], strict=False)
+        for above, below in pairwise(page)
         if 0 < above.place - below.place < 100
     ]
     if not steps:

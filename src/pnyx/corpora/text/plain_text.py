@@ -35,23 +35,23 @@ _TURN = re.compile(
 _MOST_NAME = 50
 """Characters of a speaker's name, with a role in brackets."""
 _LABELS = frozenset(
-    "note notes date time place present apologies source sources tel phone email mail e-mail address "
-    "subject re fwd from to cc bcc sent reply-to where when who what why how example summary abstract "
-    "keywords ingredients method conclusion warning update edit ps p.s. http https figure table "
-    "von an betreff datum gesendet".split()
+    "note notes date time place present apologies source sources tel phone email mail e-mail "
+    "address subject re fwd from to cc bcc sent reply-to where when who what why how example "
+    "summary abstract keywords ingredients method conclusion warning update edit ps p.s. http "
+    "https figure table von an betreff datum gesendet".split()
 )  # fmt: skip
 """Words before a colon that are not the name of a speaker."""
 _HEADER = re.compile(
     r"(From|To|Cc|Bcc|Subject|Date|Sent|Reply-To|Von|An|Betreff|Datum|Gesendet):[ \t]+(.*)"
 )
 _SUBJECTS = ("Subject", "Betreff")
-_SENDERS = ("From", "Von")
 _ATTRIBUTION = re.compile(
     r"(?:On|Am|Le|El|Il) .{4,120}?,? (?:wrote|schrieb|a \u00e9crit|escribi\u00f3|ha scritto)\b.*:$"
 )
 _WROTE = re.compile(
     r"[,>] ?([^,<>]{2,50}?) ?(?:<[^<>]*> ?)?(?:wrote|a \u00e9crit|escribi\u00f3|ha scritto):$"
 )
+_MOST_ATTRIBUTION = 300
 _QUOTED = re.compile(r"(?:[ \t]*>)+[ \t]?")
 
 _MOST_HEADING = 80
@@ -128,7 +128,7 @@ def _quoted(block: Block, speaker: str) -> Block:
 
 def _attributed(line: str) -> str:
     """Return who wrote the quoted lines after this one."""
-    if not _ATTRIBUTION.match(line):
+    if len(line) > _MOST_ATTRIBUTION or not _ATTRIBUTION.match(line):
         return ""
     found = _WROTE.search(line)
     return found[1].strip() if found else ""

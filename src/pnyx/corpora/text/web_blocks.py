@@ -18,15 +18,15 @@ _SKIPPED = frozenset(
     "head audio video canvas dialog input".split()
 )
 _BLOCKS = frozenset(
-    "p div section article main li ul ol dl dt dd h1 h2 h3 h4 h5 h6 blockquote pre table tr caption "
-    "figure figcaption header address details summary center form body fieldset hr".split()
+    "p div section article main li ul ol dl dt dd h1 h2 h3 h4 h5 h6 blockquote pre table tr "
+    "caption figure figcaption header address details summary center form body fieldset hr".split()
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _ROLES = frozenset("navigation banner contentinfo complementary search menu dialog alert".split())
 _FURNITURE = frozenset(
     "cookie cookies consent gdpr navbar nav navigation menu sidebar footer breadcrumb breadcrumbs "
-    "share sharing social related promo advert advertisement ad ads newsletter subscribe popup modal "
-    "pagination pager toolbar skip".split()
+    "share sharing social related promo advert advertisement ad ads newsletter subscribe popup "
+    "modal pagination pager toolbar skip".split()
 )
 """Words of class names and ids for what surrounds the text of a page."""
 _POSTS = frozenset("post comment message reply answer entry msg".split())

@@ -123,13 +123,18 @@ def _check(content: Mapping[str, Any]) -> None:
         raise ValueError("its statistics are not those of its segments")
     if "sources" in content:
         _check_sources(content["sources"], content["statistics"]["documents"])
+    _check_features(features, content["statistics"]["documents"])
+
+
+def _check_features(features: Mapping[str, Any], documents: int) -> None:
+    """Check the entries of features."""
     for name, entry in features.items():
         if not (
             FEATURE_NAME.fullmatch(name)
             and SEGMENT_NAME.fullmatch(entry["file"])
             and entry["file"].startswith(f"feature-{name}-")
             and isinstance(entry["meta"], dict)
-            and _whole(entry["documents"]) <= content["statistics"]["documents"]
+            and _whole(entry["documents"]) <= documents
         ):
             raise ValueError(f"feature {shorten(name, 40)}")
         _check_file(entry)
