@@ -115,7 +115,10 @@ def warn(line: str) -> None:
 def say_account(account: FileAccount) -> None:
     """Say what became of the files of a folder, as a warning if some were not read."""
     source = escaped(account.source)
-    (warn if account.skipped else say)(f"{source}: {account.line()}")
+    if account.skipped:
+        warn(f"{source}: {account.line()}")
+    elif len(account.files) > 1:
+        say(f"{source}: {account.line()}")
     for note in account.notes():
         say(f"{source}: {note}")
 

@@ -31,10 +31,13 @@ class ReadFile:
 
 def read_file(path: Path) -> ReadFile:
     """Read a file that is one document; InputError if it cannot be read."""
+    parts: list[bytes] = []
     with open_binary(path) as stream:
-        content: bytes = guarded(lambda: stream.read(_MOST_BYTES + 1), str(path))
-    if len(content) > _MOST_BYTES:
-        raise InputError(f"is larger than {_MOST_BYTES >> 20} MB", path=path)
+        while part := guarded(lambda: stream.read(_CHUNK), str(path)):
+            parts.append(part)
+            if len(parts) * _CHUNK > _MOST_BYTES:
+                raise InputError(f"is larger than {_MOST_BYTES >> 20} MB", path=path)
+    content = b"".join(parts)
     try:
         return READERS[path.suffix.lower()](content)
     except InputError as error:

@@ -120,7 +120,7 @@ def _rows(file: FolderFile) -> Generator[Evidence, None, FileOutcome]:
         return FileOutcome(file.name, "read" if rows else "empty")
     table = open_table(file.path)
     if own is not None and not (table.is_usual and own.name in _ANY_ROWS):
-        return FileOutcome(file.name, "other", own.plural)
+        return FileOutcome(file.name, "other", own.name)
     if not table.text_column:
         problem = "no column of texts; name it text" if next(table.rows, None) else ""
         return FileOutcome(file.name, "unreadable" if problem else "empty", problem)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from pnyx.corpora.text.blocks import Block, Page
 from pnyx.corpora.text.encodings import decoded_lines, encoding_of
 from pnyx.corpora.text.office_files import check_archive
 from pnyx.corpora.text.plain_text import in_one_line
+from pnyx.corpora.text.quiet_libraries import quiet
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import MAX_LINE_BYTES, clean_text, clean_value, parse_json_object
 
@@ -237,8 +237,7 @@ def _sheet_rows(path: Path, _: Table) -> Iterator[TableRow]:
         raise MissingExtra("reading spreadsheets", "tables") from error
     check_archive(path, "a spreadsheet")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet("openpyxl"):
             book = openpyxl.load_workbook(path, read_only=True, data_only=True)
             try:
                 several = len(book.sheetnames) > 1

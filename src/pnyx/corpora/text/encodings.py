@@ -22,6 +22,7 @@ _CANDIDATES = (
     "cp1250 cp1252 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r shift_jis euc_jp euc_kr "
     "gb18030 big5"
 ).split()
+_WESTERN = ("cp1252", "cp1254")
 _SAMPLE = 1 << 16
 """Bytes, from the first that is not ASCII, from which an encoding is guessed."""
 _FEW = 24
@@ -162,7 +163,8 @@ def _is_western(sample: bytes) -> bool:
 def _best_match(sample: bytes, *, western: bool) -> str:
     from charset_normalizer import from_bytes
 
-    matches = from_bytes(sample, cp_isolation=list(_CANDIDATES), enable_fallback=False)
+    candidates = [codec for codec in _CANDIDATES if western or codec not in _WESTERN]
+    matches = from_bytes(sample, cp_isolation=candidates, enable_fallback=False)
     best = matches.best()
     if best is None:
         return ""

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from pnyx.corpora.text.blocks import Block, Page
 from pnyx.corpora.text.pages import blocks_of_markup
 from pnyx.corpora.text.plain_text import blocks_of_text, in_one_line, with_turns
+from pnyx.corpora.text.quiet_libraries import quiet
 from pnyx.errors import InputError, shorten
 
 _MOST_UNPACKED = 256 * 1024 * 1024
@@ -196,7 +197,7 @@ def _unpacked(content: bytes | IO[bytes], what: str) -> Iterator[zipfile.ZipFile
 
     try:
         stream = io.BytesIO(content) if isinstance(content, bytes) else content
-        with zipfile.ZipFile(stream) as archive:
+        with quiet("docx"), zipfile.ZipFile(stream) as archive:
             _check_parts(archive.infolist())
             yield archive
     except InputError:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pnyx.corpora.text.blocks import Block, Page
 from pnyx.corpora.text.encodings import decoded_bytes
 from pnyx.corpora.text.plain_text import in_one_line, with_turns
+from pnyx.corpora.text.quiet_libraries import quiet
 from pnyx.corpora.text.web_blocks import WebBlock, parsed_page, web_blocks
 from pnyx.errors import InputError, shorten
 from pnyx.files import clean_text
@@ -101,7 +102,8 @@ def _extracted(text: str) -> Any:
     import trafilatura
 
     try:
-        return trafilatura.bare_extraction(text, with_metadata=True)
+        with quiet("trafilatura", "htmldate", "courlan", "justext"):
+            return trafilatura.bare_extraction(text, with_metadata=True)
     except Exception as error:  # a hostile page may trip the extractor anywhere
         raise InputError(f"cannot be read as HTML: {shorten(str(error))}") from error
 

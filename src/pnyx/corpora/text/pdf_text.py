@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import io
-import logging
 import re
-import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -16,6 +13,7 @@ from typing import Any
 
 from pnyx.corpora.text.blocks import Page
 from pnyx.corpora.text.plain_text import blocks_of_text, composed, in_one_line
+from pnyx.corpora.text.quiet_libraries import quiet
 from pnyx.errors import InputError, shorten
 from pnyx.files import clean_text
 
@@ -49,25 +47,10 @@ class _Line:
 
 def extract_pdf(content: bytes) -> Page:
     """Return the blocks of a PDF file and its title. A hostile file may take any time."""
-    with _quiet():
+    with quiet("pypdf"):
         pages, title = _read(content)
     title = in_one_line(clean_text(title))
     return Page(blocks_of_text(_joined(_without_running_heads(pages))), title)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what pypdf prints about damaged files from the terminal: the account names the file."""
-    logger = logging.getLogger("pypdf")
-    before, propagate = logger.level, logger.propagate
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(before)
-        logger.propagate = propagate
 
 
 def _read(content: bytes) -> tuple[list[list[_Line]], str]:
@@ -123,15 +106,17 @@ def _without_running_heads(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]
     heads = {head for head, count in counted.items() if head and count >= needed}
     result = []
     for page in filled:
-        edges = {id(line) for line in _edges(page)}
-        kept = []
-        for line in page:
-            at_edge = id(line) in edges
-            number = _PAGE_NUMBER.fullmatch(line.text.strip()) and len(page) > 1
-            if not (at_edge and (_head(line) in heads or number)):
-                kept.append(line)
-        result.append(kept)
+        first, stop = 0, len(page)
+        while first < min(_EDGE_LINES, stop) and _is_head(page[first], heads):
+            first += 1
+        while stop > max(first, len(page) - _EDGE_LINES) and _is_head(page[stop - 1], heads):
+            stop -= 1
+        result.append(list(page[first:stop]))
     return result
+
+
+def _is_head(line: _Line, heads: Container[str]) -> bool:
+    return _head(line) in heads or bool(_PAGE_NUMBER.fullmatch(line.text.strip()))
 
 
 def _edges(page: Sequence[_Line]) -> list[_Line]:
