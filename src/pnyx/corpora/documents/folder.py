@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pnyx.corpora.base import Format, Options, Row, format_of
 from pnyx.corpora.documents.file_readers import ALONE, READERS, TABLES, read_file
@@ -95,14 +96,16 @@ def _whole(file: FolderFile) -> Generator[Evidence, None, FileOutcome]:
     return FileOutcome(file.name, "read" if filled else "empty", assumed=read.assumed)
 
 
-def documents_of_page(name: str, page: Page) -> Iterator[Document]:
-    """Yield what is indexed of a file: one document.
+def documents_of_page(
+    name: str, page: Page, extra: Mapping[str, Any] | None = None
+) -> Iterator[Document]:
+    """Yield what is indexed of a file, or of a row of a table: one document.
 
-    Files are split into passages here, and nowhere else.
+    Files and rows are split into passages here, and nowhere else.
     """
     text = page.text
     if text.strip():
-        yield Document(name, text, page.title, page.url)
+        yield Document(name, text, page.title, page.url, "", dict(extra or {}))
 
 
 def _rows(file: FolderFile) -> Generator[Evidence, None, FileOutcome]:
@@ -126,9 +129,9 @@ def _rows(file: FolderFile) -> Generator[Evidence, None, FileOutcome]:
         return FileOutcome(file.name, "unreadable" if problem else "empty", problem)
     filled = False
     for place, page, extra in table.pages():
-        for document in documents_of_page(f"{file.name}#{place}", page):
+        for document in documents_of_page(f"{file.name}#{place}", page, extra):
             filled = True
-            yield replace(document, text=page.blocks[0].text, extra=extra)
+            yield document
     column = "" if table.is_usual else table.text_column
     faults = len(table.faults)
     return FileOutcome(file.name, "read" if filled else "empty", "", table.assumed, column, faults)

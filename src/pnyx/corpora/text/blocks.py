@@ -37,7 +37,12 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The text of all blocks, separated by blank lines; a speaker has a line before a turn."""
+        """The text of all blocks, separated by blank lines; a speaker has a line before a turn.
+
+        The text of a single block, as a row of a table, is without its speaker.
+        """
+        if len(self.blocks) == 1:
+            return self.blocks[0].text
         return "\n\n".join(map(block_text, self.blocks))
 
 
