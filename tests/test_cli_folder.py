@@ -62,7 +62,7 @@ def test_published_corpora_with_empty_texts(tmp_path, capsys):
         ("a.jsonl", [{"id": "1", "text": "", "title": "T"}, {"id": "2", "text": " "}], {"1": "T"}),
         ("a.jsonl", [{"id": "1", "contents": "", "title": "T"}], {"1": "T"}),
         ("a.jsonl", [{"docid": "1", "segment": "", "title": "T"}], {"1": "T"}),
-        ("a.jsonl", [{"id": "1", "conclusion": "", "premises": []}, {"id": "2", "conclusion": "C"}], {"2": "C."}),
+        ("a.jsonl", [{"id": "1", "premises": []}, {"id": "2", "conclusion": "C"}], {"2": "C."}),
     ],
 )  # fmt: skip
 def test_empty_documents_of_other_formats(tmp_path, name, rows, expected):

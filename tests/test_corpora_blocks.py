@@ -1,7 +1,9 @@
+# ruff: noqa: E501 - texts and their blocks side by side
 """Blocks of plain text, Markdown and web pages: what is read in which order."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import pytest
@@ -14,6 +16,7 @@ from pnyx.corpora.text.encodings import encoding_of_bytes
 from pnyx.corpora.text.markdown_text import markdown_page
 from pnyx.corpora.text.pages import extract_page
 from pnyx.corpora.text.plain_text import blocks_of_text, joined_lines
+from pnyx.corpora.text.rst_text import rst_page
 from pnyx.errors import InputError
 
 
@@ -104,10 +107,8 @@ def test_blocks_contain_every_word_of_a_plain_text_in_order(rows):
 
 @given(st.sampled_from(sorted(READERS)), st.binary(max_size=400))
 def test_any_bytes_are_read_or_refused(suffix, content):
-    try:
+    with contextlib.suppress(InputError):
         READERS[suffix](content)
-    except InputError:
-        pass
 
 
 @given(
@@ -124,6 +125,36 @@ def test_any_text_is_read_as_text_markdown_and_web_page(text):
         for block in blocks:
             assert block.text == " ".join(block.text.split())
             assert block.text or block.kind == "turn"
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_name_in_small_letters_must_occur_twice(count):
+    text = "\n\n".join(["Anna: I am for it.", "Bob: I am not.", *["cem: me neither."] * count])
+    assert [b.kind for b in blocks_of_text(text)][2:] == (
+        ["paragraph"] if count == 1 else ["turn", "turn"]
+    )
+
+
+def test_a_wrapped_text_joins_lines_that_end_a_sentence_at_the_width():
+    line = "This line ends at the width of it all."
+    wrapped = f"{line}\n{line}\n\n{line}\nAnd so."
+    assert [b.text for b in blocks_of_text(wrapped)] == [f"{line} {line}", f"{line} And so."]
+    assert len(blocks_of_text(f"{line}\n{line}")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("Title\n=====\n\n**Anna:** I am for it.\n\n**Bob:** I am not.",
+         [("heading1", "Title"), ("turn", "Anna", "I am for it."), ("turn", "Bob", "I am not.")]),
+        ("See `the site <http://x.org>`_ and ``code`` and :ref:`that` [1]_.",
+         [("paragraph", "See the site and code and that.")]),
+        (".. note::\n   :class: x\n\n   A note, here.\n\n.. _t: http://x", [("paragraph", "A note, here.")]),
+        ("2 * 3 and a*b*c", [("paragraph", "2 * 3 and a*b*c")]),
+    ],
+)  # fmt: skip
+def test_rst(text, blocks):
+    assert shown(rst_page(text).blocks) == blocks
 
 
 # Markdown -----------------------------------------------------------------------------------------

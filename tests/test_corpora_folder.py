@@ -136,7 +136,7 @@ def test_a_row_keeps_its_further_cells(mixed):
     assert mixed[0]["survey.xlsx#1"].extra == {"Author": "Anna", "Likes": 3}
 
 
-# Tables --------------------------------------------------------------------------------------------
+# Tables ------------------------------------------------------------------------------------------
 
 
 def test_the_longest_column_is_taken_where_none_has_a_usual_name(tmp_path):
@@ -199,7 +199,7 @@ def test_a_missing_library_is_named_and_the_rest_is_read(tmp_path, monkeypatch):
     )
 
 
-# The account ---------------------------------------------------------------------------------------
+# The account -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("count", "ending"), [(10, "9.heic)"), (11, "9.heic and 1 more)")])
@@ -257,12 +257,11 @@ def test_odd_names_are_ids(tmp_path):
     names = ["a b.txt", "a\nb.txt", "\u00e4\u4f60 #1.txt"]
     for name in names:
         (tmp_path / name).write_text("Text.")
-    with open(os.fsencode(tmp_path) + b"/\xff.txt", "w") as stream:
-        stream.write("Text.")
+    (tmp_path / os.fsdecode(b"\xff.txt")).write_text("Text.")
     assert set(read(tmp_path)[0]) == {*names, "\\xff.txt"}
 
 
-# Hostile files -------------------------------------------------------------------------------------
+# Hostile files -----------------------------------------------------------------------------------
 
 
 def outcome(tmp_path, name, content):

@@ -55,6 +55,13 @@ def _text(content: bytes) -> ReadFile:
     return ReadFile(Page(blocks_of_text(text)), assumed)
 
 
+def _rst(content: bytes) -> ReadFile:
+    from pnyx.corpora.text.rst_text import rst_page
+
+    text, assumed = decoded_bytes(content)
+    return ReadFile(rst_page(text), assumed)
+
+
 def _markdown(content: bytes) -> ReadFile:
     from pnyx.corpora.text.markdown_text import markdown_page
 
@@ -86,7 +93,7 @@ def _office(name: str) -> Callable[[bytes], ReadFile]:
 
 READERS: dict[str, Callable[[bytes], ReadFile]] = {
     ".txt": _text,
-    ".rst": _text,
+    ".rst": _rst,
     ".md": _markdown,
     ".markdown": _markdown,
     ".html": _web_page,

@@ -12,7 +12,14 @@ from statistics import median
 from typing import Any
 
 from pnyx.corpora.text.blocks import Page
-from pnyx.corpora.text.plain_text import blocks_of_text, composed, in_one_line
+from pnyx.corpora.text.plain_text import (
+    begins_item,
+    blocks_of_text,
+    composed,
+    dehyphenated,
+    in_one_line,
+    turn_opening,
+)
 from pnyx.corpora.text.quiet_libraries import quiet
 from pnyx.errors import InputError, shorten
 from pnyx.files import clean_text
@@ -31,6 +38,8 @@ _PAGE_NUMBER = re.compile(
     r"(?: ?(?:/|of|von|sur|de) ?\d{1,4})?[-\u2013\u2014 ]*",
     re.IGNORECASE,
 )
+_MOST_HEADING = 150
+"""Characters of a heading."""
 _DIGITS = re.compile(r"\d+")
 _MOST_PAGES = 5000
 _END = (".", "!", "?", ":", ";", "\u201d", '"', ")")
@@ -107,7 +116,11 @@ def _without_running_heads(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]
     result = []
     for page in filled:
         first, stop = 0, len(page)
+        above: set[str] = set()  # a heading below a running head of the same words stays
         while first < min(_EDGE_LINES, stop) and _is_head(page[first], heads):
+            if _head(page[first]) in above:
+                break
+            above.add(_head(page[first]))
             first += 1
         while stop > max(first, len(page) - _EDGE_LINES) and _is_head(page[stop - 1], heads):
             stop -= 1
@@ -132,18 +145,28 @@ def _joined(pages: Sequence[Sequence[_Line]]) -> str:
     """Return one text in which blank lines separate paragraphs."""
     sizes = [line.size for page in pages for line in page for _ in range(1 + len(line.text) // 20)]
     usual = median(sizes) if sizes else 0.0
-    text: list[str] = []
+    paragraphs: list[list[_Line]] = []
     before: _Line | None = None
     for page in pages:
         leading = _leading(page)
         width = max((len(line.text.strip()) for line in page), default=0)
         above: _Line | None = None
         for line in page:
-            if before is not None and _separated(before, above, line, leading, width, usual):
-                text.append("")
-            text.append(composed(line.text).strip())
+            if before is None or _separated(before, above, line, leading, width, usual):
+                paragraphs.append([])
+            paragraphs[-1].append(line)
             before = above = line
-    return "\n".join(text)
+    largest = max(sizes, default=0.0)
+    return "\n\n".join(_paragraph(lines, usual, largest) for lines in paragraphs)
+
+
+def _paragraph(lines: Sequence[_Line], usual: float, largest: float) -> str:
+    """Return a paragraph in one line; large letters make it a heading, which is underlined."""
+    text = dehyphenated([composed(line.text).strip() for line in lines])
+    size = min(line.size for line in lines)
+    if usual and size > _LARGER * usual and len(text) <= _MOST_HEADING:
+        return f"{text}\n{'===' if size > largest / _LARGER else '---'}"
+    return text
 
 
 def _leading(page: Sequence[_Line]) -> float:
@@ -166,6 +189,8 @@ def _separated(
     if usual and abs(before.size - line.size) > (_LARGER - 1) * usual:
         return True
     ended = before.text.rstrip().endswith(_END)
+    if begins_item(line.text) or (ended and turn_opening(line.text)):
+        return True
     if above is None:
         return ended or not line.text.lstrip()[:1].islower()
     step = above.place - line.place

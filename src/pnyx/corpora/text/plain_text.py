@@ -58,6 +58,8 @@ _MOST_HEADING = 80
 _MOST_HEADING_WORDS = 12
 _WRAPPED_AT_MOST = 120
 """Characters of the longest line of a text that was wrapped at a width."""
+_WRAPPED_LINES = 3
+"""Lines near the longest one that a wrapped text has, at least."""
 _NEAR_FULL = 0.8
 """A line is full if the next word would have made it longer than this share of the width."""
 
@@ -94,8 +96,9 @@ def blocks_of_text(text: str) -> tuple[Block, ...]:
     speakers = _speakers(lines)
     blocks: list[Block] = []
     attributed = ""
+    width = _wrap_width(lines)
     for group in _groups(lines):
-        made = list(_blocks_of_group(group, speakers))
+        made = list(_blocks_of_group(group, speakers, width))
         if group.depth:
             made = [_quoted(block, attributed) for block in made]
         else:
@@ -136,12 +139,18 @@ def _attributed(line: str) -> str:
 
 def _speakers(lines: Sequence[str]) -> frozenset[str]:
     """Return the names with which turns of this text begin; none unless two lines do."""
-    names = [name for line in lines if (name := _opening(line))]
-    counted = Counter(names)
-    return frozenset(counted) if len(names) > 1 else frozenset()
+    counted: Counter[str] = Counter()
+    certain: set[str] = set()
+    for line in lines:
+        if name := turn_opening(line):
+            counted[name] += 1
+            if not (name.islower() and name.isalpha()) or not line.lstrip().startswith(name):
+                certain.add(name)  # a word in small letters is a name only if it occurs again
+    names = {name for name, count in counted.items() if count > 1 or name in certain}
+    return frozenset(names) if sum(counted[name] for name in names) > 1 else frozenset()
 
 
-def _opening(line: str) -> str:
+def turn_opening(line: str) -> str:
     """Return the name with which a line begins, before a colon; empty where there is none."""
     if ":" not in line[:100] and ">" not in line[:40]:
         return ""
@@ -154,12 +163,18 @@ def _opening(line: str) -> str:
     known = name.lower() not in _LABELS and len(name) <= _MOST_NAME
     upper = sum(part[:1].isupper() for part in name.replace("(", " ").split())
     timed = bool(re.match(_TIME, line.lstrip()))
-    return (
-        name if known and (timed or (name[0].isupper() and upper * 2 >= len(name.split()))) else ""
-    )
+    capital = name[0].isupper() and upper * 2 >= len(name.split())
+    return name if known and (timed or capital or " " not in name) else ""
 
 
-def _blocks_of_group(group: _Group, speakers: frozenset[str]) -> Iterator[Block]:
+def _wrap_width(lines: Sequence[str]) -> int:
+    """Return the width at which a text was wrapped; 0 if it was not."""
+    width = max(map(len, lines), default=0)
+    near = sum(len(line) > _NEAR_FULL * width for line in lines)
+    return width if width <= _WRAPPED_AT_MOST and near >= _WRAPPED_LINES else 0
+
+
+def _blocks_of_group(group: _Group, speakers: frozenset[str], wrap_width: int) -> Iterator[Block]:
     lines = list(group.lines)
     headers = next((n for n, line in enumerate(lines) if not _HEADER.match(line)), len(lines))
     if headers > 1:
@@ -172,8 +187,8 @@ def _blocks_of_group(group: _Group, speakers: frozenset[str]) -> Iterator[Block]
     elif len(lines) > 1 and _in_capitals(lines[0]) and not _in_capitals(lines[1]):
         yield Block(in_one_line(lines[0]), "heading", 1)
         lines = lines[1:]
-    for part in _parts(lines, speakers):
-        yield from part
+    for kind, speaker, part in _parts(lines, speakers):
+        yield from _made(part, kind, speaker, wrap_width)
 
 
 def _headers(lines: Sequence[str]) -> Iterator[Block]:
@@ -203,25 +218,27 @@ def _in_capitals(line: str) -> bool:
     return few and len(letters) > 2 and line.upper() == line and line.lower() != line
 
 
-def _parts(lines: Sequence[str], speakers: frozenset[str]) -> Iterator[list[Block]]:
-    """Yield the blocks of lines: each item and turn with the lines that belong to it."""
+def _parts(lines: Sequence[str], speakers: frozenset[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield kind, speaker and lines of each item and turn, and of what lies between."""
     kind, speaker = "paragraph", ""
     held: list[str] = []
     for line in lines:
-        name = _opening(line) if speakers else ""
+        name = turn_opening(line) if speakers else ""
         item = _ITEM.match(line)
         if name in speakers or item:
-            yield _made(held, kind, speaker)
+            yield kind, speaker, held
             kind, speaker = ("turn", name) if name in speakers else ("item", "")
             opening = _TURN.match(line) if name in speakers else item
             held = [line[opening.end() :]] if opening else [line]
         else:
             held.append(line)
-    yield _made(held, kind, speaker)
+    yield kind, speaker, held
 
 
-def _made(lines: Sequence[str], kind: str, speaker: str) -> list[Block]:
-    texts = [in_one_line(text) for text in joined_lines(lines)] if lines else []
+def _made(lines: Sequence[str], kind: str, speaker: str, wrap_width: int) -> list[Block]:
+    if not lines:
+        return []
+    texts = [in_one_line(text) for text in joined_lines(lines, wrap_width)]
     texts = [text for text in texts if text]
     if kind == "item":
         return [Block(" ".join(texts), "item")] if texts else []
@@ -233,24 +250,40 @@ def _made(lines: Sequence[str], kind: str, speaker: str) -> list[Block]:
     return [Block(text) for text in texts]
 
 
-def joined_lines(lines: Sequence[str]) -> list[str]:
-    """Join the lines of one paragraph that were wrapped; a paragraph of its own stays one."""
-    width = max(map(len, lines))
+def joined_lines(lines: Sequence[str], wrap_width: int = 0) -> list[str]:
+    """Join lines that were wrapped; a line that is a paragraph of its own stays one.
+
+    `wrap_width`: characters at which the whole text was wrapped; 0 if that is not known.
+    """
+    width = wrap_width or max(map(len, lines))
     stripped = [line.strip() for line in lines]
-    separate = len(lines) > 1 and all(line.endswith(_ENDED) for line in stripped)
+    separate = not wrap_width and all(line.endswith(_ENDED) for line in stripped)
     texts: list[list[str]] = []
     before = ""
     for line in stripped:
         if texts and not separate and _wrapped(before, line, width):
-            if _HYPHEN.search(before) and line[:1].islower():
-                texts[-1][-1] = texts[-1][-1][:-1]
-                texts[-1].append(line)
-            else:
-                texts[-1] += [" ", line]
+            texts[-1].append(line)
         else:
             texts.append([line])
         before = line
-    return ["".join(parts) for parts in texts]
+    return [dehyphenated(parts) for parts in texts]
+
+
+def dehyphenated(lines: Sequence[str]) -> str:
+    """Join lines into one, with the words that were hyphenated at line ends."""
+    parts: list[str] = []
+    for line in lines:
+        if parts and _HYPHEN.search(parts[-1]) and line[:1].islower():
+            parts[-1] = parts[-1][:-1]
+        elif parts:
+            parts.append(" ")
+        parts.append(line)
+    return "".join(parts)
+
+
+def begins_item(line: str) -> bool:
+    """Whether a list item begins with this line."""
+    return bool(_ITEM.match(line))
 
 
 def _wrapped(line: str, following: str, width: int) -> bool:
@@ -268,7 +301,7 @@ def with_turns(blocks: Sequence[Block]) -> tuple[Block, ...]:
     speakers = _speakers([block.text for block in blocks if block.kind == "paragraph"])
     made = []
     for block in blocks:
-        name = _opening(block.text) if speakers and block.kind == "paragraph" else ""
+        name = turn_opening(block.text) if speakers and block.kind == "paragraph" else ""
         opening = _TURN.match(block.text) if name and not block.speaker else None
         said = block.text[opening.end() :] if opening else ""
         made.append(Block(said, "turn", 0, name) if said else block)
