@@ -28,6 +28,8 @@ _MOST_LINKED = 0.5
 trafilatura keeps it."""
 _LOST = 0.5
 """Below this share of a page's text, what trafilatura keeps says nothing about the rest."""
+_MOST_SOUGHT = 3000
+"""Blocks that are also sought within lines of what trafilatura keeps; with more, only as lines."""
 _FEW_WORDS = 6
 """A block outside the main text with fewer words is left out."""
 _CHARSETS = frozenset(
@@ -119,9 +121,10 @@ def _main_text(blocks: Sequence[WebBlock], extracted: str) -> list[Block]:
     It drops list items, headings and posts, so its text only decides on what lies around them and
     on blocks that are mostly links.
     """
-    known = _squeezed(extracted)
+    lines = {_squeezed(line) for line in extracted.split("\n")}
+    known = _squeezed(extracted) if len(blocks) <= _MOST_SOUGHT else ""
     keys = [_squeezed(block.block.text) for block in blocks]
-    located = [len(key) > 1 and key in known for key in keys]
+    located = [len(key) > 1 and (key in lines or key in known) for key in keys]
     total = sum(map(len, keys))
     found = sum(len(key) for key, there in zip(keys, located, strict=True) if there)
     inside = range(len(blocks))
