@@ -119,5 +119,5 @@ def test_start_indexes_serves_and_opens_the_browser_and_then_uses_the_index(inde
             started.send_signal(signal.SIGINT)
             said = started.stderr.read()
         assert (tmp_path / "opened").read_text() == f"{url}\n"
-        assert ("docs.jsonl.index is there already" in said) is already
+        assert ("docs.jsonl.index: no file has changed" in said) is already
     assert call("start", str(tmp_path / "nothing"))[0] == 2

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
+from unicodedata import normalize
 
 from pnyx.errors import InputError, shorten
 
@@ -184,7 +185,8 @@ def as_question(asked: Question | str) -> Question:
     if isinstance(asked, Question):
         return asked
     if isinstance(asked, str) and asked.strip():
-        return Question(question_id(asked), asked)
+        text = normalize("NFC", asked)  # as documents are: a letter typed in two characters is one
+        return Question(question_id(text), text)
     found = "an empty text" if isinstance(asked, str) else shorten(type(asked).__name__, 40)
     raise InputError(f"found {found}, expected a question: its text, or a Question")
 

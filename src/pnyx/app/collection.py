@@ -215,6 +215,7 @@ def open(  # noqa: A001 - as gzip.open
     from pnyx.search.build import build_index
     from pnyx.search.opening import open_index, stands_for_index
     from pnyx.search.plan import FEATURES
+    from pnyx.search.sources import SourceReader
 
     known = isinstance(documents, Collection) or (
         isinstance(documents, str | Path) and stands_for_index(documents)
@@ -225,7 +226,11 @@ def open(  # noqa: A001 - as gzip.open
         return documents if llm is None else replace(documents, llm=llm)
     if known:
         return Collection(open_index(str(documents)), str(documents), llm)
-    records = read_evidence(documents, columns=columns, on_warning=_warn)
+    records: object = documents
+    if isinstance(documents, str | Path):
+        records = SourceReader([str(documents)], columns=columns, on_warning=_warn)
+    elif columns:
+        records = read_evidence(documents, columns=columns)
     index = build_index(records, to, features=FEATURES if features is None else features)
     named = documents if isinstance(documents, str | Path) else type(documents).__name__
     return Collection(index, str(to or named), llm)

@@ -223,6 +223,8 @@ def _run(search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, asked: Judge
     from pnyx.audit.perspective_bench import bench_perspectives
 
     labelled = spec.joined()
+    if labelled is not None and labelled.scale_note:
+        warn(labelled.scale_note)
     with _judging(opened, spec, asked) as judging:
         return bench_perspectives(search, judging, labelled)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -240,6 +240,7 @@ def _write_run(
     searcher: Searcher, questions: Sequence[Question], run: RunSpec, search: SearchSpec
 ) -> int:
     from pnyx.corpora import write_run
+    from pnyx.corpora.benchmarks.run_ids import SafeIds
     from pnyx.corpora.benchmarks.trec import a_token, as_ranked
     from pnyx.files import atomic_text
     from pnyx.records import RunEntry
@@ -250,6 +251,7 @@ def _write_run(
     empty: list[str] = []
     below: list[str] = []
     unscored = written = 0
+    ids = SafeIds(lambda name: _holds(searcher.engine, name))
     with atomic_text(str(run.out)) as stream:
         limit = _RUN if search.threshold is None else None
         for result in searcher.search(questions, run.k or limit):
@@ -261,7 +263,12 @@ def _write_run(
             unscored += result.unscored
             written += len(result.hits)
             hits = (RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in result.hits)
-            write_run(stream, as_ranked(hits))
+            write_run(stream, as_ranked(ids.entries(hits)))
+            if ids.changed and str(run.out) == "-":
+                raise InputError(
+                    f"the id {shorten(next(iter(ids.changed)), 60)!r} holds blanks, which a run "
+                    "cannot hold: give --out FILE, and FILE.ids.jsonl will map such ids"
+                )
     for topics, what in (
         (empty, "share no word with the index"),
         (below, "have no document that reaches the threshold"),
@@ -270,8 +277,18 @@ def _write_run(
             shown = ", ".join(shorten(topic, 40) for topic in topics[:_SHOWN_TOPICS])
             more = ", ..." if len(topics) > _SHOWN_TOPICS else ""
             warn(f"{len(topics)} of {len(questions)} topics {what}: {shown}{more}")
+    if str(run.out) != "-" and (mapped := ids.write_map(str(run.out))):
+        say(
+            f"{len(ids.changed):,} ids with blanks or line ends were changed in the run; "
+            f"{escaped(str(mapped))} maps them to the documents' own"
+        )
     say(f"{escaped(str(run.out))}: {written:,} documents for {len(questions):,} topics, tag {tag}")
     return EXIT_UNSCORED if unscored else 0
+
+
+def _holds(engine: Engine, doc_id: str) -> bool:
+    """Whether an index has a document of this id; one that can only be searched cannot say."""
+    return isinstance(engine, Container) and doc_id in engine
 
 
 def _tag(searcher: Searcher, search: SearchSpec) -> str:

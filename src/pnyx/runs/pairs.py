@@ -11,6 +11,7 @@ from typing import Any
 
 from pnyx.corpora import read_items, read_questions, read_run
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
+from pnyx.corpora.benchmarks.run_ids import document_ids
 from pnyx.errors import InputError, shorten
 from pnyx.judge.perspectives import PASSAGE_WORDS, ask_perspectives
 from pnyx.judge.questions import Support
@@ -190,14 +191,16 @@ def _first(
     run: str, index: DocumentIndex, depth: int, topics: Mapping[str, Any], lacks: str
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the topics of a run with their first documents, best first; all must be known."""
+    own = document_ids(run)
     for topic, documents in rankings_of(read_run(run)).by_topic.items():
         if topic not in topics:
             raise InputError(f"topic {shorten(topic)!r} {shorten(lacks, 120)}", path=run)
-        for doc_id in documents[:depth]:
+        first = [own.get(doc_id, doc_id) for doc_id in documents[:depth]]
+        for doc_id in first:
             if doc_id not in index:
                 problem = f"document {shorten(doc_id)!r} is not in {shorten(str(index.path))}"
                 raise InputError(problem, path=run)
-        yield topic, documents[:depth]
+        yield topic, first
 
 
 def questions_by_id(topics: str | Path | Iterable[Question]) -> dict[str, Question]:

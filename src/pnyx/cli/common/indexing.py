@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Literal
 
 from pnyx.app.search_specs import FeatureSpec
 from pnyx.app.spec import file_opt, opt, out_opt
-from pnyx.cli.common.options import EvidenceSpec
+from pnyx.cli.common.options import EvidenceSpec, say_account, warn
 from pnyx.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pnyx.models.embed.embedder import Embedder
     from pnyx.models.ray import RayWorkers
     from pnyx.search.features.clusters import Clusters
+    from pnyx.search.sources import SourceReader
     from pnyx.students.quality.surface import TextQuality
 
 
@@ -34,6 +37,19 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     language: str | None = opt(
         None, "Stemmer: a Snowball language, or none.", metavar="NAME", shown="english"
     )
+
+    def reader(self, corpus: Sequence[str]) -> SourceReader:
+        """Return the documents of all sources, which says what became of their files."""
+        from pnyx.search.sources import SourceReader
+
+        return SourceReader(
+            corpus,
+            format=self.format,
+            columns=self.mapping,
+            on_warning=warn,
+            on_account=say_account,
+            strict_files=self.strict_files,
+        )
 
     def folder(self, features: FeatureSpec, corpus: tuple[str, ...]) -> str:
         """Return the index folder that is meant; OptionError: choices do not go together."""

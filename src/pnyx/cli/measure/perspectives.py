@@ -143,6 +143,7 @@ def perspectives(
     names, baseline = _checked(runs, spec, leaning, as_json)
     from pnyx.corpora import read_run
     from pnyx.corpora.benchmarks.perspectives import read_perspectives
+    from pnyx.corpora.benchmarks.run_ids import with_document_ids
     from pnyx.measure.perspectives.coverage import by_question, measure_perspectives
     from pnyx.measure.perspectives.verdicts import NO, read_verdicts
 
@@ -150,7 +151,10 @@ def perspectives(
         read_perspectives(spec.views, gold=True), sides_by_order=spec.sides == "order"
     )
     verdicts = read_verdicts(spec.verdicts, judge=spec.judge, unjudged=spec.unjudged)
-    entries = {name: list(read_run(path)) for name, path in names.items()}
+    entries = {name: list(with_document_ids(read_run(path), path)) for name, path in names.items()}
+    labelled = spec.joined(spec.judge)
+    if labelled is not None and labelled.scale_note:
+        warn(labelled.scale_note)
     measured = partial(
         measure_perspectives,
         entries,
@@ -158,7 +162,7 @@ def perspectives(
         measures=spec.measures,
         depths=spec.depths,
         union_depth=spec.union_depth,
-        labelled=spec.joined(spec.judge),
+        labelled=labelled,
         topics_of=spec.topics_of,
         baseline=baseline,
         test=spec.test,

@@ -71,7 +71,7 @@ def write_manifest(folder: Path, content: dict[str, Any]) -> None:
 
 def contents(manifest: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return what a manifest says of its index, with changes, for `write_manifest`."""
-    names = ("tokenizer", "fields", "statistics", "segments", "features")
+    names = ("tokenizer", "fields", "statistics", "segments", "features", "sources")
     return {name: manifest[name] for name in names if name in manifest} | changes
 
 
@@ -121,19 +121,40 @@ def _check(content: Mapping[str, Any]) -> None:
             raise ValueError("its statistics are impossible")
     if content["statistics"] != count(entries):
         raise ValueError("its statistics are not those of its segments")
+    if "sources" in content:
+        _check_sources(content["sources"], content["statistics"]["documents"])
+    _check_features(features, content["statistics"]["documents"])
+
+
+def _check_features(features: Mapping[str, Any], documents: int) -> None:
+    """Check the entries of features."""
     for name, entry in features.items():
         if not (
             FEATURE_NAME.fullmatch(name)
             and SEGMENT_NAME.fullmatch(entry["file"])
             and entry["file"].startswith(f"feature-{name}-")
             and isinstance(entry["meta"], dict)
-            and _whole(entry["documents"]) <= content["statistics"]["documents"]
+            and _whole(entry["documents"]) <= documents
         ):
             raise ValueError(f"feature {shorten(name, 40)}")
         _check_file(entry)
         for shape in entry["shapes"].values():
             if not (isinstance(shape, list) and len(shape) <= 2 and shape == [*map(_whole, shape)]):
                 raise ValueError(f"a shape of {name}")
+
+
+def _check_sources(sources: Mapping[str, Any], documents: int) -> None:
+    """Check which files the documents come from."""
+    for source in sources["sources"]:
+        if set(source) != {"path", "format", "columns"} or not isinstance(source["path"], str):
+            raise ValueError("a source is not a path and how it is read")
+    known = len(sources["sources"])
+    for number, name, mark, *_ in sources["files"]:
+        texts = isinstance(name, str) and isinstance(mark, str)
+        if type(number) is not int or not -1 <= number < known or not texts:
+            raise ValueError("a file is of no source")
+    if sum(_whole(file[3]) for file in sources["files"]) != documents:
+        raise ValueError("its files do not have its documents")
 
 
 def _check_file(entry: Mapping[str, Any]) -> None:
