@@ -32,6 +32,7 @@ from pnyx.corpora.benchmarks.trec import BEIR_HEADER
 from pnyx.corpora.documents import datasets, dumps, evidence, folder, tables
 from pnyx.corpora.documents.datasets import PREFIX
 from pnyx.corpora.documents.file_readers import ALONE
+from pnyx.corpora.documents.folder import is_index_folder
 from pnyx.corpora.file_account import FileAccount
 from pnyx.corpora.given import given_evidence
 from pnyx.corpora.jsonstream import top_level_keys
@@ -180,16 +181,12 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
     return name
 
 
-def is_index_folder(folder: Path) -> bool:
-    """Whether a folder is an index of Pnyx."""
-    manifest = folder / "manifest.json"
-    try:
-        if not manifest.is_file():
-            return False
-        with manifest.open("rb") as stream:
-            return b'"pnyx-index"' in stream.read(_HEAD_BYTES)
-    except OSError:
-        return False
+def _format_of_file(path: str) -> Format | None:
+    """Return a format of this table by a file's first bytes; InputError where none fits."""
+    return FORMATS.get(sniff(path))
+
+
+folder.recognise_by(_format_of_file)
 
 
 def _folder(source: str, kind: Kind | None) -> str:

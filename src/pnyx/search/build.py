@@ -34,7 +34,7 @@ from pnyx.search.lexical.manifest import (
 )
 from pnyx.search.lexical.segments import FIELDS, IndexSegment, SegmentBuilder, open_segments
 from pnyx.search.quality.documents import score_documents
-from pnyx.search.sources import Sources, reader_of
+from pnyx.search.sources import IndexSources, reader_of
 
 _PROGRESS_EVERY = 1000
 
@@ -136,7 +136,7 @@ def add_to_index(
                 read, folder, old.tokenizer, old.extra_fields, old.segments, on_progress
             )
             entries = manifest["segments"] + new
-            sources = Sources.of_manifest(manifest).joined(read.sources()).to_manifest()
+            sources = IndexSources.of_manifest(manifest).joined(read.sources()).to_manifest()
             changes = {"statistics": count(entries), "segments": entries, "sources": sources}
             write_manifest(folder, contents(manifest, **changes))
         except BaseException:

@@ -26,7 +26,7 @@ from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import count, locked, read_manifest, write_manifest
 from pnyx.search.lexical.segments import FIELDS
 from pnyx.search.quality.documents import FEATURE as QUALITY
-from pnyx.search.sources import SourceFile, SourceReader, Sources, outcome_of, read_files
+from pnyx.search.sources import IndexSources, SourceFile, SourceReader, outcome_of, read_files
 
 _CARRIED = (QUALITY, VECTORS)
 """Features that are kept of documents that did not change; the others are made of all again."""
@@ -77,7 +77,7 @@ class _Changes:
 
 def is_source(index: str | Path, path: str) -> bool:
     """Whether an index was made from this file or folder, so that it can be refreshed."""
-    return Sources.of_manifest(read_manifest(Path(index))).number_of(path) is not None
+    return IndexSources.of_manifest(read_manifest(Path(index))).number_of(path) is not None
 
 
 def refresh_index(
@@ -101,7 +101,7 @@ def refresh_index(
     """
     folder = Path(index)
     with locked(folder):
-        sources = Sources.of_manifest(read_manifest(folder))
+        sources = IndexSources.of_manifest(read_manifest(folder))
         number = sources.number_of(path)
         if number is None:
             raise InputError(f"was not made from {path}", path=index)
@@ -120,7 +120,7 @@ def _documents(folder: Path) -> int:
     return documents
 
 
-def _changes(sources: Sources, number: int, path: str) -> _Changes:
+def _changes(sources: IndexSources, number: int, path: str) -> _Changes:
     """Compare the files of a source with those that are in the index."""
     source = sources.sources[number]
     before = {file.name: file for file in sources.files if file.source == number}
@@ -147,7 +147,7 @@ def _changes(sources: Sources, number: int, path: str) -> _Changes:
 
 def _rebuilt(
     folder: Path,
-    sources: Sources,
+    sources: IndexSources,
     changes: _Changes,
     options: Options,
     on_progress: Callable[[int], None] | None,
@@ -184,7 +184,7 @@ def _rebuilt(
             "fields": manifest["fields"],
             "statistics": count(entries),
             "segments": entries,
-            "sources": Sources(sources.sources, (*files, *noted)).to_manifest(),
+            "sources": IndexSources(sources.sources, (*files, *noted)).to_manifest(),
         }
         write_manifest(temporary, content | ({"features": features} if features else {}))
     dropped = tuple(sorted(set(manifest.get("features", {})).difference(features)))
@@ -199,7 +199,7 @@ def _written_with(manifest: Mapping[str, Any]) -> tuple[Tokenizer, list[str]]:
 
 
 def _read(
-    sources: Sources, changes: _Changes, noted: list[SourceFile], options: Options
+    sources: IndexSources, changes: _Changes, noted: list[SourceFile], options: Options
 ) -> Iterator[Evidence]:
     source = sources.sources[changes.number]
     if changes.folder.is_single and changes.to_read and not changes.to_read[0].name:

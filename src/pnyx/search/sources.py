@@ -43,7 +43,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class IndexSource:
     """A file or folder that was indexed, and how it was read."""
 
     path: str
@@ -52,20 +52,20 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class IndexSources:
     """The sources of an index, and their files in the order of the documents."""
 
-    sources: tuple[Source, ...] = ()
+    sources: tuple[IndexSource, ...] = ()
     files: tuple[SourceFile, ...] = ()
 
     @classmethod
-    def of_manifest(cls, manifest: Mapping[str, Any]) -> Sources:
+    def of_manifest(cls, manifest: Mapping[str, Any]) -> IndexSources:
         """Return what an index records; documents of older indexes are of an unknown source."""
         content = manifest.get("sources")
         if content is None:
             documents = manifest["statistics"]["documents"]
             return cls((), (SourceFile(UNKNOWN, "", "", documents),))
-        sources = tuple(Source(**row) for row in content["sources"])
+        sources = tuple(IndexSource(**row) for row in content["sources"])
         return cls(sources, tuple(SourceFile(*row) for row in content["files"]))
 
     def to_manifest(self) -> dict[str, Any]:
@@ -86,14 +86,14 @@ class Sources:
         paths = [source.path for source in self.sources]
         return paths.index(wanted) if wanted and wanted in paths else None
 
-    def joined(self, other: Sources) -> Sources:
+    def joined(self, other: IndexSources) -> IndexSources:
         """Return these sources followed by those of documents that were added."""
         first = len(self.sources)
         added = (
             file if file.source == UNKNOWN else replace(file, source=file.source + first)
             for file in other.files
         )
-        return Sources(self.sources + other.sources, (*self.files, *added))
+        return IndexSources(self.sources + other.sources, (*self.files, *added))
 
 
 def absolute(path: str) -> str:
@@ -150,10 +150,10 @@ class SourceReader:
         if not any(file.documents for file in self._files[before:]):
             raise InputError("holds no documents", path=path)
 
-    def sources(self) -> Sources:
+    def sources(self) -> IndexSources:
         """Return where the documents that were read come from."""
-        sources = (Source(absolute(p), self._format, self._columns) for p in self.paths)
-        return Sources(tuple(sources), tuple(self._files))
+        sources = (IndexSource(absolute(p), self._format, self._columns) for p in self.paths)
+        return IndexSources(tuple(sources), tuple(self._files))
 
 
 def read_files(
@@ -182,9 +182,9 @@ class GivenReader:
             self._count += 1
             yield record
 
-    def sources(self) -> Sources:
+    def sources(self) -> IndexSources:
         """Return that these documents are of an unknown source."""
-        return Sources((), (SourceFile(UNKNOWN, "", "", self._count),))
+        return IndexSources((), (SourceFile(UNKNOWN, "", "", self._count),))
 
 
 def reader_of(records: object) -> SourceReader | GivenReader:

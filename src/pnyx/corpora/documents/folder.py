@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,28 @@ _PLAIN = frozenset({"jsonl", "csv", "tsv", "folder"})
 """Formats whose files are any rows: within a folder, a row is called by its file."""
 _ANY_ROWS = frozenset({"questions", "topics", "topics-tsv", "beir-queries", "sides-items"})
 """Formats that any table may seem to have: one with a usual column of texts holds documents."""
+
+
+_HEAD_BYTES = 1 << 18
+
+_recognise: list[Callable[[str], Format | None]] = []
+
+
+def recognise_by(format_of_file: Callable[[str], Format | None]) -> None:
+    """Set what recognises Pnyx's own formats; `pnyx.corpora.reading`, which knows all, calls it."""
+    _recognise[:] = [format_of_file]
+
+
+def is_index_folder(folder: Path) -> bool:
+    """Whether a folder is an index of Pnyx."""
+    manifest = folder / "manifest.json"
+    try:
+        if not manifest.is_file():
+            return False
+        with manifest.open("rb") as stream:
+            return b'"pnyx-index"' in stream.read(_HEAD_BYTES)
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +161,13 @@ def _rows(file: FolderFile) -> Generator[Evidence, None, FileOutcome]:
 
 def _own_format(path: Path) -> Format | None:
     """Return the format of Pnyx that a table has; None for rows of any kind."""
-    from pnyx.corpora.reading import FORMATS, sniff
-
     if path.suffix.lower() not in (".csv", ".tsv", ".json", ".jsonl"):
         return None
     try:
-        name = sniff(str(path))
+        found = _recognise[0](str(path))
     except InputError:
         return None
-    return None if name in _PLAIN else FORMATS.get(name)
+    return None if found is None or found.name in _PLAIN else found
 
 
 def _walk(root: Path, account: FileAccount) -> Iterator[FolderFile]:
@@ -178,8 +198,6 @@ def _walk(root: Path, account: FileAccount) -> Iterator[FolderFile]:
 
 def _is_ignored(path: Path, account: FileAccount, root: Path) -> bool:
     """Whether a folder is not entered: hidden, a link, or an index made from these files."""
-    from pnyx.corpora.reading import is_index_folder
-
     if path.is_symlink():
         account.files.append(FileOutcome(_name(path, root), "link"))
         return True

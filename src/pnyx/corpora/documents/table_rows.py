@@ -52,7 +52,7 @@ class TableRow:
 
 
 @dataclass(slots=True)
-class Table:
+class RowTable:
     """The rows of a file, streaming.
 
     Attributes:
@@ -82,9 +82,9 @@ class Table:
             yield row.place, Page((block,), title, url), _further(cells)
 
 
-def open_table(path: Path) -> Table:
+def open_table(path: Path) -> RowTable:
     """Open a table and choose its column of texts; InputError or MissingExtra if unreadable."""
-    table = Table(iter(()))
+    table = RowTable(iter(()))
     read = {
         ".csv": _csv_rows,
         ".tsv": _csv_rows,
@@ -139,7 +139,7 @@ def _as_text(value: Any) -> str:
     return "" if value is None else clean_text(value if isinstance(value, str) else str(value))
 
 
-def _csv_rows(path: Path, table: Table) -> Iterator[TableRow]:
+def _csv_rows(path: Path, table: RowTable) -> Iterator[TableRow]:
     encoding = encoding_of(path)
     table.assumed = encoding.assumed
     decoded = decoded_lines(path, encoding)
@@ -172,7 +172,7 @@ def _bounded(line: str, path: Path) -> str:
     return line
 
 
-def _json_line_rows(path: Path, table: Table) -> Iterator[TableRow]:
+def _json_line_rows(path: Path, table: RowTable) -> Iterator[TableRow]:
     encoding = encoding_of(path)
     table.assumed = encoding.assumed
     for number, line in enumerate(decoded_lines(path, encoding), start=1):
@@ -190,7 +190,7 @@ def _json_line_rows(path: Path, table: Table) -> Iterator[TableRow]:
         yield TableRow(str(number), row)
 
 
-def _json_rows(path: Path, _: Table) -> Iterator[TableRow]:
+def _json_rows(path: Path, _: RowTable) -> Iterator[TableRow]:
     """Yield the objects of a list, of the longest list of an object, or the object itself."""
     key = _key_of_list(path)
     if key is not None:
@@ -230,7 +230,7 @@ def _key_of_list(path: Path) -> str | None:
     return max(lists, key=lambda name: lists[name], default=None)
 
 
-def _sheet_rows(path: Path, _: Table) -> Iterator[TableRow]:
+def _sheet_rows(path: Path, _: RowTable) -> Iterator[TableRow]:
     try:
         import openpyxl
     except ImportError as error:
@@ -267,6 +267,6 @@ def _rows_of_sheet(sheet: Any, prefix: str) -> Iterator[TableRow]:
         yield TableRow(f"{prefix}{number}", dict(zip(header, row, strict=False)))
 
 
-def _parquet_rows(path: Path, _: Table) -> Iterator[TableRow]:
+def _parquet_rows(path: Path, _: RowTable) -> Iterator[TableRow]:
     for number, row in read_parquet(path):
         yield TableRow(str(number), row)
