@@ -14,6 +14,7 @@ from pnyx.corpora.base import Options, Row, format_of, scanned
 from pnyx.corpora.text.pages import extract_page, extract_pdf
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_value, guarded, open_binary, read_lines
+from pnyx.network import check_network
 from pnyx.records import SIDES, Argument, Document, Evidence, Premise, Stance
 
 _MAX_BYTES = 256 * 1024 * 1024
@@ -100,6 +101,7 @@ SUFFIXES = tuple(_READERS)
 def _scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
     """Yield the documents of a dataset, numbered from 1; those of args.me as arguments."""
     options.refuse_columns(source, "a dataset")
+    check_network(source)
     try:
         import ir_datasets
     except ImportError as error:
