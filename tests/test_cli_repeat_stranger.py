@@ -309,6 +309,30 @@ def edited(prompt: str) -> str:
     return json.dumps({"sentence": f"It is wrong that {planted.text_of(prompt, 'sentence')}"})
 
 
+def test_a_folder_with_the_name_of_a_model_does_not_have_it_asked(call, monkeypatch):
+    write_rows("items.jsonl", ITEMS)
+    with ChatServer() as server:
+        asking = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out", "R")
+        assert call(*asking)[0] == 0
+        asked = len(server.answered())
+        Path(server.spec).mkdir(parents=True)
+        monkeypatch.setenv("PNYX_STORE", "empty.sqlite")
+        assert call("repeat", "R", "--with", f"llm={server.spec}")[0] == 1
+        assert len(server.answered()) == asked
+
+
+def test_a_student_that_is_asked_first_is_given_again(call):
+    write_rows("items.jsonl", ITEMS)
+    assert call("judge", "support", "items.jsonl", "--out", "R")[0] == 0
+    manifest = json.loads(Path("R/manifest.json").read_text())
+    Path("student").mkdir()
+    manifest["record"]["options"] |= {"cheap": "student", "cascade": "items.jsonl"}
+    Path("R/manifest.json").write_text(json.dumps(manifest))
+    assert "the record names a language model (cheap: student)" in call("repeat", "R")[2]
+    said = call("repeat", "R", "--with", "cheap=student")[2]
+    assert "--cheap answers relevance, not support" in said  # taken as a student: none is asked
+
+
 def test_stored_replies_answer_for_an_editor_that_is_given_again(call):
     with ChatServer(reply=edited) as server:
         editor = f"{server.url}#editor"

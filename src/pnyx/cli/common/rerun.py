@@ -89,7 +89,8 @@ def recorded_command(record: Mapping[str, Any]) -> Command:
 
 def options_of(command: Command) -> dict[str, click.Option]:
     """Return the options of a command by the names that a record has for them."""
-    return {name_of(one): one for one in command.params if isinstance(one, click.Option)}
+    options = (option for option in command.params if isinstance(option, click.Option))
+    return {name_of(option): option for option in options}
 
 
 def trusted_record(
@@ -150,30 +151,30 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _arguments(command: Command, texts: Sequence[Any]) -> dict[click.Argument, list[str]]:
-    """Return argument -> its texts, as click deals them; those too many are for its error."""
+    """Return argument -> its texts, as click assigns them; InputError: there are too many."""
     parser = command.make_parser(click.Context(command))
     values, rest, _ = parser.parse_args(["--", *map(str, texts)])
-    dealt: dict[click.Argument, list[str]] = {}
+    by_argument: dict[click.Argument, list[str]] = {}
     for argument in command.params:
         if isinstance(argument, click.Argument):
             value = values.get(str(argument.name))
-            some = value if isinstance(value, tuple) else (value,)
-            dealt[argument] = [text for text in some if isinstance(text, str)]
+            parts = value if isinstance(value, tuple) else (value,)
+            by_argument[argument] = [part for part in parts if isinstance(part, str)]
     if rest:
         raise InputError(f"pnyx {command.name} takes fewer arguments; damaged or forged")
-    return dealt
+    return by_argument
 
 
 def _refusal(missing: Iterable[NamedText]) -> str:
     """Return why a record is refused, and what to add where the user trusts it."""
-    found, more = [], []
+    names, additions = [], []
     for named in missing:
         noun = named.kind.value if named.kind not in (None, *READABLE) else "an address"
-        found.append(f"{noun} ({named.name}: {escaped(named.text, 300)})")
-        more.append(f"--with {shlex.quote(f'{named.name}={escaped(named.text, 300)}')}")
+        names.append(f"{noun} ({named.name}: {escaped(named.text, 300)})")
+        additions.append(f"--with {shlex.quote(f'{named.name}={escaped(named.text, 300)}')}")
     return (
-        f"the record names {', '.join(found)}. A record may come from a stranger and cannot "
-        f"choose that by itself: if you trust it, add {' '.join(more)}"
+        f"the record names {', '.join(names)}. A record may come from a stranger and cannot "
+        f"choose that by itself: if you trust it, add {' '.join(additions)}"
     )
 
 
@@ -182,9 +183,9 @@ def _replaced(
 ) -> dict[str, Any]:
     options, environment = dict(record["options"]), dict(record.get("environment", {}))
     arguments = _arguments(command, record["arguments"])
-    known = options_of(command)
+    option_by_name = options_of(command)
     for name, texts in values.items():
-        option = known.get(name)
+        option = option_by_name.get(name)
         if name in options and option is not None:
             if len(texts) > 1 and not option.multiple:
                 raise OptionError(f"--with {escaped(name, 40)}: expected one value")
@@ -194,8 +195,8 @@ def _replaced(
         for argument in arguments:
             if argument.name == name:
                 arguments[argument] = list(texts)
-    dealt = [text for texts in arguments.values() for text in texts]
-    return {**record, "options": options, "environment": environment, "arguments": dealt}
+    flat = [text for texts in arguments.values() for text in texts]
+    return {**record, "options": options, "environment": environment, "arguments": flat}
 
 
 def allowed_addresses(record: Mapping[str, Any], values: Mapping[str, Sequence[str]]) -> list[str]:
@@ -208,7 +209,7 @@ def allowed_addresses(record: Mapping[str, Any], values: Mapping[str, Sequence[s
         for name, option in options_of(command).items()
         if command.kind_of(option) is TextKind.LANGUAGE_MODEL
     }
-    texts = [text for name, some in values.items() if name not in models for text in some]
+    texts = [text for name in values.keys() - models for text in values[name]]
     return [*texts, *filter(None, [os.environ.get(ELSEWHERE)])]
 
 
@@ -234,8 +235,10 @@ def from_store(record: Mapping[str, Any], stored: Sequence[str]) -> list[str]:
     from pnyx.app.open_judge import names_student
 
     command = recorded_command(record)
-    models = (t for t in _named_texts(command, record) if t.kind is TextKind.LANGUAGE_MODEL)
-    if not any(model.text == "local" or not names_student(model.text) for model in models):
+    named = _named_texts(command, record)
+    texts = [text.text for text in named if text.kind is TextKind.LANGUAGE_MODEL]
+    # A folder that has the name of a model is not believed to be a student's.
+    if all(text != "local" and not is_address_like(text) and names_student(text) for text in texts):
         return []
     if "from-store" not in options_of(command):
         raise InputError(f"pnyx {record['command']} has no --from-store: it cannot be repeated")
@@ -263,14 +266,14 @@ def arguments_of(
             raise InputError(
                 f"--{escaped(name, 40)} is in no record of pnyx {' '.join(words)}; forged"
             )
-        line += _given(option, value)
+        line += _option_words(option, value)
     line += added
     if "no-text" in options and "no_text" in record:
         line.append("--no-text" if record["no_text"] else "--text")
     return [*line, "--", *map(str, record["arguments"])]
 
 
-def _given(option: click.Option, value: Any) -> Iterator[str]:
+def _option_words(option: click.Option, value: Any) -> Iterator[str]:
     """Yield how an option is given on a command line; InputError: as no option of its kind is."""
     flag = max(option.opts, key=len)
     if option.is_flag:
@@ -279,10 +282,10 @@ def _given(option: click.Option, value: Any) -> Iterator[str]:
         return
     if option.multiple and not isinstance(value, list):
         raise InputError(f"{flag}: expected a list of values; damaged or forged")
-    for one in value if option.multiple else [value]:
+    for single in value if option.multiple else [value]:
         if option.nargs == 1:
-            yield from (flag, ",".join(_texts(one)))
-        elif isinstance(one, list) and len(one) == option.nargs:
-            yield from (flag, *_texts(one))
+            yield from (flag, ",".join(_texts(single)))
+        elif isinstance(single, list) and len(list(_texts(single))) == option.nargs:
+            yield from (flag, *_texts(single))
         else:
             raise InputError(f"{flag}: expected {option.nargs} values; damaged or forged")
