@@ -13,7 +13,7 @@ import pytest
 from chat_server import ChatServer
 from listener import Listener
 from pnyx.corpora import read_evidence
-from pnyx.errors import PnyxError
+from pnyx.errors import PluginError, PnyxError
 from pnyx.models.http.transport import HttpResponse, HttpTransport
 from pnyx.models.ray import ray_workers
 from pnyx.network import NetworkError, check_network, network_limited_to
@@ -21,6 +21,7 @@ from pnyx.search.opening import open_index
 from pnyx.students.lora_base import Base
 from pnyx.web.addresses import FetchPolicy, network, parse_target
 from pnyx.web.http import PageClient, TimeBudget
+from test_plugins import install
 
 SOURCE = Path(__file__).parents[1] / "src" / "pnyx"
 
@@ -63,6 +64,15 @@ def test_no_door_opens_a_connection(allowed):
             with pytest.raises(NetworkError, match="no connection is opened"):
                 opens()
         assert listener.connections == 0
+
+
+def test_no_engine_of_a_plugin_is_loaded(monkeypatch, tmp_path):
+    entries = {"pnyx.engines": {"spy": "spy_engine.it:make"}}
+    monkeypatch.syspath_prepend(str(install(tmp_path, "spy-engine", entries, it="1 / 0")))
+    with network_limited_to(["elsewhere.example"]), pytest.raises(NetworkError):
+        open_index("spy:x")
+    with network_limited_to(["spy:x"]), pytest.raises(PluginError, match="ZeroDivisionError"):
+        open_index("spy:x")
 
 
 def test_what_is_allowed_is_connected_to():

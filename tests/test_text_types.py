@@ -12,6 +12,7 @@ from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.app.text_types import FileName, SourceName, TextKind, Words
 from pnyx.cli import COMMANDS, app
 from pnyx.cli.common.params import Command, SpecOption, verb
+from pnyx.cli.common.record import decides, record_of_command
 
 NAMES = {
     "--llm": TextKind.LANGUAGE_MODEL,
@@ -115,9 +116,14 @@ def test_an_argument_without_a_type_stops_it_too():
         verb("made", records=True)(click.argument("items")(run))
 
 
-def test_a_command_that_is_not_marked_writes_no_record():
-    from pnyx.cli.common.record import record_of_command
+def test_no_record_holds_a_secret():
+    token = SpecOption(["--token"], text_kind=TextKind.SECRET)
+    assert not decides(token)
+    assert decides(SpecOption(["--name"], text_kind=TextKind.WORDS))
+    assert not decides(SpecOption(["--out"], text_kind=TextKind.FILE, writes="file"))
 
+
+def test_a_command_that_is_not_marked_writes_no_record():
     def run() -> int:
         """Write a record."""
         record_of_command()
