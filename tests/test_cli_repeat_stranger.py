@@ -396,7 +396,7 @@ def test_arguments_are_given_again_by_their_names(forge, call):
 # Others that read records ------------------------------------------------------------------------
 
 
-def test_a_card_of_a_stranger_is_held_to_the_same(call):
+def test_a_card_of_a_stranger_is_held_to_the_same(call, monkeypatch):
     record: dict[str, Any] = {"command": "audit all", "arguments": [support_items(2)], "inputs": {}}
     with Listener() as listener:
         editor = f"http://127.0.0.1:{listener.port}/v1#m"
@@ -410,6 +410,10 @@ def test_a_card_of_a_stranger_is_held_to_the_same(call):
         assert listener.connections == 0
         assert "the key is refused" in call(*check, "--with", f"editor={editor}")[2]
         assert listener.connections > 0
+        asked = listener.connections
+        monkeypatch.setattr(rerun.NamedText, "trusted", True)
+        assert "no connection is opened" in call(*check)[2]
+        assert listener.connections == asked
 
 
 def test_a_sample_of_a_strangers_results_opens_no_cluster(call, tmp_path, monkeypatch):
