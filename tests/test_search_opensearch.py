@@ -24,6 +24,7 @@ from pnyx.search.explain import explain
 from pnyx.search.index import Index
 from pnyx.search.opening import open_index
 from pnyx.search.opensearch import client, schema
+from pnyx.search.opensearch.answers import read_settings
 from pnyx.search.opensearch.client import ClusterAddress
 from pnyx.search.plan import Scoring
 
@@ -141,8 +142,8 @@ def test_what_is_loaded_is_seen_when_it_is_complete(server):
         add(records(899, 901), where, plan)
     grown = open_index(where)
     assert grown.concrete == "grown-v000002"
-    (own,) = grown.cluster.ask("GET", "/grown-v*/_settings", flat_settings="true").values()
-    assert own["settings"]["index.number_of_replicas"] == "0"
+    settings = grown.cluster.ask("GET", "/grown-v000002/_settings", flat_settings="true")
+    assert read_settings(settings, "grown-v000002") == (1, 0)
     assert len(list(grown.documents())) == len(grown) == 1100
     assert grown.feature_info("vectors").documents == 1100
     update(where, LoadPlan(quality=QualityModel.load()))
@@ -282,7 +283,9 @@ def test_an_index_is_verified(server, full, capsys):
     assert called(capsys, "validate", where) == (0, f"{where}: ok (index, {shown})\n", "")
     remote = open_index(where)
 
-    other = remote.cluster.ask("GET", f"/{where.rsplit('/')[-1]}/_doc/doc5")["_source"]["record"]
+    other = remote.cluster.ask("GET", f"/{where.rsplit('/')[-1]}/_doc/doc5").value["_source"][
+        "record"
+    ]
 
     def change(method, path, body=None):
         remote.cluster.ask("PUT", f"/{remote.concrete}/_settings", {"index.blocks.write": False})
