@@ -272,13 +272,18 @@ def read_hits(
     return hits
 
 
-def read_ranking(hits: Sequence[SearchHit], documents: int) -> Iterator[tuple[float, int]]:
-    """Yield score and number of each hit: best first, ties by number, numbers below `documents`."""
+def read_ranking(
+    hits: Sequence[SearchHit], documents: int, highest: float = math.inf
+) -> Iterator[tuple[float, int]]:
+    """Yield score and number of each hit: best first, ties by number.
+
+    Numbers are below `documents`; scores are from `-highest` to `highest`.
+    """
     last: tuple[float, float, int] = (math.inf, 1.0, 0)
     seen: set[int] = set()
     for hit in hits:
         first, second = hit.sort_values(2)
-        score, number = first.number(), second.integer(0, documents - 1)
+        score, number = first.number(-highest, highest), second.integer(0, documents - 1)
         place = score, math.copysign(1.0, score), -number  # to Java, 0.0 is more than -0.0
         if place >= last:
             expected = "a lower score than before, or a later document of the same score"

@@ -6,6 +6,7 @@ ties are broken by the same code.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,8 @@ _MOST_WORDS: Final = 1_000
 _EXPLAINED: Final = 500
 """Documents whose terms are scored at once."""
 _KEPT_TERMS: Final = 100_000
+_ROUNDED: Final = 1.01
+"""Longest vector of a document: a unit vector whose numbers are rounded to 16 bits."""
 _BY_ALL: Final[dict[str, Any]] = {"search_type": "dfs_query_then_fetch"}
 """Scores by the statistics of all shards."""
 
@@ -143,10 +146,12 @@ class RemoteRanking:
         *,
         by: Query | None = None,
         matching: int | None = None,
+        highest: float = math.inf,
     ) -> RankedList:
         """Return the best `k` numbers and their scores; `by` is a script in place of the score.
 
-        `matching` is the number of documents that the query has, where that is known.
+        `matching` is the number of documents that the query has, where that is known, `highest` the
+        largest size of a score.
         """
         check_least("k", k, 1)
         first: Any = {"_score": "desc"} if by is None else {"_script": by}
@@ -159,7 +164,7 @@ class RemoteRanking:
             if len(page) < body["size"]:
                 break
             body["search_after"] = [value.value for value in hits[-1].sort_values(2)]
-        rows = list(read_ranking(hits, self._documents))
+        rows = list(read_ranking(hits, self._documents, highest))
         known = {key: number for number, key in ids.items()}
         for hit, (_, number) in zip(hits, rows, strict=True):
             if (ids.setdefault(number, hit.id), known.setdefault(hit.id, number)) != (
@@ -175,7 +180,8 @@ class RemoteRanking:
         script = {"source": schema.COSINE, "params": {"q": unit.astype(np.float64).tolist()}}
         by = {"type": "number", "order": "desc", "script": script}
         query = {"exists": {"field": "vector"}}
-        return self.top(query, k, ids, by=by, matching=self._documents)
+        highest = _ROUNDED * float(np.linalg.norm(unit))
+        return self.top(query, k, ids, by=by, matching=self._documents, highest=highest)
 
 
 def scored(query: Query, script: str, params: Mapping[str, Any]) -> Query:
