@@ -9,12 +9,12 @@ from urllib.request import urlopen
 import pytest
 
 from command import refuser, write_rows
+from json_changes import Change
 from opensearch_conversations import (
     DOCUMENTS,
     NAME,
     SCORINGS,
     TALKS,
-    Change,
     Replay,
     all_changes,
     recorded,
