@@ -186,6 +186,35 @@ def test_what_cannot_be_used_is_one_line(server, monkeypatch):
         open_index(where)
 
 
+@slow
+@needs_cluster
+def test_an_index_of_an_older_format_is_loaded_again(server):
+    from pnyx.search.opensearch.loading import LoadPlan, load
+
+    where = f"{server}/older"
+    load(records(0, 5), where)
+    cluster = open_index(where).cluster
+
+    def become_older(name):
+        cluster.ask("PUT", f"/{name}/_mapping", {"_meta": {"pnyx": {"format": 1}}})
+
+    become_older("older-v000001")
+    with pytest.raises(IndexFolderError, match="is of format 1, expected 2: load it again"):
+        open_index(where)
+
+    def stopped():
+        yield from records(0, 3)
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError):
+        load(stopped(), where, LoadPlan(replace=True))
+    become_older("older-v000002")
+    with pytest.raises(InputError, match="exists already: --force replaces it"):
+        load(records(0, 5), where)
+    assert load(records(0, 4), where, LoadPlan(replace=True)).documents == 4
+    assert len(open_index(where)) == 4
+
+
 @pytest.fixture(scope="module")
 def full(server):
     """The example's index in the cluster."""
