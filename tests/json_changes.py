@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy as copying
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,8 +27,11 @@ class Change(NamedTuple):
     content: Callable[[], bytes]
 
 
-def changes(answer: Any) -> Iterator[Change]:
-    """Yield every other answer: each value replaced or dropped, lists cut and in another order."""
+def changes(answer: Any, unread: Container[str] = ()) -> Iterator[Change]:
+    """Yield every other answer: each value replaced or dropped, lists cut and in another order.
+
+    Values in objects of these names are left as they are: nothing reads them.
+    """
     whole = json.dumps(answer).encode()
     broken = {
         "cut off": whole[: len(whole) // 2],
@@ -39,7 +42,7 @@ def changes(answer: Any) -> Iterator[Change]:
     }
     for kind, content in broken.items():
         yield Change(kind, (), partial(bytes, content))
-    for place, value in _places(answer):
+    for place, value in _places(answer, unread):
         for kind, other in _others(value):
             yield Change(kind, place, partial(_with, answer, place, other))
         if place and isinstance(place[-1], str):
@@ -58,16 +61,18 @@ def _others(value: Any) -> Iterator[tuple[str, Any]]:
             yield kind, other
 
 
-def _places(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any]]:
+def _places(
+    value: Any, unread: Container[str], place: tuple[str | int, ...] = ()
+) -> Iterator[tuple[Any, Any]]:
     """Yield each value with its place; of a long list, what is in its first and last element."""
     yield place, value
     inner: Any = ()
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not (place and place[-1] in unread):
         inner = value.items()
     elif isinstance(value, list):
         inner = [(key, value[key]) for key in sorted({0, len(value) - 1}) if value]
     for key, part in inner:
-        yield from _places(part, (*place, key))
+        yield from _places(part, unread, (*place, key))
 
 
 def _with(answer: Any, place: Any, other: Any = None, *, dropped: bool = False) -> bytes:

@@ -179,7 +179,10 @@ TALKS = {
     **{f"explain {name}": Talk(_explained(name)) for name in SCORINGS},
 }
 
-_OPENING = [name for name, talk in TALKS.items() if name.partition(" ")[0] in ("rank", "explain")]
+_UNREAD = ("properties", "index", "analysis", "similarity")
+"""Parts of an index's answer: how it is stored, which Pnyx says and does not read."""
+_READS = ("read", "search", "validate", "rank", "explain")
+_OPENING = [name for name, talk in TALKS.items() if name.partition(" ")[0] in _READS]
 
 # Recording and replaying -------------------------------------------------------------------------
 
@@ -276,7 +279,7 @@ def all_changes(talks: dict[str, list[Exchange]], name: str) -> list[tuple[int, 
     for place, exchange in enumerate(talks[name]):
         so_far = talks[name][: place + 1]
         if name not in _OPENING or not any(talk[: place + 1] == so_far for talk in begun):
-            found += [(place, change) for change in changes(exchange.answer)]
+            found += [(place, change) for change in changes(exchange.answer, _UNREAD)]
     return found
 
 
