@@ -75,11 +75,11 @@ def _stats(stats: Any) -> dict[str, Any]:
 def _topics(index: Any) -> Clusters:
     """Two topics, by their order alone: k-means takes longer than all else."""
     vectors = index.vectors_at(np.arange(len(index)))
-    own = np.arange(len(index), dtype=np.uint32) % 2
-    centroids = np.stack([vectors[own == number].mean(axis=0) for number in range(2)])
+    topic = np.arange(len(index), dtype=np.uint32) % 2
+    centroids = np.stack([vectors[topic == number].mean(axis=0) for number in range(2)])
     labels = [ClusterLabel(f"topic {number}", ("voting",), 3 - number) for number in range(2)]
     meta = {"k": 2, "space": "text", "embedder": "fake", "without": 0, "assigned": 0}
-    return Clusters(own, centroids, labels, "text", "fake", meta)
+    return Clusters(topic, centroids, labels, "text", "fake", meta)
 
 
 def _all_of(where: str) -> None:
@@ -275,12 +275,12 @@ def all_changes(talks: dict[str, list[Exchange]], name: str) -> list[tuple[int, 
     """
     earlier = itertools.takewhile(lambda other: other != name, talks)
     begun = [talks[other] for other in earlier if other in _OPENING]
-    found: list[tuple[int, Change]] = []
+    every: list[tuple[int, Change]] = []
     for place, exchange in enumerate(talks[name]):
         so_far = talks[name][: place + 1]
         if name not in _OPENING or not any(talk[: place + 1] == so_far for talk in begun):
-            found += [(place, change) for change in changes(exchange.answer, _UNREAD)]
-    return found
+            every += [(place, change) for change in changes(exchange.answer, _UNREAD)]
+    return every
 
 
 if __name__ == "__main__":

@@ -141,8 +141,8 @@ def read_reply(
         return CallFailed("malformed: the reply's choice holds no message")
     finish = choice.get("finish_reason")
     named = value.get("model")
-    said, finish = _content(message, finish if isinstance(finish, str) else "")
-    if (content := _whole_text(said)) is None:
+    raw, finish = _content(message, finish if isinstance(finish, str) else "")
+    if (content := _whole_text(raw)) is None:
         return CallFailed("malformed: the reply's content is not text")
     if not content.strip() and finish not in ("length", "content_filter", "refusal"):
         return CallFailed("empty: the reply holds no text")

@@ -60,8 +60,8 @@ class Answer:
         """Return the error for a value that is not as expected."""
         where = f"{place.removeprefix('.')}: " if (place := self._place) else ""
         found = _description(self.value) if found is None else found
-        told = f"{where}expected {expected}, found {found}"
-        return AnswerShapeError(f"{self.request}: {told}; {_ADVICE}")
+        problem = f"{where}expected {expected}, found {found}"
+        return AnswerShapeError(f"{self.request}: {problem}; {_ADVICE}")
 
     # Objects and lists ---------------------------------------------------------------------------
 
@@ -188,16 +188,16 @@ class SearchHit:
 
     def fields(self) -> dict[str, Answer]:
         """Return the values of the document's fields that were asked for, as far as it has them."""
-        known = self.answer.optional("fields")
-        if known is None:
+        fields = self.answer.optional("fields")
+        if fields is None:
             return {}
-        return {name: value.elements(1)[0] for name, value in known.entries().items()}
+        return {name: value.elements(1)[0] for name, value in fields.entries().items()}
 
     def named_scores(self) -> dict[str, float]:
         """Return what each named part of the query adds to the document's score."""
         parts = self.answer.optional("matched_queries")
-        known = {} if parts is None else parts.entries()
-        scores = {name: score.number() for name, score in known.items()}
+        entries = {} if parts is None else parts.entries()
+        scores = {name: score.number() for name, score in entries.items()}
         score, added = self.answer.field("_score"), math.fsum(scores.values())
         if not math.isclose(score.number(), added, rel_tol=_ROUNDED, abs_tol=_ROUNDED):
             raise score.wrong(f"the sum of its parts, {added:g}")
@@ -284,17 +284,17 @@ def read_ranking(
     for hit in hits:
         first, second = hit.sort_values(2)
         score, number = first.number(-highest, highest), second.integer(0, documents - 1)
-        place = score, math.copysign(1.0, score), -number  # to Java, 0.0 is more than -0.0
-        if place >= last:
+        order = score, math.copysign(1.0, score), -number  # to Java, 0.0 is more than -0.0
+        if order >= last:
             expected = "a lower score than before, or a later document of the same score"
             raise hit.answer.field("sort").wrong(expected, "hits in another order")
-        own = hit.answer.field("_score")
-        if own.value is not None and own.number() != score:
-            raise own.wrong(f"the score that it is sorted by, {score:g}")
+        repeated = hit.answer.field("_score")
+        if repeated.value is not None and repeated.number() != score:
+            raise repeated.wrong(f"the score that it is sorted by, {score:g}")
         if number in seen:
             raise second.wrong("another document than those before")
         seen.add(number)
-        last = place
+        last = order
         yield score, number
 
 
@@ -350,8 +350,8 @@ def read_bulk(answer: Answer, action: str, keys: Sequence[str]) -> list[BulkResu
             raise status.wrong("a status that fits the item's error")
         kind = "" if error is None else error.field("type").text()
         reason = None if error is None else error.optional("reason")
-        told = "" if reason is None or reason.value is None else reason.text()
-        results.append(BulkResult(status.value, kind, told))
+        detail = "" if reason is None or reason.value is None else reason.text()
+        results.append(BulkResult(status.value, kind, detail))
     errors = answer.field("errors")
     if errors.flag() != any(result.error for result in results):
         raise errors.wrong("true exactly if an item has an error")
@@ -370,6 +370,6 @@ def check_acknowledged(answer: Answer) -> None:
 
 def read_settings(answer: Answer, index: str) -> tuple[int, int]:
     """Return the number of shards of an index, and of further copies of each."""
-    known = answer.field(index, "settings")
-    shards = known.field("index.number_of_shards").digits()
-    return shards, known.field("index.number_of_replicas").digits()
+    settings = answer.field(index, "settings")
+    shards = settings.field("index.number_of_shards").digits()
+    return shards, settings.field("index.number_of_replicas").digits()

@@ -45,13 +45,13 @@ class Bulk:
         numbers = {"range": {"number": {"gte": first, "lt": stop}}}
         body = {"query": numbers, "size": stop - first, "_source": ["number", "digest"]}
         hits = self._patiently(lambda: self._cluster.hits(self._index, body))
-        found: dict[int, tuple[str, Row]] = {}
+        documents: dict[int, tuple[str, Row]] = {}
         for hit in hits:
             number = hit.source("number")
-            if number.integer(first, stop - 1) in found:
+            if number.integer(first, stop - 1) in documents:
                 raise number.wrong("the number of one document alone")
-            found[number.value] = hit.id, _identity(hit.answer.field("_source"))
-        return found
+            documents[number.value] = hit.id, _identity(hit.answer.field("_source"))
+        return documents
 
     def create(self, rows: Sequence[Row]) -> None:
         """Create documents, in smaller parts and more slowly where the cluster is overloaded.
@@ -95,19 +95,19 @@ class Bulk:
             elif result.status in (429, 503) or result.error == "circuit_breaking_exception":
                 refused.append(row)
             elif result.error:
-                told = f"{escaped(result.error, 60)}: {shorten(result.reason, 160)}"
-                raise PnyxError(f"{shown}: refuses document {row['number'] + 1}: {told}")
+                problem = f"{escaped(result.error, 60)}: {shorten(result.reason, 160)}"
+                raise PnyxError(f"{shown}: refuses document {row['number'] + 1}: {problem}")
         self._check_same(there)
         return refused
 
     def _check_same(self, rows: Sequence[Row]) -> None:
         """Refuse rows whose ids other documents of the index have."""
-        known = self.known([row["_id"] for row in rows]) if rows else {}
+        stored = self.known([row["_id"] for row in rows]) if rows else {}
         for row in rows:
-            if row["_id"] not in known:
-                shown, name = escaped(str(self._cluster.address)), shorten(row["_id"], 60)
-                raise PnyxError(f"{shown}: has document {name!r}, but does not return it")
-            check_same(row, row["_id"], known[row["_id"]])
+            if row["_id"] not in stored:
+                where, name = escaped(str(self._cluster.address)), shorten(row["_id"], 60)
+                raise PnyxError(f"{where}: has document {name!r}, but does not return it")
+            check_same(row, row["_id"], stored[row["_id"]])
 
     def _wait(self, begun: float) -> None:
         gone = time.monotonic() - begun

@@ -158,10 +158,10 @@ class Loading:
     def _has_choices(self, unfinished: Answer) -> bool:
         """Whether a load was begun by the same choices as this one."""
         try:
-            known = schema.meta_of(unfinished, str(self.address))
+            meta = schema.meta_of(unfinished, str(self.address))
         except IndexFolderError:  # by another version of Pnyx
             return False
-        return bool(_choices(known) == _choices(self.meta))
+        return bool(_choices(meta) == _choices(self.meta))
 
     def _drop(self, unfinished: str, plan: LoadPlan) -> None:
         if not plan.replace:

@@ -153,8 +153,8 @@ def topics_so_far(index: RemoteIndex) -> Clusters | None:
     if known is None:
         return None
     topics = index.stored.topics(known["documents"])
-    own = [NO_CLUSTER if topic is None else topic for topic in topics]
-    return replace(index.clusters, cluster=np.array(own, dtype=np.uint32))
+    numbers = [NO_CLUSTER if topic is None else topic for topic in topics]
+    return replace(index.clusters, cluster=np.array(numbers, dtype=np.uint32))
 
 
 def _remade(name: str, known: Mapping[str, Any], plan: LoadPlan) -> bool:

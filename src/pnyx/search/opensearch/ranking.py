@@ -111,13 +111,13 @@ class RemoteRanking:
             sums = {str(place): {"sum": {"script": {"source": "_score"}}}}
             rows += [{}, {"size": 0, "track_total_hits": True, "query": query, "aggs": sums}]
         answer = self._cluster.lines(f"/{self._index}/_msearch", rows)
-        found: list[Term] = []
+        counts: list[Term] = []
         for place, part in enumerate(answer.field("responses").elements(len(terms))):
             documents = read_count(part)
             most = float(self._collection.tokens)
             total = part.field("aggregations", str(place), "value")
-            found.append(Term(documents, round(total.number(documents, most))))
-        return found
+            counts.append(Term(documents, round(total.number(documents, most))))
+        return counts
 
     def term_scores(
         self, text: str, keys: Sequence[str], model: str, parameters: Mapping[str, float]
@@ -165,9 +165,9 @@ class RemoteRanking:
                 break
             body["search_after"] = [value.value for value in hits[-1].sort_values(2)]
         rows = list(read_ranking(hits, self._documents, highest))
-        known = {key: number for number, key in ids.items()}
+        numbers_by_key = {key: number for number, key in ids.items()}
         for hit, (_, number) in zip(hits, rows, strict=True):
-            if (ids.setdefault(number, hit.id), known.setdefault(hit.id, number)) != (
+            if (ids.setdefault(number, hit.id), numbers_by_key.setdefault(hit.id, number)) != (
                 hit.id,
                 number,
             ):

@@ -96,22 +96,22 @@ def _meta_digest(meta: Mapping[str, Any]) -> str:
 
 def check_own(index: Answer, path: str) -> int:
     """Return the format of an index; IndexFolderError where it is not one of Pnyx."""
-    described = index.field("mappings").optional("_meta")
-    own = None if described is None else described.optional("pnyx")
-    if own is None or own.optional("format") is None:
+    meta = index.field("mappings").optional("_meta")
+    description = None if meta is None else meta.optional("pnyx")
+    if description is None or description.optional("format") is None:
         raise IndexFolderError("is not an index of Pnyx (its mapping is another)", path=path)
-    return own.field("format").integer()
+    return description.field("format").integer()
 
 
 def meta_of(index: Answer, path: str) -> dict[str, Any]:
     """Return what an index says of itself, as it was written; else IndexFolderError."""
-    if (found := check_own(index, path)) != FORMAT:
-        problem = f"is of format {found}, expected {FORMAT}: load it again with --out and --force"
+    if (version := check_own(index, path)) != FORMAT:
+        problem = f"is of format {version}, expected {FORMAT}: load it again with --out and --force"
         raise IndexFolderError(problem, path=path)
-    own = index.field("mappings", "_meta", "pnyx")
-    meta = {key: value.value for key, value in own.entries().items()}
+    description = index.field("mappings", "_meta", "pnyx")
+    meta = {key: value.value for key, value in description.entries().items()}
     if meta.pop("digest", None) != _meta_digest(meta):
-        raise own.wrong("a description with the digest that it was written with", "another")
+        raise description.wrong("a description with the digest that it was written with", "another")
     try:
         Tokenizer.from_manifest(meta["tokenizer"])
     except ValueError as error:
@@ -122,12 +122,12 @@ def meta_of(index: Answer, path: str) -> dict[str, Any]:
 def documents_having(meta: Mapping[str, Any]) -> dict[str, int]:
     """Return how many of the first documents all have a value, by the field of each feature."""
     having = {}
-    for name, known in meta["features"].items():
-        count = known["documents"]
+    for name, feature in meta["features"].items():
+        count = feature["documents"]
         if name == "quality":  # a document whose quality was unknown in a folder has none
             complete = meta["statistics"]["documents_with_quality"] == count
         else:
-            complete = not known.get("without", 0)
+            complete = not feature.get("without", 0)
         having[FEATURES[name]] = count if complete else 0
     return having
 

@@ -52,8 +52,8 @@ def put_topics(cluster: Cluster, concrete: str, topics: Clusters, replicas: int)
     answer = cluster.lines(f"/{name}/_bulk", rows, refresh="true")
     for result in read_bulk(answer, "index", [str(number) for number in range(len(topics))]):
         if result.error:
-            told = f"the topics could not be stored ({shorten(result.error, 60)}), start again"
-            raise PnyxError(f"{escaped(str(cluster.address))}: {told}")
+            problem = f"the topics could not be stored ({shorten(result.error, 60)}), start again"
+            raise PnyxError(f"{escaped(str(cluster.address))}: {problem}")
 
 
 def read_topics(cluster: Cluster, concrete: str, meta: Mapping[str, Any]) -> Clusters:
