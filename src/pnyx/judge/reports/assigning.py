@@ -14,6 +14,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.questions import Support
 from pnyx.judge.reports.asking import ask_answers
+from pnyx.judge.reports.own_text import is_own_text
 from pnyx.judge.reports.records import JudgedAnswer, JudgedNugget, JudgedReport
 from pnyx.records import Nugget, NuggetBank, Response
 from pnyx.restricted import hides_text
@@ -102,7 +103,8 @@ def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer] | None) -
             given.append(JudgedAnswer(expected.text, False))
             continue
         answer = answers[f"{prefix}/{nugget.id}/{n}"]
-        value = answer.value is True if isinstance(answer, Judged) else None
+        scored = isinstance(answer, Judged) or is_own_text(answer)
+        value = getattr(answer, "value", False) is True if scored else None
         partial = isinstance(answer, Judged) and bool(answer.notes.get("partial"))
         given.append(JudgedAnswer(expected.text, value, partial=partial))
     return JudgedNugget.of(nugget, given)
