@@ -24,7 +24,14 @@ from pnyx.cli.measure.runs import (
     topics_table,
     untested_note,
 )
-from pnyx.cli.measure.strict import check_coverage, judged_strictly, rules_of, write_record
+from pnyx.cli.measure.strict import (
+    check_coverage,
+    judged_strictly,
+    left_out_notes,
+    rules_of,
+    write_record,
+    zero_notes,
+)
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.reports.plan import MIN_SCORED
 from pnyx.view.tables import Column, OwnWords, draws_legend
@@ -159,16 +166,18 @@ def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> 
 
     weights = spec.weighted()
     judged = judged_strictly(folders) if spec.strict else {}
+    rules = rules_of(judged) if spec.strict else ()
     runs, runs_of = _read(folders)
     result = measure_reports(
         runs,
         topics=_topics(spec.topics),
         missing="zero" if spec.strict else spec.missing,
+        strict=spec.strict,
         weights=weights,
+        compared=spec.measures or MAIN,
         baseline=_baseline(spec.baseline, runs_of),
         test=spec.test,
         bootstrap=spec.bootstrap,
-        **({"compared": spec.measures} if spec.measures else {}),
     )
     if spec.strict:
         check_coverage(result, spec.measures or MAIN, spec.min_scored)
@@ -180,7 +189,7 @@ def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> 
         result.row(),
         (lambda: _report(result, spec)) if printed else "",
         any(run.unscored for run in result.runs),
-        [*(rules_of(judged) if spec.strict else ()), *_notes(result, runs, spec)],
+        [*left_out_notes(judged), *rules, *_notes(result, runs, spec)],
     )
 
 
@@ -329,7 +338,7 @@ def _notes(
     """Return what a reader of the numbers must know, a line each."""
     notes: list[str] = []
     for run in result.runs:
-        name = escaped(run.name, 40)
+        name = escaped(run.name)
         if run.missing:
             count, of = len(run.missing), len(run.per_topic)
             how = f"counted as 0 in the means over {of}"
@@ -344,6 +353,10 @@ def _notes(
         if empty := [topic for topic in empty if topic in run.per_topic]:
             rule = "as 0; --missing says what a report counts as that is not there"
             notes.append(f"warning: {name}: the report on {listed(empty)} is empty, counted {rule}")
+        if run.repeated:
+            notes.append(_repeated_note(run, name, strict=spec.strict))
+        if spec.strict:
+            notes += zero_notes(run, result.compared, empty)
         notes += _too_few(result, run, name, spec.min_scored)
     nuggets = (n for reports in runs.values() for judged in reports for n in judged.nuggets)
     importances = {nugget.importance.strip().lower() for nugget in nuggets}
@@ -352,6 +365,15 @@ def _notes(
         notes.append(f"nuggets of importance {shown} weigh {result.weights['other']:g} (--weight)")
     notes += untested_note(result.comparisons, "topics")
     return notes + few_warning(result.bootstrap, len(result.topics), "topic")
+
+
+def _repeated_note(run: MeasuredReports, name: str, *, strict: bool) -> str:
+    """Return how many sentences are repetitions, and what sentence precision is without them."""
+    counted = f"{name}: {many(run.repeated, 'repeated sentence')}"
+    if strict:
+        return f"{counted}: what they gain counts once"
+    once = "not defined" if run.precision_once is None else f"{run.precision_once:.3f}"
+    return f"{counted}; sentence_precision without repetitions: {once}"
 
 
 def _too_few(result: Reports, run: MeasuredReports, name: str, least: float) -> Iterator[str]:

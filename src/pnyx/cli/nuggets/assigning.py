@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import click
 
 from pnyx.app.nugget_specs import NuggetJudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt
-from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
+from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out, warn_of_submissions
 from pnyx.cli.common.options import say, warn, warn_first
 from pnyx.cli.common.params import Raw, verb
 from pnyx.errors import InputError, escaped
@@ -71,12 +72,15 @@ def assign(
       pnyx nuggets assign run.jsonl --nuggets bank.jsonl --out assigned
       pnyx measure report assigned
     """
-    from pnyx.corpora import read_nugget_banks, read_responses
+    from pnyx.app.submissions import read_submissions
+    from pnyx.corpora import read_nugget_banks
     from pnyx.judge.reports.assigning import Assigning
+    from pnyx.judge.reports.own_text import OwnTextJudge
 
     needs_out(results.out, spec)
-    responses = [response for run in runs for response in read_responses(run)]
-    assigning = Assigning.of(responses, read_nugget_banks(options.nuggets))
+    submitted = read_submissions(runs, strict=options.strict)
+    warn_of_submissions(submitted)
+    assigning = Assigning.of(submitted.responses, read_nugget_banks(options.nuggets))
     questions = list(assigning.questions())
     if not questions:
         raise InputError("holds no answer of a topic that the runs report on", path=options.nuggets)
@@ -92,7 +96,17 @@ def assign(
         _write(Path(str(results.out)), assigning, by_id)
 
     source = ", ".join(escaped(run, 60) for run in runs)
-    return answer_into(results.out, "nugget", source, questions, spec, as_json=as_json, also=also)
+    return answer_into(
+        results.out,
+        "nugget",
+        source,
+        questions,
+        spec,
+        as_json=as_json,
+        facts=submitted.facts,
+        adapt=partial(OwnTextJudge, whole=True) if options.strict else None,
+        also=also,
+    )
 
 
 def _write(folder: Path, assigning: Assigning, answers: dict[str, Answer]) -> None:
