@@ -37,7 +37,7 @@ FARES = "Halden halved its bus fares in May."
         "Halden halved its bus fares -- in May!",
         "In May, Halden halved its bus fares.",
         "Indeed, it is well known that Halden halved its bus fares in May, as experts have noted.",
-        "Hаldеn hаlvеd its bus fаrеs in Mаy.",  # noqa: RUF001 - Cyrillic letters
+        "Hаldеn hаlvеd its bus fаrеs in Mаy.",  # Cyrillic letters
         "Hal\u200bden hal\u00adved its b\u2060us fares in May.",
         "Háldén hålved its büs fares in Mäy.",
         "\u202eHalden\u202c halved its bus fares in May.",

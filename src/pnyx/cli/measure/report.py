@@ -266,8 +266,8 @@ def _baseline(name: str | None, runs_of: Mapping[str, Sequence[str]]) -> str | N
         return name
     if len(runs_of.get(name, ())) == 1:
         return runs_of[name][0]
-    known = shorten(", ".join(runs), 200)
-    raise OptionError(f"--baseline {shorten(name, 60)}: expected one of the runs {known}")
+    known = escaped(", ".join(runs))
+    raise OptionError(f"--baseline {escaped(name)}: expected one of the runs {known}")
 
 
 def _write(
@@ -402,7 +402,7 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     names = spec.measures or tuple(report_measures())
     shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in result.runs]
     several = len(shown) > 1
-    runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name, 40)}"
+    runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name)}"
     topics = many(len(result.topics), "topic")
 
     def items(run: MeasuredReports, name: str) -> list[str]:

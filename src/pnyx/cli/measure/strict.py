@@ -154,7 +154,7 @@ def check_pairs(result: PerspectiveCoverage, least: float) -> dict[str, float]:
     """
     counts = {run.name: run.pairs for run in result.runs}
     if empty := [name for name, n in counts.items() if not n["asked"]]:
-        raise InputError(f"no leaderboard: {escaped(empty[0], 40)} has no pair to judge")
+        raise InputError(f"no leaderboard: {escaped(empty[0])} has no pair to judge")
     shares = {name: n["scored"] / n["asked"] for name, n in counts.items()}
     return _enough(shares, "its pairs", least)
 
@@ -164,7 +164,7 @@ def _enough(shares: dict[str, float], what: str, least: float) -> dict[str, floa
     low = min(shares, key=shares.__getitem__)
     if shares[low] < least:
         raise InputError(
-            f"no leaderboard: {escaped(low, 40)}: {shares[low]:.0%} of {what} are judged; "
+            f"no leaderboard: {escaped(low)}: {shares[low]:.0%} of {what} are judged; "
             f"--min-judged asks for {least:.0%}"
         )
     return shares
@@ -174,7 +174,7 @@ def said_strictly(
     rules: Sequence[str], of: str, judged: Mapping[str, float]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what --json and the notes also say of runs by the rules of a campaign."""
-    shares = ", ".join(f"{escaped(name, 40)} {share:.0%}" for name, share in judged.items())
+    shares = ", ".join(f"{escaped(name)} {share:.0%}" for name, share in judged.items())
     row = {"rules": rules, "judged": judged, "record": record_of_command()}
     return row, [*rules, f"judged of {of}: {shares}"]
 

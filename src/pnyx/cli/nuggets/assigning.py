@@ -88,7 +88,7 @@ def assign(
         names = ", ".join(escaped(topic, 30) for topic in assigning.without_bank[:5])
         warn(f"{many(len(assigning.without_bank), 'topic')} of the runs without a bank: {names}")
     missing = Counter(run for run, _ in assigning.without_report).items()
-    lines = [f"run {escaped(r, 40)} has no report on {n} of the banks' topics" for r, n in missing]
+    lines = [f"run {escaped(r)} has no report on {n} of the banks' topics" for r, n in missing]
     warn_first(lines, "runs lack topics")
 
     def also(answers: Sequence[Answer]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.questions import Support
 from pnyx.judge.reports.asking import ask_answers
@@ -36,14 +36,14 @@ def by_keys(
     by_topic: dict[str, NuggetBank] = {}
     for bank in banks:
         if bank.topic_id in by_topic:
-            topic = shorten(bank.topic_id, 40)
+            topic = escaped(bank.topic_id)
             raise InputError(f"topic {topic!r} has two nugget banks (pnyx nuggets merge)")
         by_topic[bank.topic_id] = bank
     of_run: dict[tuple[str, str], Response] = {}
     for response in responses:
         key = response.run_id, response.topic_id
         if key in of_run:
-            run, topic = (shorten(part, 40) for part in key)
+            run, topic = map(escaped, key)
             raise InputError(f"run {run!r} has two reports on topic {topic!r}")
         of_run[key] = response
     return by_topic, of_run

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped
 from pnyx.judge.reports.records import JudgedReport, JudgedSentence
 from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain
 from pnyx.measure.core.significance import Test
@@ -178,8 +178,8 @@ def _by_run(
     for name, report in named:
         run = runs.setdefault(name, {})
         if report.topic_id in run:
-            where = f"topic {shorten(report.topic_id, 40)!r}"
-            raise InputError(f"run {shorten(name, 40)!r} has two reports on {where}, expected one")
+            where = f"topic {escaped(report.topic_id)!r}"
+            raise InputError(f"run {escaped(name)!r} has two reports on {where}, expected one")
         run[report.topic_id] = report
     return runs
 
