@@ -371,7 +371,7 @@ def _repeated_note(run: MeasuredReports, name: str, *, strict: bool) -> str:
     """Return how many sentences are repetitions, and what sentence precision is without them."""
     counted = f"{name}: {many(run.repeated, 'repeated sentence')}"
     if strict:
-        return f"{counted}: what they gain counts once"
+        return f"{counted}: attested ones count once"
     once = "not defined" if run.precision_once is None else f"{run.precision_once:.3f}"
     return f"{counted}; sentence_precision without repetitions: {once}"
 

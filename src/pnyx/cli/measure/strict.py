@@ -30,14 +30,14 @@ def campaign_rules(*, whole: bool = False) -> tuple[str, ...]:
         "a measure of sentences or citations is 0 for a report that has none to measure, such as "
         "one without citations",
         f"a sentence of more than {MAX_SENTENCE:,} characters is not judged and counts as a no",
-        "what sentences gain that repeat each other counts once, and each no counts: "
+        "of sentences that repeat each other, a yes counts once and every no counts; "
         + REPETITION_RULE,
     )
     rules = (
         "a topic without a report counts as 0, as does an empty report",
         *(() if whole else of_sentences),
-        "what only the report's own text left unscored counts as a no: the judge answered the same "
-        f"question with {OWN_TEXT_RULE} in place of it",
+        "a question that only the report's own text left unscored counts as a no: the judge "
+        f"answers it for {OWN_TEXT_RULE} in its place",
     )
     return (
         *(f"by the campaign's rules, {rule}" for rule in rules),

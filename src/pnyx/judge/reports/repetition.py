@@ -19,8 +19,8 @@ MIN_WORDS: Final = 4
 """Sentences with fewer different words repeat each other only if all their words are the same."""
 
 REPETITION_RULE: Final = (
-    f"a sentence repeats an earlier one if the longer of the two has {SHARED_WORDS:.0%} of the "
-    "words of the shorter one, without common words; case, accents and punctuation do not count"
+    f"a sentence repeats an earlier one if {100 * SHARED_WORDS:.0f} % of the words of the shorter "
+    "of the two are in the longer one; common words, case, accents and punctuation do not count"
 )
 """The rule in words."""
 
