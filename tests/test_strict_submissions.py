@@ -322,6 +322,9 @@ def test_a_repetition_gains_nothing_and_is_named_without_strict(call):
     expected = {"sentence_precision": 0.25, "citation_precision": 0.25, "f1": 0.4}
     for run in ("honest", "again"):
         assert {name: found[run, name] for name in expected} == expected
+    said = call("measure", "report", "R", "--strict")[2]
+    assert "again: 49 repeated sentences: attested ones count once" in said
+    said = call("measure", "report", "R")[2]
     assert "again: 49 repeated sentences; sentence_precision without repetitions: 0.250" in said
     assert "honest: " not in said
     again, _ = json.loads(call("measure", "report", "R", "--json")[1])["runs"]
