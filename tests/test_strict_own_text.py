@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -84,13 +85,13 @@ def test_a_fault_of_the_server_stays_unscored(fault):
         assert isinstance(good, Judged)
         assert not isinstance(found, Judged)
         assert not is_own_text(found)
-        assert len(server.asked()) == 1 + HASTY.attempts  # nothing else was asked
+        assert len(server.asked()) == 2 + HASTY.attempts  # ordinary text, good, and this
 
 
 @pytest.mark.parametrize("faults", [["refusal"], ["wrong_schema"] * 2, ["too_long"]], ids=str)
 def test_a_failure_by_chance_is_asked_again(faults):
     """After a reply that cannot be read comes a repair turn, which here fails, too."""
-    with ChatServer(faults, reply=reply) as server:
+    with ChatServer(["ok", *faults], reply=reply) as server:
         (found,) = asked(server, attests("Halden halved its fares."))
     assert isinstance(found, Judged)
     assert found.value is True
@@ -147,6 +148,20 @@ def test_the_same_ordinary_text_is_asked_once():
     with ChatServer(reply=reply) as server:
         assert all(map(is_own_text, asked(server, *bad)))
         assert len(server.asked()) == 20 + 20 + 1  # each, each again, one of ordinary text
+
+
+def test_a_run_that_provokes_useless_replies_does_not_end_the_judging():
+    """A model is given up after 64 replies without an answer, from the first on."""
+    bad = [attests(f"{FALSE} [[refusal]] {n}", f"{DOCUMENT} {n}", n) for n in range(90)]
+    good = [
+        replace(attests(DOCUMENT, number=n), extra={**WHERE, "run_id": "other"}) for n in (1, 2)
+    ]
+    good = [replace(q, extra={**q.extra, "node": "attests", "doc_id": "d"}) for q in good]
+    for first in (bad, [replace(bad[0], text=f"{DOCUMENT} [[refusal]]"), *bad[1:]]):
+        with ChatServer(reply=reply) as server:
+            answers = asked(server, *first, *good)
+        assert [isinstance(answer, Judged) for answer in answers[-2:]] == [True, True]
+        assert sum(map(is_own_text, answers)) >= 89
 
 
 # Through the command line -------------------------------------------------------------------------

@@ -59,6 +59,10 @@ _ORDINARY: Final[Mapping[str, Mapping[str, str]]] = {
 """Node -> the fields of a question that hold text of the report, and what is put in its place."""
 
 
+_FIRST_TRIES: Final = 3
+"""Questions on ordinary text that are asked before all others, each on what another run cites."""
+
+
 def is_own_text(answer: Answer) -> bool:
     """Whether only the report's own text left a question unscored."""
     return isinstance(answer, Unscored) and _word(answer) == OWN_TEXT
@@ -77,18 +81,20 @@ class OwnTextJudge:
     def __init__(self, judge: Judge, *, whole: bool = False) -> None:
         self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
         self._judge = judge
+        self._tries = _FIRST_TRIES
         self._ordinary = {**_ORDINARY, **({"answers": {"text": _REPORT}} if whole else {})}
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """See `pnyx.judge.base.Judge`; a question whose text is the cause is `own_text: ...`."""
         suspect: dict[int, tuple[Support, Unscored]] = {}
+        await self._ask_first(questions)
 
         def sort(position: int, answer: Answer) -> None:
             question = questions[position]
             if (
                 isinstance(question, Support)
                 and isinstance(answer, Unscored)
-                and question.extra.get("node") in self._ordinary
+                and self._holds_own(question)
                 and _word(answer) in _TEXT_DEPENDENT
             ):
                 suspect[position] = question, answer
@@ -98,6 +104,26 @@ class OwnTextJudge:
         await self._judge.answer(questions, sort)
         await self._ask_again(suspect, emit)
         await self._compare(suspect, emit)
+
+    async def _ask_first(self, questions: Sequence[JudgeQuestion]) -> None:
+        """Ask about ordinary text until one such question is answered.
+
+        A model is given up if none of its first replies holds an answer. Without this, a report
+        that provokes such replies would end the judging of all others (`StoredModel.heed`).
+        """
+        of_run: dict[object, Support] = {}
+        for question in questions if self._tries else ():
+            if isinstance(question, Support) and self._holds_own(question):
+                of_run.setdefault(question.extra.get("run_id"), question)
+        for question in of_run.values():
+            if self._tries == 0:
+                return
+            self._tries -= 1
+            answers: dict[int, Answer] = {}
+            ordinary = self._with_ordinary_text(question)
+            await self._judge.answer([ordinary], answers.__setitem__)
+            if isinstance(answers[0], Judged):
+                self._tries = 0
 
     async def _ask_again(self, suspect: dict[int, tuple[Support, Unscored]], emit: Emit) -> None:
         """Ask once more, as it may be chance; a question that is answered is no longer suspect."""
@@ -129,6 +155,9 @@ class OwnTextJudge:
             if isinstance(other, Judged):
                 answer = after(keys, replace(answer, reason=f"{OWN_TEXT}: {answer.reason}"))
             emit(place, answer)
+
+    def _holds_own(self, question: Support) -> bool:
+        return question.extra.get("node") in self._ordinary
 
     def _with_ordinary_text(self, question: Support) -> Support:
         texts = self._ordinary[question.extra["node"]]
