@@ -141,6 +141,8 @@ BROKEN = {
     "tab": (named("evil\trun"), r"run 'evil\trun': run_id: found white space"),
     "invisible": (named("honest\u200b"), r"run 'honest\u200b': run_id: found invisible"),
     "turned round": (named("\u202etsenoh"), r"run '\u202etsenoh': run_id: found invisible"),
+    "all topics": (named("all"), "run 'all': run_id: leaderboards give this name another meaning"),
+    "JSON": (named('{"a":1}'), """run '{"a":1}': run_id: leaderboards give this name another"""),
     "too long": (named(LONG), f"run '{LONG}': run_id: found 101 characters, expected at most 100"),
     "two reports": (as_bytes(GOOD, GOOD), "run 'evil': found 2 reports on topic '1', expected one"),
     "both sides": (
@@ -244,6 +246,16 @@ def test_names_of_teams_and_runs_cannot_be_made_to_meet():
     )
     names = [r.run_id for r in read_submissions(["a.jsonl", "b.jsonl", "c.jsonl"]).responses]
     assert names == ["x/r", "y/r", "z/x/r", "x/y/r", "x%2Fy/r", "x%252Fy/r"]
+
+
+def test_a_run_cannot_take_the_name_that_another_gets_from_its_folder(call):
+    write("evil.jsonl", report("R/honest", ("Moss wrote laws.", "d1")))
+    write("other.jsonl", report("honest", (FARES, "d1")))
+    call("judge", "report", "evil.jsonl", "honest.jsonl", *INPUTS, "--out", "R")
+    call("judge", "report", "other.jsonl", *INPUTS, "--out", "S")
+    code, out, said = call("measure", "report", "R", "S", "--strict", "--leaderboard", "L")
+    assert (code, out, said.count("\n")) == (2, "", 1)
+    assert "two runs would be called 'R/honest'" in said
 
 
 def test_one_run_in_two_files_is_named_and_refused_where_they_report_on_the_same_topic(call):

@@ -148,6 +148,8 @@ def _problem(run: str, responses: Sequence[Response]) -> str:
         return "run_id: found white space, which leaderboards cannot hold; give the run another id"
     if not run.isprintable():
         return "run_id: found invisible characters; give the run another id"
+    if run == "all" or run.startswith("{"):
+        return "run_id: leaderboards give this name another meaning; give the run another id"
     if len(run) > MAX_RUN_ID:
         return f"run_id: found {len(run)} characters, expected at most {MAX_RUN_ID}"
     topic, count = Counter(response.topic_id for response in responses).most_common(1)[0]
@@ -186,7 +188,7 @@ def _one_word(team: str) -> str:
     """Return a team's name without what separates columns, or team and run, in a leaderboard."""
     return "".join(
         character
-        if character.isprintable() and not character.isspace() and character not in "/%"
+        if character.isprintable() and not character.isspace() and character not in "/%{"
         else quote(character, safe="", errors="surrogatepass")
         for character in team
     )

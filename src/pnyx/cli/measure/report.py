@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -240,12 +241,16 @@ def _read(folders: Sequence[str]) -> tuple[dict[str, list[JudgedReport]], dict[s
         by_run = by_folder.setdefault(folder, {})
         for judged_report in read_judged_reports(folder):
             by_run.setdefault(judged_report.run_id, []).append(judged_report)
-    every = [run for by_run in by_folder.values() for run in by_run]
+    every = Counter(run for by_run in by_folder.values() for run in by_run)
     runs: dict[str, list[JudgedReport]] = {}
     runs_of: dict[str, list[str]] = {}
     for short, (folder, by_run) in zip(run_names(folders), by_folder.items(), strict=True):
         for run, reports in by_run.items():
-            name = run if every.count(run) == 1 else f"{short}/{run}"
+            name = run if every[run] == 1 else f"{short}/{run}"
+            if name in runs or (name != run and name in every):
+                raise InputError(
+                    f"two runs would be called {escaped(name)!r}: measure {folder} alone"
+                )
             runs[name] = reports
             runs_of.setdefault(folder, []).append(name)
     return runs, runs_of
