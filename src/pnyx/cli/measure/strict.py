@@ -114,6 +114,7 @@ def check_coverage(result: Reports, measures: Sequence[str], least: float) -> No
     from pnyx.measure.reports.exports import rests_on
 
     low: list[tuple[float, str]] = []
+    runs: dict[str, None] = {}
     for run in result.runs:
         for topic, values in run.per_topic.items():
             for name in measures:
@@ -121,12 +122,15 @@ def check_coverage(result: Reports, measures: Sequence[str], least: float) -> No
                 if share < least or values[name].value is None:
                     place = f"{escaped(run.name)}, topic {escaped(topic, 40)}: {name}"
                     low.append((share, place))
+                    runs[run.name] = None
     if low:
         share, place = min(low)
         more = f", and {len(low) - 1} more cells" if len(low) > 1 else ""
+        others = f" (of {len(runs)} of {len(result.runs)} runs)" if len(low) > 1 else ""
         why = "is not defined" if share >= least else f"rests on {share:.0%} of its items"
         raise InputError(
-            f"no leaderboard: {place} {why}{more}; --min-scored asks for {least:.0%} of each cell"
+            f"no leaderboard: {place} {why}{more}{others}; --min-scored asks for {least:.0%} of "
+            "each cell. Judge again what is unscored, or judge without these runs"
         )
 
 

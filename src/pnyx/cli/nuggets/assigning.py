@@ -33,8 +33,9 @@ class AssignSpec(Spec, heading="Nuggets"):
     )
     strict: bool = opt(
         False,
-        "By the rules of a campaign: no text is written down (--text: they may be shown), and "
-        "pnyx measure report --strict takes RESULTS.",
+        "By the rules of a campaign, for pnyx measure report --strict: runs that cannot be read "
+        "are left out, a report that its own text makes unjudgeable supports no nugget, and no "
+        "text is written (--text: it may be).",
         restricts=True,
     )
 

@@ -13,7 +13,7 @@ from pnyx.corpora.text.lookalikes import undisguised
 
 SHARED_WORDS: Final = 0.85
 """Least share of the words of the shorter of two sentences that the other has, too. Chosen on
-reports of RAGTIME 2026, NeuCLIR 2024 and iKAT 2024 (docs/lab/repeated-sentences.md)."""
+reports of RAGTIME 2026, NeuCLIR 2024 and iKAT 2024 (docs/decisions/campaign-rules.md)."""
 
 MIN_WORDS: Final = 4
 """Sentences with fewer different words repeat each other only if all their words are the same."""
