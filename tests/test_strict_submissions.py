@@ -210,6 +210,13 @@ def test_reports_held_against_nuggets_leave_broken_runs_out_as_well(call):
     assert call("nuggets", "assign", *arguments[2:], "--out", "S")[0] == 2
 
 
+def test_an_id_that_no_collection_holds_does_not_stop_the_qrels(call):
+    write("evil.jsonl", report("evil", (FARES, "d1"), (FARES, "no such id")))
+    call("judge", "report", "evil.jsonl", "honest.jsonl", *INPUTS, "--out", "R")
+    assert call("measure", "report", "R", "--strict", "--diversity-qrels", "Q")[0] == 0
+    assert [line.split()[2:] for line in Path("Q").read_text().splitlines()] == [["d1", "1"]]
+
+
 # Names --------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,9 @@ reports of RAGTIME 2026, NeuCLIR 2024 and iKAT 2024 (docs/decisions/campaign-rul
 MIN_WORDS: Final = 4
 """Sentences with fewer different words repeat each other only if all their words are the same."""
 
+_LONGEST: Final = 10_000
+"""Characters of a sentence that are read; a longer one is compared by its beginning."""
+
 REPETITION_RULE: Final = (
     f"a sentence repeats an earlier one if {100 * SHARED_WORDS:.0f} % of the words of the shorter "
     "of the two are in the longer one; common words, case, accents and punctuation do not count"
@@ -72,5 +75,5 @@ def _folding() -> FoldedWords:
 
 
 def _words(text: str) -> frozenset[str]:
-    words = frozenset(_folding().words(undisguised(text)))
+    words = frozenset(_folding().words(undisguised(text[:_LONGEST])))
     return (words - _COMMON) or words
