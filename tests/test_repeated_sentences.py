@@ -1,4 +1,4 @@
-"""Sentences that say again what an earlier one says: the rule, and what they count in measures."""
+"""Sentences that say again what another one says: the rule, and what they count in measures."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ FARES = "Halden halved its bus fares in May."
     ],
 )
 def test_a_disguised_or_padded_copy_is_a_repetition(again):
-    assert repeated_sentences([FARES, again]) == [None, 0]
-    assert repeated_sentences([again, FARES]) == [None, 0]
+    assert repeated_sentences([FARES, again]).count(None) == 1
+    assert repeated_sentences([again, FARES]).count(None) == 1
 
 
 @pytest.mark.parametrize(
@@ -74,21 +74,22 @@ def words(count: int, first: int = 0) -> str:
         (20, 4, False),
         (7, 1, True),  # 6 of 7 are 86 %
         (6, 1, False),  # 5 of 6 are 83 %
-        (4, 0, True),
-        (4, 1, False),
+        (1, 0, True),
+        (1, 1, False),
     ],
 )
 def test_the_share_of_words_at_its_boundary(count, changed, repeats):
     other = f"{words(count - changed)} {words(changed, first=1000)}"
-    expected = [None, 0 if repeats else None]
-    assert repeated_sentences([words(count), other]) == expected
-    assert repeated_sentences([words(count), f"{other} {words(30, first=2000)}"]) == expected
+    assert repeated_sentences([words(count), other]) == [None, 0 if repeats else None]
+    longer = f"{other} {words(30, first=2000)}"
+    assert repeated_sentences([words(count), longer]) == [1 if repeats else None, None]
+    assert repeated_sentences([longer, words(count)]) == [None, 0 if repeats else None]
 
 
-def test_short_sentences_are_repeated_only_by_the_same_words():
-    assert repeated_sentences([words(3), words(3)]) == [None, 0]
-    assert repeated_sentences([words(3), words(4)]) == [None, None]
-    assert repeated_sentences([words(4), words(5)]) == [None, 0]
+def test_fragments_of_a_sentence_repeat_it_and_it_repeats_none_of_them():
+    fragments = ["Halden.", "Bus fares.", "In May.", "Halden halved."]
+    assert repeated_sentences([*fragments, FARES]) == [4, 4, 4, 4, None]
+    assert repeated_sentences([FARES, *fragments]) == [None, 0, 0, 0, 0]
     assert repeated_sentences(["It is.", "Is it?", "It is not."]) == [None, 0, None]
 
 
@@ -100,8 +101,8 @@ def test_small_changes_do_not_add_up():
 def test_sentences_without_spaces_between_words():
     said = "哈尔登五月份将公交车票价减半。"
     assert repeated_sentences([said, f"众所周知,{said}", "特罗姆瑟的渡轮全年运行。"]) == [
+        1,
         None,
-        0,
         None,
     ]
 
@@ -206,12 +207,12 @@ def test_a_repetition_is_written_and_read_again_and_a_wrong_one_is_refused(tmp_p
     rows = report.row()["sentences"]
     assert ["repeats" in row for row in rows] == [False, True]
     assert report_of_row(report.row()).sentences[1].repeats == 0
-    for first, second in ((0, None), (None, 1), (None, -1), (None, 2)):
+    for first, second in ((0, None), (None, 1), (None, -1), (None, 2), (1, 0)):
         wrong = JudgedReport(
             "t", "r", (replace(GOOD, repeats=first), replace(GOOD, repeats=second))
         )
         file = write_rows(tmp_path / "reports.jsonl", [wrong.row()])
-        with pytest.raises(InputError, match="expected the position of an earlier, new sentence"):
+        with pytest.raises(InputError, match="expected the position of a sentence that is new"):
             list(read_judged_reports(file))
 
 

@@ -67,7 +67,7 @@ def report_of(row: Row) -> JudgedReport:
     )  # fmt: skip
     repeats = repeated_sentences([sentence.text for sentence in sentences])
     pairs = zip(sentences, repeats, strict=True)
-    judged = tuple(replace(sentence, repeats=first) for sentence, first in pairs)
+    judged = tuple(replace(sentence, repeats=other) for sentence, other in pairs)
     return JudgedReport(topic, run, judged, known, notes=(ANSWERED_ONLY,))
 
 

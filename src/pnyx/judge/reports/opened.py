@@ -184,8 +184,8 @@ class OpenReport:
             topic.id,
             self.response.run_id,
             tuple(
-                replace(sentence.judged(), repeats=first)
-                for sentence, first in zip(self.sentences, self._repeats, strict=True)
+                replace(sentence.judged(), repeats=repeated)
+                for sentence, repeated in zip(self.sentences, self._repeats, strict=True)
             ),
             tuple(map(self._nugget, topic.bank.nuggets)),
             tuple(topic.attesting),
@@ -227,7 +227,7 @@ class OpenReport:
         if own_text := sum(sentence.own_text for sentence in self.sentences):
             yield f"{own_text} sentences: only the report's own text left them unscored: a no"
         if repeated := len(self._repeats) - self._repeats.count(None):
-            yield f"{repeated} sentences repeat an earlier one"
+            yield f"{repeated} sentences repeat another one"
 
     def _document_notes(self) -> Iterator[str]:
         """Yield what a reader of the report's figures must know of the documents that it cites."""

@@ -84,7 +84,7 @@ class JudgedSentence:
         unscored_answers: such pairs of which it is open whether it gives them.
         quoted: whether it stands word for word in each document that it cites, but for case,
             punctuation and white space: such a document attests itself.
-        repeats: position of the first sentence that it repeats (`repetition.REPETITION_RULE`).
+        repeats: position of the sentence that it repeats (`repetition.REPETITION_RULE`).
     """
 
     text: str

@@ -32,7 +32,7 @@ class MeasuredReports:
             (Auto-ARGUE's `_micro`).
         per_topic: topic -> name -> value; `scored` and `asked` count items.
         missing: topics without a report.
-        repeated: sentences that repeat an earlier one of their report.
+        repeated: sentences that repeat another one of their report.
         precision_once: sentence precision if these counted once, the mean over topics.
     """
 

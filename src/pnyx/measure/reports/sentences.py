@@ -1,8 +1,8 @@
 """Measures of a judged report's sentences and citations (Auto-ARGUE, 2.2).
 
 Everything is three-valued: what is open is neither true nor false, and counts as asked, not scored.
-Where sentences say which earlier one they repeat (`JudgedSentence.repeats`), a yes counts once for
-all of them, and each no counts: repeating a sentence gains nothing, and hides nothing.
+Where sentences say which one they repeat (`JudgedSentence.repeats`), a yes counts once for all of
+them, and each no counts: repeating a sentence gains nothing, and hides nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def _share_once(truths: Iterable[tuple[Hashable, bool | None]]) -> Measured:
     return share([True] * len(true) + [truth for _, truth in every if not truth])
 
 
-def _by_first(report: JudgedReport) -> Iterator[tuple[int, JudgedSentence]]:
-    """Yield the sentences, each after the position of the first one that it repeats, or its own."""
+def _by_group(report: JudgedReport) -> Iterator[tuple[int, JudgedSentence]]:
+    """Yield the sentences, each after the position of the one that it repeats, or its own."""
     for position, sentence in enumerate(report.sentences):
         yield position if sentence.repeats is None else sentence.repeats, sentence
 
@@ -64,33 +64,33 @@ def sentence_precision(report: JudgedReport) -> Measured:
     not attested. Neutral and negative sentences without citations are left out: so does Auto-ARGUE,
     whose score files divide by `sentences_with_citations_or_requiring_citations`.
     """
-    return _precision(_by_first(report))
+    return _precision(_by_group(report))
 
 
 def _precision(sentences: Iterable[tuple[int, JudgedSentence]]) -> Measured:
-    counted = [(first, s, needs_citation(s)) for first, s in sentences]
+    counted = [(group, s, needs_citation(s)) for group, s in sentences]
     return _share_once(
-        (first, sentence.attested if needed else None)
-        for first, sentence, needed in counted
+        (group, sentence.attested if needed else None)
+        for group, sentence, needed in counted
         if needed is not False
     )
 
 
 def sentence_precision_own(report: JudgedReport) -> Measured:
     """Return sentence precision of the sentences that quote no document; see `quoted`."""
-    return _precision(pair for pair in _by_first(report) if not pair[1].quoted)
+    return _precision(pair for pair in _by_group(report) if not pair[1].quoted)
 
 
 def sentence_precision_all(report: JudgedReport) -> Measured:
     """Return the share of all sentences that have citations, each of which attests them."""
-    return _share_once((first, sentence.attested) for first, sentence in _by_first(report))
+    return _share_once((group, sentence.attested) for group, sentence in _by_group(report))
 
 
 def citation_precision(report: JudgedReport) -> Measured:
     """Return the share of citations, each document once a sentence, that attest their sentence."""
     return _share_once(
-        ((first, citation.doc_id), citation.attests.value)
-        for first, sentence in _by_first(report)
+        ((group, citation.doc_id), citation.attests.value)
+        for group, sentence in _by_group(report)
         for citation in sentence.citations
     )
 
@@ -101,8 +101,8 @@ def citation_relevance(report: JudgedReport) -> Measured:
     It need not be one that the sentence gives.
     """
     return _share_once(
-        ((first, citation.doc_id), citation.relevant.value)
-        for first, sentence in _by_first(report)
+        ((group, citation.doc_id), citation.relevant.value)
+        for group, sentence in _by_group(report)
         for citation in sentence.citations
     )
 
@@ -124,8 +124,8 @@ def negatives_confirmed(report: JudgedReport) -> Measured:
     which it is open whether they are negative.
     """
     return _share_once(
-        (first, _found(sentence, "unanswerable") if negative else None)
-        for first, sentence in _by_first(report)
+        (group, _found(sentence, "unanswerable") if negative else None)
+        for group, sentence in _by_group(report)
         if not sentence.citations and (negative := _found(sentence, "negative")) is not False
     )
 
@@ -160,9 +160,9 @@ def _weights(report: JudgedReport) -> list[float | None]:
     """Return the weights of all steps; a reward for the same thing counts once by repetitions."""
     rewarded: set[tuple[int, tuple[str, ...], str]] = set()
     weights = []
-    for first, sentence in _by_first(report):
+    for group, sentence in _by_group(report):
         for step in sentence.steps:
-            reward = (first, step.path[-1:], step.about)
+            reward = (group, step.path[-1:], step.about)
             if step.outcome != "reward" or reward not in rewarded:
                 weights.append(step.weight)
             if step.outcome == "reward":
