@@ -241,7 +241,8 @@ def test_without_strict_it_stays_unscored(judge):
 )
 @pytest.mark.parametrize("cited", ["d8", ""], ids=["cited", "uncited"])
 def test_a_sentence_above_the_longest_is_not_sent_at_all(judge, length, sent, cited):
-    write_campaign(("LIE" + "x" * (length - 3), cited), d8="It rained.")
+    before = ("Halden halved fares.", "")  # shown with its report, and what was cited before it
+    write_campaign(("LIE" + "x" * (length - 3), cited), before, d8="It rained.")
     found = judge()
     assert any("LIExxx" in str(row["messages"]) for row in found["asked"]) is sent
     assert found["values"]["sentence_precision"] == pytest.approx(8 / 9)
