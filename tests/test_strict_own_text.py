@@ -245,7 +245,9 @@ def test_a_sentence_above_the_longest_is_not_sent_at_all(judge, length, sent, ci
     write_campaign(("LIE" + "x" * (length - 3), cited), before, d8="It rained.")
     found = judge()
     assert any("LIExxx" in str(row["messages"]) for row in found["asked"]) is sent
-    assert found["values"]["sentence_precision"] == pytest.approx(8 / 9)
+    judged = found["report"]["sentences"][8]
+    assert [step["outcome"] for step in judged["steps"]] == ["penalty"]
+    assert found["values"]["sentence_precision"] < 1
     assert ("1 report: sentences have more than 2,000 characters" in found["said"]) is not sent
 
 
