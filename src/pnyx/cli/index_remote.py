@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import click
 
 from pnyx.app.search_specs import ClusterSpec, FeatureSpec
 from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model, topics_line
+from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model, say_long, topics_line
 from pnyx.cli.common.options import Outcome, say
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.progress import counted
@@ -55,9 +54,10 @@ def index_remote(
             elif folder is not None:
                 stats = loading.copy(folder, where, plan, advance, words_only=features.lexical)
             else:
-                records = itertools.chain.from_iterable(map(spec.read, corpus))
+                records = spec.reader(corpus)
                 load = loading.load if spec.out is not None else loading.add
                 stats = load(records, where, plan, advance)
+                say_long(records)
     except KeyboardInterrupt:
         say("interrupted; the same command goes on")
         return EXIT_INTERRUPTED

@@ -7,7 +7,7 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -49,12 +49,35 @@ Question = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class EmbedStats:
-    """What `embed_documents` did: documents in all, reused of them, distinct texts embedded."""
+    """What `embed_documents` did.
+
+    Attributes:
+        documents: how many have a vector.
+        reused: of them, those that had one.
+        embedded: distinct texts that were embedded.
+        seconds: how long that took.
+        cut: of the texts embedded, those that the embedder did not read to the end; None where it
+            cannot say.
+        max_tokens: how many tokens of a text the embedder reads; None where it cannot say.
+    """
 
     documents: int
     reused: int
     embedded: int
     seconds: float
+    cut: int | None = 0
+    max_tokens: int | None = None
+
+    @property
+    def cut_line(self) -> str:
+        """What a user must know of texts that were not read to the end; empty if there are none."""
+        if not self.cut:
+            return ""
+        texts = "1 text is" if self.cut == 1 else f"{self.cut:,} texts are"
+        return (
+            f"{texts} longer than the {self.max_tokens} tokens that the encoder reads: the rest of "
+            "each is found by its words, not by its meaning"
+        )
 
 
 def embed_documents(
@@ -95,13 +118,15 @@ def embed_documents(
     rows[: len(old)] = old
     with writing(folder), _Partial(folder, {**meta, "first": len(old)}) as partial:
         done = len(old) + partial.read_into(rows[len(old) :])
-        embedded = 0
+        embedded = _Embedded(0, 0)
         if done < len(index):
             with counting(on_progress, "embedding documents", len(index)) as advance:
                 embedded = _embed_rest(index, embedder, rows, done, partial, advance)
         put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(index), meta=meta)
         partial.remove()
-    return EmbedStats(len(index), done, embedded, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    max_tokens = getattr(embedder, "max_tokens", None)
+    return EmbedStats(len(index), done, embedded.texts, seconds, embedded.cut, max_tokens)
 
 
 def vector_meta(embedder: Embedder) -> dict[str, Any]:
@@ -134,11 +159,11 @@ def _embed_rest(
     done: int,
     partial: _Partial,
     advance: Callable[[int], None],
-) -> int:
-    """Fill the rows from `done` on; return how many texts were embedded."""
+) -> _Embedded:
+    """Fill the rows from `done` on."""
     places: dict[bytes, int] = {}  # text -> a document that has it
     new: dict[str, list[int]] = {}
-    embedded, first = 0, done
+    embedded, first = _Embedded(0, 0), done
     chunk = min(_CHUNK, getattr(embedder, "at_once", _CHUNK))
     advance(done)
     for number, record in enumerate(index.documents()):
@@ -157,9 +182,23 @@ def _embed_rest(
                 for numbers, vector in zip(new.values(), vectors, strict=True):
                     rows[numbers] = vector
             partial.append(rows[first : number + 1])
-            embedded, first, new = embedded + len(new), number + 1, {}
+            embedded = embedded.with_texts(embedder, list(new))
+            first, new = number + 1, {}
             advance(first)
     return embedded
+
+
+@dataclass(frozen=True, slots=True)
+class _Embedded:
+    """How many texts were embedded; `cut` of them not to the end, None where that is unknown."""
+
+    texts: int
+    cut: int | None
+
+    def with_texts(self, embedder: Embedder, texts: Sequence[str]) -> _Embedded:
+        count_cut = getattr(embedder, "count_cut", None)
+        cut = None if count_cut is None or self.cut is None else self.cut + count_cut(texts)
+        return _Embedded(self.texts + len(texts), cut)
 
 
 @dataclass(frozen=True, slots=True)
