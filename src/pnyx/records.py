@@ -16,6 +16,7 @@ __all__ = [
     "NODES",
     "SIDES",
     "STANCES",
+    "UNITS",
     "Argument",
     "Citation",
     "CitationStyle",
@@ -40,11 +41,15 @@ __all__ = [
     "Side",
     "Source",
     "Stance",
+    "Unit",
     "as_question",
     "document_id",
     "judged_text",
     "md5_of",
+    "passage_fields",
+    "place_of",
     "question_id",
+    "shown_title",
 ]
 
 Stance: TypeAlias = Literal["pro", "con", "neutral"]
@@ -65,6 +70,12 @@ CitationStyle: TypeAlias = Literal["ids", "scores", "indices"]
 CITATION_STYLES: tuple[CitationStyle, ...] = get_args(CitationStyle)
 """All styles of citing."""
 
+
+Unit: TypeAlias = Literal["document", "passage"]
+"""What is indexed and found: whole documents, or passages of them."""
+
+UNITS: tuple[Unit, ...] = get_args(Unit)
+"""Both units."""
 
 Node: TypeAlias = Literal[
     "relevant", "attests", "answers", "negative", "unanswerable", "needs_citation", "said_before"
@@ -111,6 +122,30 @@ class Passage:
     def place(self) -> str:
         """Its place in words, "passage 3 of 9"; empty for a whole document."""
         return f"passage {self.number:,} of {self.count:,}" if self.is_part else ""
+
+    @property
+    def described(self) -> str:
+        """Its place, heading and speaker in words; the texts are as in the document."""
+        return ", ".join(
+            filter(
+                None,
+                [
+                    self.place,
+                    f"under “{self.heading}”" if self.heading else "",
+                    f"by {self.speaker}" if self.speaker else "",
+                ],
+            )
+        )
+
+    def fields(self) -> dict[str, str | int]:
+        """Return it as further fields of a document in a file."""
+        return {
+            "document": self.document,
+            "passage": self.number,
+            "passages": self.count,
+            "heading": self.heading,
+            "speaker": self.speaker,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +221,21 @@ Evidence: TypeAlias = Document | Argument
 def document_id(evidence: Evidence) -> str:
     """Return the id of the document that a passage is from; of a whole document, its own."""
     return evidence.id if evidence.passage is None else evidence.passage.document
+
+
+def place_of(evidence: Evidence) -> str:
+    """Return where in its document a passage is, in words; empty where there is nothing to say."""
+    return "" if evidence.passage is None else evidence.passage.described
+
+
+def shown_title(evidence: Evidence) -> str:
+    """Return what people are shown as the title: the title, or the id of the document."""
+    return evidence.title if evidence.title.strip() else document_id(evidence)
+
+
+def passage_fields(evidence: Evidence) -> dict[str, str | int]:
+    """Return where a passage is from as further fields of a document; none of a whole document."""
+    return {} if evidence.passage is None else evidence.passage.fields()
 
 
 def judged_text(document: Evidence) -> str:

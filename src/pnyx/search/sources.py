@@ -10,14 +10,14 @@ from typing import Any
 
 from pnyx.corpora import read_evidence
 from pnyx.corpora.base import Options
-from pnyx.corpora.documents.document_passages import Unit, passages_of_record
+from pnyx.corpora.documents.document_passages import passages_of_record
 from pnyx.corpora.documents.file_readers import content_mark
 from pnyx.corpora.documents.folder import FolderFile, FolderFiles, documents_of, files_of_folder
 from pnyx.corpora.file_account import FileAccount, FileOutcome, Outcome
 from pnyx.corpora.reading import find_format
 from pnyx.corpora.text.passages import WHOLE_WORDS, count_words
 from pnyx.errors import InputError
-from pnyx.records import Evidence
+from pnyx.records import Evidence, Unit
 
 UNKNOWN = -1
 """Number of the source of documents that a program gave, or of an index made by an older Pnyx."""

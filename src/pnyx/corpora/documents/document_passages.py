@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from pnyx.corpora.text.blocks import Page
 from pnyx.corpora.text.passages import TextPassage, passages_of
 from pnyx.corpora.text.plain_text import blocks_of_text
-from pnyx.records import Argument, Document, Evidence, Passage
+from pnyx.records import Argument, Document, Evidence, Passage, Unit
 
 T = TypeVar("T", bound=Evidence)
-
-Unit: TypeAlias = Literal["document", "passage"]
-"""What is indexed and found: whole documents, or passages of them."""
 
 _MOST_TITLE = 300
 _MOST_URL = 2_000

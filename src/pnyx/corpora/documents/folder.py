@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pnyx.corpora.base import Format, Options, Row, format_of
-from pnyx.corpora.documents.document_passages import Unit, documents_of_page
+from pnyx.corpora.documents.document_passages import documents_of_page
 from pnyx.corpora.documents.file_readers import ALONE, READERS, TABLES, read_file
 from pnyx.corpora.file_account import FileAccount, FileOutcome
 from pnyx.errors import InputError, MissingExtra
-from pnyx.records import Evidence
+from pnyx.records import Evidence, Unit
 
 _IGNORED = frozenset({"thumbs.db", "desktop.ini"})
 """Files that file managers write."""

@@ -28,6 +28,7 @@ from pnyx.records import Question, question_id
 from pnyx.search.listing import has_all
 from pnyx.search.opensearch.client import is_remote
 from pnyx.search.plan import FOUND
+from pnyx.search.split_documents import find_document
 from pnyx.search.topics import prepare_topics
 from pnyx.serve.asking.arguing import Job, Step
 from pnyx.serve.asking.choices import (
@@ -180,8 +181,7 @@ class AskService:
         """Return a document by its id; None where the index has none."""
 
         def work() -> Evidence | None:
-            index = self.opened.index
-            return index.document(doc_id) if doc_id in index else None
+            return find_document(self.opened.index, doc_id)
 
         return await self._quick.run(work)
 

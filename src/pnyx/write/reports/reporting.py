@@ -16,7 +16,7 @@ from pnyx.judge.store.completions import StoredModel
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import precisions
 from pnyx.models.http.flow import run_all, run_blocking
-from pnyx.records import Document, Evidence, Response
+from pnyx.records import Document, Evidence, Response, passage_fields
 from pnyx.search.pipeline import Searcher
 from pnyx.write.case import Draft, with_scores
 from pnyx.write.citing import judge_citations, without_foreign_citations
@@ -238,6 +238,6 @@ def _response(
 
 def _embedded(cited: Mapping[str, Evidence]) -> dict[str, Document]:
     return {
-        doc_id: Document(doc_id, one.text, one.title, one.url, one.source)
+        doc_id: Document(doc_id, one.text, one.title, one.url, one.source, passage_fields(one))
         for doc_id, one in cited.items()
     }
