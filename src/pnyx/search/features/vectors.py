@@ -73,10 +73,12 @@ class EmbedStats:
         """What a user must know of texts that were not read to the end; empty if there are none."""
         if not self.cut:
             return ""
-        texts = "1 text is" if self.cut == 1 else f"{self.cut:,} texts are"
+        one = self.cut == 1
+        texts = "1 text is" if one else f"{self.cut:,} texts are"
+        end = "its end is" if one else "their ends are"
         return (
-            f"{texts} longer than the {self.max_tokens} tokens that the encoder reads: the rest of "
-            "each is found by its words, not by its meaning"
+            f"{texts} longer than the {self.max_tokens} tokens that the encoder reads: {end} found "
+            "by words, not by meaning"
         )
 
 

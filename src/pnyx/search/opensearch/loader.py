@@ -298,7 +298,8 @@ class Loading:
             raise OtherCorpusError(told)
         having = self.cluster.count(self.concrete, {"exists": {"field": "terms"}})
         counts = {"documents": there, "documents_with_terms": having, "tokens": state.tokens}
-        counts["passages"] = state.passages
+        if state.passages:
+            counts["passages"] = state.passages
         features = {name: dict(known) for name, known in self.meta["features"].items()}
         made = {"quality": plan.quality is not None, VECTORS: plan.embedder is not None}
         made["clusters"] = self._assigns(plan)
