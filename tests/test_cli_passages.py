@@ -348,16 +348,17 @@ def test_a_citation_shows_passage_and_document():
 
 
 def test_arguments_in_files_say_passage_and_document(folder, tmp_path, capsys):
-    out, printed_rows = tmp_path / "out.jsonl", tmp_path / "i"
-    printed(capsys, "index", folder, "--out", printed_rows)
-    shown = printed(capsys, "argue", printed_rows, "Should rents be controlled?", "--json",
-                    "--out", out)  # fmt: skip
+    made = tmp_path / "i"
+    printed(capsys, "index", folder, "--out", made)
+    shown = printed(capsys, "argue", made, "Should there be rent control?", "--json")
     sides = json.loads(shown.out)["sides"]
     documents = {k: v for s in sides for k, v in s["response"].get("documents", {}).items()}
+    assert any("#" in name for name in documents)
     for name, document in documents.items():
         if "#" in name:
             assert document["document"] == name.partition("#")[0]
             assert document["passage"] == int(name.partition("#")[2])
+        
 
 
 # Pages -------------------------------------------------------------------------------------------

@@ -119,8 +119,10 @@ def test_the_path_of_headings_is_above_each_passage():
 
 
 def test_a_heading_with_nothing_under_it_is_a_text():
-    blocks = [Block("Rents", "heading", 1), Block("Empty", "heading", 2), Block("For", "heading", 2),
-              paragraph(200), Block("The end", "heading", 1)]  # fmt: skip
+    blocks = [
+        Block("Rents", "heading", 1), Block("Empty", "heading", 2), Block("For", "heading", 2),
+        paragraph(200), Block("The end", "heading", 1),
+    ]  # fmt: skip
     assert [(one.text[:7], one.heading) for one in passages_of(blocks)][:2] == [
         ("Empty", "Rents"), ("w0 w1 w", "Rents › For"),
     ]  # fmt: skip

@@ -60,8 +60,9 @@ class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_do
 
     strict: bool = opt(
         False,
-        "By the rules of a campaign: a collection must be named, an unknown id is a no, topics are "
-        "those of --topics, else --nuggets, and no text is written (--text: they may be shown).",
+        "By the rules of a campaign: a collection must be named, an unknown id is a no, and so is "
+        "a sentence that its own text makes unjudgeable; topics are those of --topics, else "
+        "--nuggets; runs that cannot be read are left out; no text is written (--text: it may be).",
         restricts=True,
     )
 

@@ -118,7 +118,7 @@ def runs_table(
         for row, run in enumerate(result.runs):
             m = measured(run, name)
             marked = Marked(m, mark(compared.get((run.name, name)))) if compared else m
-            of_run = [escaped(run.name, 40)] * name_runs
+            of_run = [escaped(run.name)] * name_runs
             cells = ["" if row else name, *of_run, marked, m]
             rows.append([*cells, *(cell for _, of in parts for cell in of(run, name))])
     columns = [Column("measure", "name"), *[Column("run", "name")] * name_runs]
