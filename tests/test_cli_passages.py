@@ -358,7 +358,7 @@ def test_arguments_in_files_say_passage_and_document(folder, tmp_path, capsys):
         if "#" in name:
             assert document["document"] == name.partition("#")[0]
             assert document["passage"] == int(name.partition("#")[2])
-        
+
 
 
 # Pages -------------------------------------------------------------------------------------------

@@ -131,6 +131,7 @@ class Collection:
         from pnyx.app.open_judge import default_judge
         from pnyx.app.open_search import argue_plan, open_searcher, open_writer
         from pnyx.judge.watched import watched
+        from pnyx.search.split_documents import size_of
         from pnyx.write.arguing import argue
         from pnyx.write.case import with_settings
 
@@ -151,7 +152,7 @@ class Collection:
             models = [] if model is None else [model]
             with watched(judge, models, shown=showing) as watching:
                 case = argue(searcher, given, judge=watching, writer=writer, plan=plan)
-        return with_settings(case, index=f"{self.name} ({len(self):,} documents)")
+        return with_settings(case, index=f"{self.name} ({size_of(self.index)})")
 
     def report(self, request: ReportRequest | Question | str, **options: Any) -> Report:
         """Write the report to a request, or to a question, under the limits of `options`.

@@ -78,6 +78,7 @@ def command(
       pnyx argue my.index "Should voting be compulsory?" --llm local --plan
     """
     from pnyx.search.opening import open_index
+    from pnyx.search.split_documents import size_of
     from pnyx.write.arguing import argue
     from pnyx.write.case import with_settings
 
@@ -94,7 +95,7 @@ def command(
         case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec))
         if model.plan:
             return _print_plan(case, llm, model, as_json=as_json)
-    case = with_settings(case, index=f"{index} ({len(opened):,} documents)")
+    case = with_settings(case, index=f"{index} ({size_of(opened)})")
     if output.out:
         write_responses_file(
             output.out, [case], output.style, include_doubtful=output.include_doubtful

@@ -18,6 +18,11 @@ def has_passages(engine: Engine) -> bool:
     return engine.feature_info(PASSAGES) is not None
 
 
+def size_of(engine: Engine) -> str:
+    """Return how much an engine holds, for people: "279 passages", or "40 documents"."""
+    return f"{len(engine):,} {'passages' if has_passages(engine) else 'documents'}"
+
+
 def passages_of_document(index: DocumentIndex, doc_id: str) -> list[Evidence]:
     """Return the passages of a document that was split, in order; none of any other id."""
     first = f"{doc_id}#1"

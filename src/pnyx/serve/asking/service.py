@@ -28,7 +28,7 @@ from pnyx.records import Question, question_id
 from pnyx.search.listing import has_all
 from pnyx.search.opensearch.client import is_remote
 from pnyx.search.plan import FOUND
-from pnyx.search.split_documents import find_document
+from pnyx.search.split_documents import find_document, size_of
 from pnyx.search.topics import prepare_topics
 from pnyx.serve.asking.arguing import Job, Step
 from pnyx.serve.asking.choices import (
@@ -134,7 +134,7 @@ class AskService:
         searcher = self.opened.searcher(self.asking.search)
         index = self.index
         known = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
-        size = f"{len(index):,} documents" + (f" with {', '.join(known)}" if known else "")
+        size = size_of(index) + (f" with {', '.join(known)}" if known else "")
         judge = f"judge {short_name(self.judge.name)}"
         return size, searcher.described, judge, writer
 
@@ -289,7 +289,7 @@ class AskService:
             plan=argue_plan(spec),
             tell=job.tell,
         )
-        return with_settings(case, index=f"{self.name} ({len(searcher.engine):,} documents)")
+        return with_settings(case, index=f"{self.name} ({size_of(searcher.engine)})")
 
     # Judging ------------------------------------------------------------------------------------
 
