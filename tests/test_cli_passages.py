@@ -16,10 +16,11 @@ from command import printed, refuser
 from opensearch_fixture import cluster, lacking
 from pnyx.errors import InputError
 from pnyx.files import write_jsonl
+from pnyx.models.embed.cut_texts import cut_line
 from pnyx.records import Document, Passage
 from pnyx.search.build import build_index
 from pnyx.search.engine import Hit
-from pnyx.search.features.vectors import EmbedStats, embed_documents
+from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.record_codec import from_row, to_row
@@ -167,12 +168,11 @@ def test_texts_that_the_encoder_does_not_read_to_the_end_are_said(folder, tmp_pa
     assert "tokens that" not in shown.err
     done = embed_documents(tmp_path / "j")
     assert (done.cut, done.reused) == (0, 3)
-    assert EmbedStats(5, 0, 5, 1.0, 2, 256).cut_line.startswith("2 texts are longer than the 256")
-    assert EmbedStats(5, 0, 5, 1.0, 2, 256).cut_line.endswith("their ends are found by words, not "
-                                                              "by meaning")  # fmt: skip
-    assert (
-        EmbedStats(5, 0, 5, 1.0, 0, 256).cut_line == EmbedStats(5, 0, 5, 1.0, None).cut_line == ""
+    assert cut_line(2, 256) == (
+        "2 texts are longer than the 256 tokens that the encoder reads: their ends are found by "
+        "words, not by meaning"
     )
+    assert cut_line(0, 256) == cut_line(None, None) == ""
 
 
 def test_an_embedder_that_cannot_say_what_it_cuts_says_nothing(index, tmp_path):
@@ -184,7 +184,7 @@ def test_an_embedder_that_cannot_say_what_it_cuts_says_nothing(index, tmp_path):
 
     build_index([{"text": "One."}], tmp_path / "i")
     done = embed_documents(tmp_path / "i", Plain())
-    assert (done.embedded, done.cut, done.cut_line) == (1, None, "")
+    assert (done.embedded, done.cut, done.max_tokens) == (1, None, None)
 
 
 # Records -----------------------------------------------------------------------------------------
@@ -358,7 +358,6 @@ def test_arguments_in_files_say_passage_and_document(folder, tmp_path, capsys):
         if "#" in name:
             assert document["document"] == name.partition("#")[0]
             assert document["passage"] == int(name.partition("#")[2])
-
 
 
 # Pages -------------------------------------------------------------------------------------------

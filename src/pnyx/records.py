@@ -46,10 +46,7 @@ __all__ = [
     "document_id",
     "judged_text",
     "md5_of",
-    "passage_fields",
-    "place_of",
     "question_id",
-    "shown_title",
 ]
 
 Stance: TypeAlias = Literal["pro", "con", "neutral"]
@@ -221,21 +218,6 @@ Evidence: TypeAlias = Document | Argument
 def document_id(evidence: Evidence) -> str:
     """Return the id of the document that a passage is from; of a whole document, its own."""
     return evidence.id if evidence.passage is None else evidence.passage.document
-
-
-def place_of(evidence: Evidence) -> str:
-    """Return where in its document a passage is, in words; empty where there is nothing to say."""
-    return "" if evidence.passage is None else evidence.passage.described
-
-
-def shown_title(evidence: Evidence) -> str:
-    """Return what people are shown as the title: the title, or the id of the document."""
-    return evidence.title if evidence.title.strip() else document_id(evidence)
-
-
-def passage_fields(evidence: Evidence) -> dict[str, str | int]:
-    """Return where a passage is from as further fields of a document; none of a whole document."""
-    return {} if evidence.passage is None else evidence.passage.fields()
 
 
 def judged_text(document: Evidence) -> str:

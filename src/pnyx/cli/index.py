@@ -341,14 +341,15 @@ def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str,
 
 
 def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
+    from pnyx.models.embed.cut_texts import cut_line
     from pnyx.search.features.vectors import embed_documents
 
     embedder = makers.embedder()
     with counted("embedding documents", _documents(folder)) as advance:
         stats = embed_documents(folder, embedder, on_progress=advance)
     new = _new(stats.documents - stats.reused, stats.documents)
-    if stats.cut:
-        say(stats.cut_line)
+    if line := cut_line(stats.cut, stats.max_tokens):
+        say(line)
     line = f"vectors of {new}, {stats.seconds:.1f} s"
     return {"embedder": embedder.name, **dataclasses.asdict(stats)}, line
 

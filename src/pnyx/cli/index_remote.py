@@ -33,6 +33,7 @@ def index_remote(
     as_json: bool,
 ) -> int | Outcome:
     """Load, add to or update the index at an address; see `command` of `pnyx index`."""
+    from pnyx.models.embed.cut_texts import CutCounter, cut_line
     from pnyx.search.opensearch import loading
 
     if features.ann:
@@ -49,6 +50,8 @@ def index_remote(
     try:
         with Makers(made) as makers, counted("indexing") as advance:
             plan = _plan(spec, made, cluster, makers)
+            counter = None if plan.embedder is None else CutCounter(plan.embedder)
+            plan = replace(plan, embedder=counter)
             if spec.update is not None:
                 stats = _update(where, plan, made, makers, advance)
             elif folder is not None:
@@ -61,6 +64,8 @@ def index_remote(
     except KeyboardInterrupt:
         say("interrupted; the same command goes on")
         return EXIT_INTERRUPTED
+    if counter and (line := cut_line(counter.cut, getattr(counter, "max_tokens", None))):
+        say(line)
     row = {"index": where, **asdict(stats)}
     if not as_json:
         click.echo(f"{escaped(where)}: {_line(stats, made)}", err=True)

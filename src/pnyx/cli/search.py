@@ -22,7 +22,7 @@ from pnyx.cli.common.options import print_result, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.watched import watched
-from pnyx.records import place_of
+from pnyx.search.split_documents import place_of
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge

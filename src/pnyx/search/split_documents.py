@@ -60,6 +60,21 @@ def _joined(doc_id: str, passages: Sequence[Evidence]) -> Evidence:
     return replace(first, id=doc_id, text=text, passage=None)
 
 
+def place_of(evidence: Evidence) -> str:
+    """Return where in its document a passage is, in words; empty where there is nothing to say."""
+    return "" if evidence.passage is None else evidence.passage.described
+
+
+def shown_title(evidence: Evidence) -> str:
+    """Return what people are shown as the title: the title, or the id of the document."""
+    return evidence.title if evidence.title.strip() else document_id(evidence)
+
+
+def passage_fields(evidence: Evidence) -> dict[str, str | int]:
+    """Return where a passage is from as further fields of a document; none of a whole document."""
+    return {} if evidence.passage is None else evidence.passage.fields()
+
+
 class DocumentRanking:
     """Ranks the documents of an engine, of which some are split, by their best passage."""
 

@@ -9,8 +9,9 @@ from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, is_quoted
 from pnyx.judge.naming import introduced, short_name
 from pnyx.measure.core.base import Measured
-from pnyx.records import Argument, Citation, Evidence, Sentence, place_of, shown_title
+from pnyx.records import Argument, Citation, Evidence, Sentence
 from pnyx.search.sides import label_topic
+from pnyx.search.split_documents import place_of, shown_title
 from pnyx.view.model import (
     SIDES,
     STATES,

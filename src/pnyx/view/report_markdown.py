@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from pnyx.judge.answers import Answer, Judged, is_quoted
 from pnyx.judge.naming import introduced
-from pnyx.records import Evidence, Sentence, place_of
+from pnyx.records import Evidence, Sentence
+from pnyx.search.split_documents import place_of
 from pnyx.view.model import measure_wording
 from pnyx.view.text import escape_markdown, markdown_link, one_line, web_address
 from pnyx.write.reports.reporting import Report

@@ -24,13 +24,13 @@ from pnyx.records import (
     Response,
     Side,
     as_question,
-    passage_fields,
 )
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.listing import Found
 from pnyx.search.pipeline import Searcher
 from pnyx.search.relevance import NEARBY, RankedRelevance
 from pnyx.search.sides import CORPUS_LABEL, label_topic
+from pnyx.search.split_documents import passage_fields
 from pnyx.search.topics import labelled_topics
 from pnyx.students.judge import OF_A_CASE, PackagedJudge
 from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer

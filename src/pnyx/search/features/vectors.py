@@ -7,7 +7,7 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError, PnyxError, escaped, shorten
+from pnyx.models.embed.cut_texts import CutCounter
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.placing import try_lock, unlock
 from pnyx.progress import counting
@@ -68,19 +69,6 @@ class EmbedStats:
     cut: int | None = 0
     max_tokens: int | None = None
 
-    @property
-    def cut_line(self) -> str:
-        """What a user must know of texts that were not read to the end; empty if there are none."""
-        if not self.cut:
-            return ""
-        one = self.cut == 1
-        texts = "1 text is" if one else f"{self.cut:,} texts are"
-        end = "its end is" if one else "their ends are"
-        return (
-            f"{texts} longer than the {self.max_tokens} tokens that the encoder reads: {end} found "
-            "by words, not by meaning"
-        )
-
 
 def embed_documents(
     index_folder: str | Path,
@@ -106,7 +94,7 @@ def embed_documents(
     started = time.perf_counter()
     folder = Path(index_folder)
     index = WordIndex.open(folder)
-    embedder = embedder or embedder_from()
+    embedder = counter = CutCounter(embedder or embedder_from())
     meta = vector_meta(embedder)
     feature = index.known(VECTORS)
     old = np.zeros((0, embedder.dimensions), dtype=np.float16)
@@ -120,7 +108,7 @@ def embed_documents(
     rows[: len(old)] = old
     with writing(folder), _Partial(folder, {**meta, "first": len(old)}) as partial:
         done = len(old) + partial.read_into(rows[len(old) :])
-        embedded = _Embedded(0, 0)
+        embedded = 0
         if done < len(index):
             with counting(on_progress, "embedding documents", len(index)) as advance:
                 embedded = _embed_rest(index, embedder, rows, done, partial, advance)
@@ -128,7 +116,7 @@ def embed_documents(
         partial.remove()
     seconds = time.perf_counter() - started
     max_tokens = getattr(embedder, "max_tokens", None)
-    return EmbedStats(len(index), done, embedded.texts, seconds, embedded.cut, max_tokens)
+    return EmbedStats(len(index), done, embedded, seconds, counter.cut, max_tokens)
 
 
 def vector_meta(embedder: Embedder) -> dict[str, Any]:
@@ -161,11 +149,11 @@ def _embed_rest(
     done: int,
     partial: _Partial,
     advance: Callable[[int], None],
-) -> _Embedded:
-    """Fill the rows from `done` on."""
+) -> int:
+    """Fill the rows from `done` on; return how many texts were embedded."""
     places: dict[bytes, int] = {}  # text -> a document that has it
     new: dict[str, list[int]] = {}
-    embedded, first = _Embedded(0, 0), done
+    embedded, first = 0, done
     chunk = min(_CHUNK, getattr(embedder, "at_once", _CHUNK))
     advance(done)
     for number, record in enumerate(index.documents()):
@@ -184,23 +172,9 @@ def _embed_rest(
                 for numbers, vector in zip(new.values(), vectors, strict=True):
                     rows[numbers] = vector
             partial.append(rows[first : number + 1])
-            embedded = embedded.with_texts(embedder, list(new))
-            first, new = number + 1, {}
+            embedded, first, new = embedded + len(new), number + 1, {}
             advance(first)
     return embedded
-
-
-@dataclass(frozen=True, slots=True)
-class _Embedded:
-    """How many texts were embedded; `cut` of them not to the end, None where that is unknown."""
-
-    texts: int
-    cut: int | None
-
-    def with_texts(self, embedder: Embedder, texts: Sequence[str]) -> _Embedded:
-        count_cut = getattr(embedder, "count_cut", None)
-        cut = None if count_cut is None or self.cut is None else self.cut + count_cut(texts)
-        return _Embedded(self.texts + len(texts), cut)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pnyx.records import Argument, shown_title
+from pnyx.records import Argument
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.listing import has_all
+from pnyx.search.split_documents import shown_title
 from pnyx.serve.asking.address import Asked, document_link
 from pnyx.serve.asking.document_parts import MOST_CHARACTERS, parts_view
 from pnyx.view.text import Segment, clean, one_line, web_address

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.naming import short_name
-from pnyx.records import SIDES, place_of, shown_title
+from pnyx.records import SIDES
 from pnyx.search.sides import CORPUS_LABEL, label_topic
+from pnyx.search.split_documents import place_of, shown_title
 from pnyx.serve.asking.address import BANDS, PAGE, STANDINGS, Asked, document_link
 from pnyx.serve.asking.choices import MOST_HITS
 from pnyx.serve.asking.why import WhyView, why_view

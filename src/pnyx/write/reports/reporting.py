@@ -16,8 +16,9 @@ from pnyx.judge.store.completions import StoredModel
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import precisions
 from pnyx.models.http.flow import run_all, run_blocking
-from pnyx.records import Document, Evidence, Response, passage_fields
+from pnyx.records import Document, Evidence, Response
 from pnyx.search.pipeline import Searcher
+from pnyx.search.split_documents import passage_fields
 from pnyx.write.case import Draft, with_scores
 from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.reports.gathering import Gathered, gather, queries_of
