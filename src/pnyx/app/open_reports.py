@@ -138,9 +138,10 @@ def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[An
     """Return what finds documents by their ids, if anything, and what it is known again by."""
     if spec.index is not None:
         from pnyx.search.opening import open_index
+        from pnyx.search.split_documents import find_document
 
         index = open_index(spec.index)
-        return lambda doc_id: index.document(doc_id) if doc_id in index else None, index.known_by
+        return lambda doc_id: find_document(index, doc_id), index.known_by
     if spec.documents is None:
         return None, None
     from pnyx.corpora import read_evidence

@@ -79,6 +79,7 @@ def command(
     """
     from pnyx.placing import placed_together
     from pnyx.search.opening import open_index
+    from pnyx.search.split_documents import size_of
     from pnyx.write.arguing import argue
     from pnyx.write.case import with_settings
 
@@ -95,7 +96,15 @@ def command(
         case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec))
         if model.plan:
             return _print_plan(case, llm, model, as_json=as_json)
+<<<<<<< HEAD
+    case = with_settings(case, index=f"{index} ({size_of(opened)})")
+    if output.out:
+        write_responses_file(
+            output.out, [case], output.style, include_doubtful=output.include_doubtful
+        )
+=======
     case = with_settings(case, index=f"{index} ({len(opened):,} documents)")
+>>>>>>> main
     printed = not (output.out or output.html or as_json)
     with placed_together():
         if output.out:

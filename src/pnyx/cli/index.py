@@ -14,7 +14,7 @@ import click
 from pnyx.app.search_specs import ClusterSpec, FeatureSpec
 from pnyx.app.spec import opts_of
 from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model, topics_line
+from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model, say_long, topics_line
 from pnyx.cli.common.options import Outcome, say, say_account, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
@@ -160,8 +160,10 @@ def _refresh(
         if not is_source(folder, path):
             others.append(path)
             continue
-        if spec.format is not None or spec.mapping:
-            raise OptionError(f"{escaped(path)} is indexed already: --format and --column are kept")
+        if spec.format is not None or spec.mapping or spec.unit is not None:
+            raise OptionError(
+                f"{escaped(path)} is indexed already: --format, --column and --unit are kept"
+            )
         with counted("indexing") as advance:
             done = refresh_index(
                 folder,
@@ -208,13 +210,18 @@ def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict
                 on_progress=advance,
             )
     stats = built.statistics
+    say_long(records)
     if stats.tokens == 0:
         warn("no document holds a word, so nothing can be found")
     if advice := advise_compiling(stats.documents):
         say(advice)
     added = "" if stats.added == stats.documents else f" ({stats.added:,} added)"
+    documents = f"{stats.documents:,} documents"
+    if stats.passages:
+        whole = stats.documents - stats.passages + stats.split_documents
+        documents = f"{whole:,} documents in {stats.documents:,} passages"
     return dataclasses.asdict(stats), (
-        f"{stats.documents:,} documents{added}, {stats.tokens:,} tokens, "
+        f"{documents}{added}, {stats.tokens:,} tokens, "
         f"{stats.bytes / 1e6:.1f} MB, {stats.seconds:.1f} s"
     )
 
@@ -334,12 +341,15 @@ def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str,
 
 
 def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
+    from pnyx.models.embed.cut_texts import cut_line
     from pnyx.search.features.vectors import embed_documents
 
     embedder = makers.embedder()
     with counted("embedding documents", _documents(folder)) as advance:
         stats = embed_documents(folder, embedder, on_progress=advance)
     new = _new(stats.documents - stats.reused, stats.documents)
+    if line := cut_line(stats.cut, stats.max_tokens):
+        say(line)
     line = f"vectors of {new}, {stats.seconds:.1f} s"
     return {"embedder": embedder.name, **dataclasses.asdict(stats)}, line
 

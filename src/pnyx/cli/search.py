@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Container, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -22,6 +22,7 @@ from pnyx.cli.common.options import print_result, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.watched import watched
+from pnyx.search.split_documents import place_of
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
@@ -36,7 +37,7 @@ _RUN = 1000
 _SHOWN_TOPICS = 5
 
 
-class RunSpec(Spec, heading="Results", rare="tag"):
+class RunSpec(Spec, heading="Results", rare="unit tag"):
     """Topics to search for, and the run to write."""
 
     topics: str | None = file_opt(None, "File of topics, instead of one question.")
@@ -47,6 +48,11 @@ class RunSpec(Spec, heading="Results", rare="tag"):
         "-k",
         low=1,
         shown="10; 1000 with --topics; all with --threshold",
+    )
+    unit: Literal["document", "passage"] | None = opt(
+        None,
+        "What is ranked in an index of passages: these, or documents by their best passage.",
+        shown="passage; document with --topics",
     )
     tag: str | None = opt(None, "Run tag.", shown="the model and later stages", needs="topics")
 
@@ -105,7 +111,8 @@ def command(
     opened = open_index(index)
     asked = model if search.asks_model else None
     with open_model(asked, say, model) as llm, _judge(llm, search) as judge:
-        searcher = open_searcher(opened, search, llm, judge, say)
+        unit = run.unit or ("passage" if run.topics is None else "document")
+        searcher = open_searcher(opened, search, llm, judge, say, unit)
         questions = _questions(question, run)
         if model.plan:
             return _print_plan(searcher, questions, llm, model, run.k, as_json=as_json)
@@ -214,6 +221,8 @@ def _lines(retrieved: RetrievedDocument) -> str:
         first += f"  [{retrieved.side_of_label}{turned}]"
     if sided is not None and sided.side:
         first += f"  argues {sided.side}, by {shorten(sided.by, 60)}"
+    if place := place_of(document):
+        first += f"  {shorten(place, _EXCERPT_CHARS)}"
     title = " ".join(document.title.split())
     text = " ".join(document.text[: 20 * _EXCERPT_CHARS].split()).removeprefix(title)
     parts = [shorten(part, _EXCERPT_CHARS) for part in (title, text.lstrip(" .")) if part]
@@ -244,7 +253,6 @@ def _write_run(
     from pnyx.corpora.benchmarks.run_ids import SafeIds
     from pnyx.corpora.benchmarks.trec import a_token, as_ranked
     from pnyx.files import atomic_text
-    from pnyx.records import RunEntry
 
     for question in questions:  # what a run cannot hold, before anything is asked
         a_token(question.id, "topic")
@@ -263,8 +271,7 @@ def _write_run(
                 (below if result.candidates else empty).append(topic)
             unscored += result.unscored
             written += len(result.hits)
-            hits = (RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in result.hits)
-            write_run(stream, as_ranked(ids.entries(hits)))
+            write_run(stream, as_ranked(ids.entries(result.run_entries(tag))))
             if ids.changed and str(run.out) == "-":
                 raise InputError(
                     f"the id {shorten(next(iter(ids.changed)), 60)!r} holds blanks, which a run "

@@ -43,6 +43,7 @@ def command(
     from pnyx.serve.running import check_server, run_app
 
     check_server(server)
+    from pnyx.search.split_documents import size_of
     from pnyx.serve.asking.application import build_asking
     from pnyx.serve.asking.service import ServerSettings, open_service
 
@@ -58,6 +59,6 @@ def command(
 
                 webbrowser.open(url + (f"?token={server.token}" if server.token else ""))
 
-        what = f"{service.name}, {service.documents:,} documents"
+        what = f"{service.name}, {size_of(service.index)}"
         run_app(app, server, what, say, on_start=started)
     return 0

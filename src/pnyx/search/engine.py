@@ -37,7 +37,10 @@ class Hit(NamedTuple):
 
 
 class FeatureInfo(NamedTuple):
-    """A feature that an engine has: of how many documents, and the model that made it."""
+    """A feature that an engine has: of how many documents, and the model that made it.
+
+    `passages` counts the documents that are passages of longer ones.
+    """
 
     documents: int
     made_by: str
@@ -68,9 +71,9 @@ class TopicQuery:
 class Engine(Protocol):
     """A collection of documents that can be ranked for a question.
 
-    Features are `vectors`, `quality` and `clusters`; any may be missing. Methods that take ids
-    raise InputError for an unknown one, and where the feature that they read is missing or lacks
-    documents.
+    Features are `vectors`, `quality`, `clusters` and `passages`; any may be missing. Methods that
+    take ids raise InputError for an unknown one, and where the feature that they read is missing or
+    lacks documents.
     """
 
     @property

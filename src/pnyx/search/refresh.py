@@ -209,11 +209,12 @@ def _read(
             columns=source.columns,
             on_warning=options.on_warning,
             strict_files=options.strict_files,
+            unit=source.unit,
         )
         yield from reader
         noted += [replace(file, source=changes.number) for file in reader.sources().files]
         return
-    yield from read_files(changes.number, changes.folder, changes.to_read, noted)
+    yield from read_files(changes.number, changes.folder, changes.to_read, noted, source.unit)
 
 
 def _carried(index: WordIndex, folder: Path, numbers: Sequence[int]) -> dict[str, Any]:

@@ -10,12 +10,14 @@ from typing import Any
 
 from pnyx.corpora import read_evidence
 from pnyx.corpora.base import Options
+from pnyx.corpora.documents.document_passages import passages_of_record
 from pnyx.corpora.documents.file_readers import content_mark
 from pnyx.corpora.documents.folder import FolderFile, FolderFiles, documents_of, files_of_folder
 from pnyx.corpora.file_account import FileAccount, FileOutcome, Outcome
 from pnyx.corpora.reading import find_format
+from pnyx.corpora.text.passages import WHOLE_WORDS, count_words
 from pnyx.errors import InputError
-from pnyx.records import Evidence
+from pnyx.records import Evidence, Unit
 
 UNKNOWN = -1
 """Number of the source of documents that a program gave, or of an index made by an older Pnyx."""
@@ -44,11 +46,15 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class IndexSource:
-    """A file or folder that was indexed, and how it was read."""
+    """A file or folder that was indexed, and how it was read.
+
+    `unit` is what was asked for: by default passages of a folder, and documents of a collection.
+    """
 
     path: str
     format: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    unit: Unit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,12 @@ class IndexSources:
     def to_manifest(self) -> dict[str, Any]:
         """Return what an index records."""
         sources = [
-            {"path": source.path, "format": source.format, "columns": dict(source.columns)}
+            {
+                "path": source.path,
+                "format": source.format,
+                "columns": dict(source.columns),
+                "unit": source.unit,
+            }
             for source in self.sources
         ]
         rows = [
@@ -104,7 +115,11 @@ def absolute(path: str) -> str:
 class SourceReader:
     """Documents of files and folders, which notes where each comes from; to be read once.
 
-    The options are those of `read_evidence`.
+    The options are those of `read_evidence`, and whether documents are split into passages: by
+    default those of a folder, and of a file of prose, are.
+
+    Attributes:
+        long_documents: documents left whole, by default, although they are longer than a passage.
     """
 
     def __init__(
@@ -116,8 +131,11 @@ class SourceReader:
         on_warning: Callable[[str], None] | None = None,
         on_account: Callable[[FileAccount], None] | None = None,
         strict_files: bool = False,
+        unit: Unit | None = None,
     ) -> None:
         self.paths = list(paths)
+        self.long_documents = 0
+        self._unit = unit
         self._how: dict[str, Any] = {
             "on_warning": on_warning,
             "on_account": on_account,
@@ -137,33 +155,50 @@ class SourceReader:
             count = 0
             how = {"format": self._format, "columns": self._columns, **self._how}
             for record in read_evidence(path, **how):
-                count += 1
-                yield record
+                for part in self._parts(record):
+                    count += 1
+                    yield part
             self._files.append(SourceFile(number, "", mark, count))
             return
         options = Options(self._columns, **self._how)
         options.refuse_columns(path, "a folder")
         files = files_of_folder(path)
         before = len(self._files)
-        yield from read_files(number, files, files.files, self._files)
+        yield from read_files(number, files, files.files, self._files, self._unit)
         options.report(files.account)
         if not any(file.documents for file in self._files[before:]):
             raise InputError("holds no documents", path=path)
 
+    def _parts(self, record: Evidence) -> Iterator[Evidence]:
+        """Yield a record of a collection, or its passages where these were asked for."""
+        if self._unit == "passage":
+            yield from passages_of_record(record)
+            return
+        if self._unit is None and count_words(record.text) > WHOLE_WORDS:
+            self.long_documents += 1
+        yield record
+
     def sources(self) -> IndexSources:
         """Return where the documents that were read come from."""
-        sources = (IndexSource(absolute(p), self._format, self._columns) for p in self.paths)
+        sources = (
+            IndexSource(absolute(path), self._format, self._columns, self._unit)
+            for path in self.paths
+        )
         return IndexSources(tuple(sources), tuple(self._files))
 
 
 def read_files(
-    number: int, folder: FolderFiles, files: Iterable[FolderFile], noted: list[SourceFile]
+    number: int,
+    folder: FolderFiles,
+    files: Iterable[FolderFile],
+    noted: list[SourceFile],
+    unit: Unit | None = None,
 ) -> Iterator[Evidence]:
-    """Yield the documents of some files of a folder; what became of each file is noted."""
+    """Yield the passages of some files of a folder; what became of each file is noted."""
     account = folder.account
     for file in files:
         mark, count = content_mark(file.path), 0
-        for record in documents_of(file, account, strict=folder.is_single):
+        for record in documents_of(file, account, unit or "passage", strict=folder.is_single):
             count += 1
             yield record
         last = account.files[-1]

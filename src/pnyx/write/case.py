@@ -13,7 +13,7 @@ from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
 from pnyx.judge.claims import claims_of
 from pnyx.judge.naming import introduced
 from pnyx.measure.core.base import Measured, Result
-from pnyx.records import SIDES, Citation, Evidence, Question, Response, Sentence, Side
+from pnyx.records import SIDES, Citation, Evidence, Question, Response, Sentence, Side, document_id
 from pnyx.search.plan import CERTAINTY
 from pnyx.search.topics import LabelledTopic, near_topics
 from pnyx.write.placing import Expected, chance
@@ -150,6 +150,8 @@ class Case(Result):
                 "confident": confident,
                 "text": sentence.text,
                 "doc_id": doc_id or None,
+                "document": document and document_id(document),
+                "passage": document and document.passage and document.passage.number,
                 "supported": getattr(answer, "value", None),
                 "probability": getattr(answer, "probability", None),
             }
@@ -159,6 +161,7 @@ class Case(Result):
             )
             for doc_id in [citation.doc_id for citation in sentence.citations] or [""]
             for answer in [side.support.get((place, doc_id))]
+            for document in [self.documents.get(doc_id)]
         ]
 
     def _repr_html_(self) -> str:

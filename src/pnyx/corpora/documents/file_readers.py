@@ -13,7 +13,7 @@ from pnyx.corpora.text.encodings import decoded_bytes
 from pnyx.errors import InputError
 from pnyx.files import guarded, open_binary
 
-READING_VERSION = 1
+READING_VERSION = 2
 """To be raised when files are read into other documents than before: indexes are then refreshed."""
 
 _MOST_BYTES = 64 * 1024 * 1024

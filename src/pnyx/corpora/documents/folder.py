@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pnyx.corpora.base import Format, Options, Row, format_of
+from pnyx.corpora.documents.document_passages import documents_of_page
 from pnyx.corpora.documents.file_readers import ALONE, READERS, TABLES, read_file
 from pnyx.corpora.file_account import FileAccount, FileOutcome
-from pnyx.corpora.text.blocks import Page
 from pnyx.errors import InputError, MissingExtra
-from pnyx.records import Document, Evidence
+from pnyx.records import Evidence, Unit
 
 _IGNORED = frozenset({"thumbs.db", "desktop.ini"})
 """Files that file managers write."""
@@ -83,24 +82,24 @@ def scan_folder(source: str, options: Options) -> Iterator[Row[Evidence]]:
     found = files_of_folder(source)
     number = 0
     for file in found.files:
-        for record in documents_of(file, found.account, strict=found.is_single):
+        for record in documents_of(file, found.account, "document", strict=found.is_single):
             number += 1
             yield number, record
     options.report(found.account)
 
 
 def documents_of(
-    file: FolderFile, account: FileAccount, *, strict: bool = False
+    file: FolderFile, account: FileAccount, unit: Unit = "document", *, strict: bool = False
 ) -> Iterator[Evidence]:
-    """Yield the documents of a file, and put into the account what became of it.
+    """Yield the documents or passages of a file, and put into the account what became of it.
 
     InputError or MissingExtra only where faults are to be raised (`strict`).
     """
     try:
         if file.path.suffix.lower() in TABLES:
-            outcome = yield from _rows(file)
+            outcome = yield from _rows(file, unit)
         else:
-            outcome = yield from _whole(file)
+            outcome = yield from _whole(file, unit)
     except (InputError, MissingExtra) as error:
         if strict:
             raise
@@ -109,28 +108,16 @@ def documents_of(
     account.files.append(outcome)
 
 
-def _whole(file: FolderFile) -> Generator[Evidence, None, FileOutcome]:
+def _whole(file: FolderFile, unit: Unit) -> Generator[Evidence, None, FileOutcome]:
     read = read_file(file.path)
     filled = False
-    for document in documents_of_page(file.name, read.page):
+    for document in documents_of_page(file.name, read.page, unit=unit):
         filled = True
         yield document
     return FileOutcome(file.name, "read" if filled else "empty", assumed=read.assumed)
 
 
-def documents_of_page(
-    name: str, page: Page, extra: Mapping[str, Any] | None = None
-) -> Iterator[Document]:
-    """Yield what is indexed of a file, or of a row of a table: one document.
-
-    Files and rows are split into passages here, and nowhere else.
-    """
-    text = page.text
-    if text.strip():
-        yield Document(name, text, page.title, page.url, "", dict(extra or {}))
-
-
-def _rows(file: FolderFile) -> Generator[Evidence, None, FileOutcome]:
+def _rows(file: FolderFile, unit: Unit) -> Generator[Evidence, None, FileOutcome]:
     """Yield the rows of a table, or the records of a file in one of Pnyx's own formats."""
     from pnyx.corpora.documents.table_rows import open_table
 
@@ -151,7 +138,7 @@ def _rows(file: FolderFile) -> Generator[Evidence, None, FileOutcome]:
         return FileOutcome(file.name, "unreadable" if problem else "empty", problem)
     filled = False
     for place, page, extra in table.pages():
-        for document in documents_of_page(f"{file.name}#{place}", page, extra):
+        for document in documents_of_page(f"{file.name}#{place}", page, extra, unit):
             filled = True
             yield document
     column = "" if table.is_usual else table.text_column

@@ -94,6 +94,12 @@ class Encoder:
             self._remember(new, fresh)
         return out[[unique[text] for text in texts]]
 
+    def count_cut(self, texts: Sequence[str]) -> int:
+        """Return how many texts are longer than `max_tokens`, so that their end does not count."""
+        long = [text[:_MAX_CHARACTERS] for text in texts if len(text) > self.max_tokens - 2]
+        safe = [text.encode("utf-8", "replace").decode("utf-8") for text in long]
+        return sum(bool(e.overflowing) for e in self._tokenizer.encode_batch(safe))
+
     def states(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return what each layer holds of texts, over the first `max_tokens` tokens of each.
 

@@ -23,6 +23,9 @@ KIND, FORMAT_VERSION, MANIFEST = "pnyx-index", 2, "manifest.json"
 SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-[0-9]{6,12}\.data")
 FEATURE_NAME: Final = re.compile(r"[a-z_]{1,40}")
 
+PASSAGES: Final = ("passages", "split_documents")
+"""Statistics of an index with passages: how many it has, and of how many documents they are."""
+
 _MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 _MOST = 1 << 53
 """More than any number in a manifest: what is below is exact wherever it is computed with."""
@@ -105,7 +108,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def count(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Return the statistics of a whole index from the manifest entries of its segments."""
     names = ("documents", "documents_with_terms", "tokens", "postings")
-    return {name: sum(entry[name] for entry in entries) for name in names}
+    counts = {name: sum(entry[name] for entry in entries) for name in names}
+    passages = {name: sum(entry.get(name, 0) for entry in entries) for name in PASSAGES}
+    return counts | (passages if any(passages.values()) else {})
 
 
 def _check(content: Mapping[str, Any]) -> None:
@@ -118,6 +123,9 @@ def _check(content: Mapping[str, Any]) -> None:
             raise ValueError("segments are not numbered in order")
         _check_file(entry)
         documents, with_terms, postings, tokens, _ = (_whole(entry[name]) for name in counted)
+        passages, split = (_whole(entry.get(name, 0)) for name in PASSAGES)
+        if not split <= passages <= documents:
+            raise ValueError("its passages are impossible")
         if not (with_terms <= documents and with_terms <= postings <= tokens and documents > 0):
             raise ValueError("its statistics are impossible")
     if content["statistics"] != count(entries):
@@ -147,7 +155,8 @@ def _check_features(features: Mapping[str, Any], documents: int) -> None:
 def _check_sources(sources: Mapping[str, Any], documents: int) -> None:
     """Check which files the documents come from."""
     for source in sources["sources"]:
-        if set(source) != {"path", "format", "columns"} or not isinstance(source["path"], str):
+        known_by = set(source) - {"unit"}
+        if known_by != {"path", "format", "columns"} or not isinstance(source["path"], str):
             raise ValueError("a source is not a path and how it is read")
     known = len(sources["sources"])
     for number, name, mark, *_ in sources["files"]:

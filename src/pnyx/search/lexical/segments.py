@@ -57,6 +57,7 @@ class SegmentBuilder:
         self._texts: list[str] = []
         self._characters = 0
         self._ids: list[bytes] = []
+        self._passages = self._split_documents = 0
         self._offsets = array("Q", [0])
         self._writer = SegmentWriter(path)
         self._writer.begin("documents.bytes", "u1")
@@ -82,6 +83,9 @@ class SegmentBuilder:
         self._writer.write(line)
         self._offsets.append(self._offsets[-1] + len(line))
         self._ids.append(record.id.encode())
+        if record.passage is not None and record.passage.is_part:
+            self._passages += 1
+            self._split_documents += record.passage.number == 1
         text = record_codec.searched_text(record, self._extra_fields)
         self._texts.append(text)
         self._characters += len(text)
@@ -120,13 +124,18 @@ class SegmentBuilder:
         writer.array("exceptions.positions", "<u8", postings.exception_positions)
         writer.array("exceptions.frequencies", "<u4", postings.exception_frequencies)
         self._write_postings(postings.postings)
-        return writer.finish() | {
-            "documents": len(self._ids),
-            "documents_with_terms": int(np.count_nonzero(postings.lengths)),
-            "tokens": int(postings.lengths.sum()),
-            "postings": len(postings.postings),
-            "terms": len(self._numbers.terms),
-        }
+        passages = {"passages": self._passages, "split_documents": self._split_documents}
+        return (
+            writer.finish()
+            | (passages if self._passages else {})
+            | {
+                "documents": len(self._ids),
+                "documents_with_terms": int(np.count_nonzero(postings.lengths)),
+                "tokens": int(postings.lengths.sum()),
+                "postings": len(postings.postings),
+                "terms": len(self._numbers.terms),
+            }
+        )
 
     def _write_postings(self, postings: NDArray[np.uint32]) -> None:
         for half, (name, dtype) in enumerate([("postings.lows", "<u2"), ("postings.highs", "u1")]):

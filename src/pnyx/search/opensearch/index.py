@@ -282,6 +282,9 @@ class RemoteIndex(Remembering):
 
     def feature_info(self, name: str) -> FeatureInfo | None:
         """See `Engine`."""
+        if name == "passages":
+            passages = self.meta.get("statistics", {}).get("passages", 0)
+            return FeatureInfo(passages, "pnyx index") if passages else None
         known = self.meta.get("features", {}).get(name)
         if known is None:
             return None

@@ -253,7 +253,7 @@ class Loading:
             row |= {"digest": schema.digest_of(line), "length": schema.kept_length(len(terms))}
             if terms:
                 row["terms"] = schema.as_terms(terms)
-            state.count(row, len(terms))
+            state.count(row, len(terms), record)
             yield row | carried | {"record": line.decode().rstrip("\n")}, record
 
     def _send(self, bulk: Bulk, batch: list[tuple[Row, Evidence]], plan: LoadPlan) -> None:
@@ -319,6 +319,8 @@ class Loading:
             raise OtherCorpusError(told)
         having = self.cluster.count(self.concrete, {"exists": {"field": "terms"}})
         counts = {"documents": there, "documents_with_terms": having, "tokens": state.tokens}
+        if state.passages:
+            counts["passages"] = state.passages
         rated = self.cluster.count(self.concrete, {"exists": {"field": "quality"}})
         counts["documents_with_quality"] = rated
         features = {name: dict(known) for name, known in self.meta["features"].items()}
@@ -363,12 +365,14 @@ class _Counted:
         before = meta.get("statistics", {}) if meta["first"] else {}
         self.documents: int = meta["first"]
         self.tokens: int = before.get("tokens", 0)
+        self.passages: int = before.get("passages", 0)
         self._hash = hashlib.blake2b(str(meta.get("content", "")).encode(), digest_size=16)
         self._on_progress, self._last = on_progress, 0
 
-    def count(self, row: Row, terms: int) -> None:
+    def count(self, row: Row, terms: int, record: Evidence) -> None:
         """Count a document."""
         self.documents += 1
+        self.passages += record.passage is not None and record.passage.is_part
         self.tokens += terms
         self._hash.update(json.dumps([row["_id"], row["digest"]]).encode() + b"\n")
 
