@@ -262,7 +262,6 @@ def test_hits_are_read():
         (searched(ROWS, 5, "gte"), 3, 0, 4),
         (searched([*ROWS, ROWS[0]]), 5, 0, None),
     ],
-    ids=str,
 )
 def test_hits_that_do_not_fit_the_total_or_repeat_are_refused(found, size, before, matching):
     with pytest.raises(AnswerShapeError, match="expected"):

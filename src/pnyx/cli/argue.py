@@ -96,15 +96,7 @@ def command(
         case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec))
         if model.plan:
             return _print_plan(case, llm, model, as_json=as_json)
-<<<<<<< HEAD
     case = with_settings(case, index=f"{index} ({size_of(opened)})")
-    if output.out:
-        write_responses_file(
-            output.out, [case], output.style, include_doubtful=output.include_doubtful
-        )
-=======
-    case = with_settings(case, index=f"{index} ({len(opened):,} documents)")
->>>>>>> main
     printed = not (output.out or output.html or as_json)
     with placed_together():
         if output.out:
