@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,13 +131,116 @@ def test_what_cannot_be_checked_is_one_line(capsys):
         assert err.count("\n") == 1
 
 
+def full_card() -> dict[str, Any]:
+    figure = {"value": 0.5, "low": None, "high": None}
+    column = "0 1"
+    outcomes = dict.fromkeys(("group", "label", "value", "probability"), column)
+    compared = {"kind": "human-judge", "between": ["j", "people"],
+                "mean": {"alpha_nominal": figure}}  # fmt: skip
+    asked = {"task": "support", "items_sha256": "a", "counts": {"asked": 2, "scored": 2},
+             "agreement": {"compared": [compared]}, "calibration": {"measures": {"ece": figure}},
+             "measures": {"f1": figure}, "outcomes": {"sha256": "s", **outcomes}}  # fmt: skip
+    trial = {"task": "support", "trial": "noise", "items_sha256": "b", "outcome": "passed",
+             "primary": "score", "measures": {"score": figure}}  # fmt: skip
+    return {"format": "pnyx-card", "judge": "j", "asked": [asked], "trials": [trial]}
+
+
+MAY_BE_ABSENT = (".asked.agreement", ".asked.calibration", ".asked.measures", ".asked.outcomes",
+                 ".asked.measures.f1", ".asked.calibration.measures.ece")  # fmt: skip
+MAY_BE_NULL = (".value", ".low", ".high", ".calibration")
+
+
+def damaged(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield what was done to a field, at any depth, and the card with that damage."""
+    if isinstance(value, list):
+        yield from ((what, [changed]) for what, changed in damaged(value[0], path))
+    for key, part in value.items() if isinstance(value, dict) else ():
+        place = f"{path}.{key}"
+        if place not in MAY_BE_ABSENT:
+            yield f"{place} left out", {k: v for k, v in value.items() if k != key}
+        if not place.endswith(MAY_BE_NULL) or isinstance(part, str):
+            yield f"{place} null", {**value, key: None}
+        for other in ("seven" if isinstance(part, float | int | None) else 7, [1], {"a": 1}):
+            yield f"{place} {other}", {**value, key: other}
+        if isinstance(part, dict) or (isinstance(part, list) and isinstance(part[0], dict)):
+            yield from ((what, {**value, key: changed}) for what, changed in damaged(part, place))
+
+
+def test_a_damaged_card_is_one_line_and_never_called_worse(capsys):
+    """Exit status 1 means that the judge is worse; a damaged card is bad input, 2."""
+    write_rows("card.json", [full_card()])
+    assert called(capsys, "audit", "check", "card.json", "--card", "card.json")[0] == 0
+    tried = list(damaged(full_card()))
+    assert len(tried) > 100
+    for what, card in tried:
+        write_rows("bad.json", [card])
+        for arguments in (("bad.json", "--card", "card.json"), ("card.json", "--card", "bad.json")):
+            status, out, err = called(capsys, "audit", "check", *arguments)
+            assert (status, out, err.count("\n")) == (2, "", 1), (what, err)
+            assert err.startswith("pnyx: bad.json: "), (what, err)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"counts": {"asked": 2, "scored": 3}}, "asked[0]: counts: 3 are scored of 2 asked"),
+        ({"counts": {"asked": -1, "scored": 0}}, "counts: asked: found -1, expected a count"),
+        ({"agreement": {"compared": [{"kind": "human-judge", "between": ["j"], "mean": {}}]}},
+         "between: found ['j'], expected two names"),
+        ({"agreement": {"compared": [{"kind": "human-judge", "between": ["j", "p"], "mean": {}}]}},
+         "asked[0]: agreement: no alpha_nominal, expected it of the task support"),
+        ({"outcomes": {"sha256": "s", "group": "0 1", "label": "0", "value": "-", "probability":
+          "5"}}, "outcomes: group, label, value and probability are not of equally many items"),
+    ],
+)  # fmt: skip
+def test_a_card_whose_fields_do_not_fit_together(change, said, capsys):
+    card = full_card()
+    card["asked"][0] |= change
+    write_rows("bad.json", [card])
+    status, out, err = called(capsys, "audit", "check", "bad.json", "--card", "bad.json")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+def test_the_trial_and_the_margin_of_a_card_are_known_ones(capsys):
+    for change, said in (
+        ({"trial": "nothing"}, "trials[0]: trial: found nothing, expected one of noise"),
+        ({"primary": "other"}, "trials[0]: its primary measure is missing"),
+    ):
+        card = full_card()
+        card["trials"][0] |= change
+        write_rows("bad.json", [card])
+        status, _, err = called(capsys, "audit", "check", "bad.json", "--card", "bad.json")
+        assert (status, said in err) == (2, True), err
+    for margin, status in ((0, 0), (1, 0), (1.01, 2), (-0.01, 2), ("0.1", 2), (None, 2)):
+        write_rows("card.json", [{**full_card(), "margin": margin}])
+        done, _, err = called(capsys, "audit", "check", "card.json", "--card", "card.json")
+        assert done == status, (margin, err)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {}, {"command": "audit all"},
+        {"command": "audit all", "arguments": [], "options": {"labels": 5}, "inputs": {},
+         "writes": {}},
+        {"command": "audit all", "arguments": [{}], "options": {"draws": [[]]}, "inputs": {},
+         "writes": {}},
+    ],
+)  # fmt: skip
+def test_a_damaged_record_of_a_card_is_one_line(record, capsys):
+    write_rows("card.json", [{**full_card(), "record": record}])
+    status, out, err = called(capsys, "audit", "check", "--card", "card.json", "--out", "again")
+    assert (status, out, err.count("\n")) == (2, "", 1), err
+
+
 # The comparison -----------------------------------------------------------------------------------
 
 
 def card(yes: int, of: int, items: str = "a", measure: str = "accuracy") -> dict:
     low, high = wilson(yes, of)
     row = {"value": yes / of, "low": low, "high": high, "scored": of, "asked": of}
-    asked = {"task": "support", "items_sha256": items, "counts": {"asked": 0},
+    asked = {"task": "support", "items_sha256": items, "counts": {"asked": 0, "scored": 0},
              "measures": {measure: row}}  # fmt: skip
     return {"format": "pnyx-card", "judge": "j", "asked": [asked], "trials": []}
 
@@ -210,7 +315,7 @@ def test_the_same_labelled_items_are_paired(capsys):
     write_rows("broken.json", [card])
     status, _, said = called(capsys, "audit", "check", "broken.json", "--card", then)
     assert status == 2
-    assert "outcomes that pnyx did not write so" in said
+    assert "asked[0]: outcomes: value: found x, expected numbers between blanks" in said
 
 
 def test_a_paired_interval_holds_the_true_change_and_is_narrower():

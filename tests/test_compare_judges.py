@@ -201,9 +201,11 @@ def test_the_page_shows_what_the_command_line_and_json_say(tmp_path, labels, cap
 def test_a_card_tells_its_trials(tmp_path, labels, capsys):
     dear, fair = judged(tmp_path, "dear", wrong_on()), judged(tmp_path, "fair", wrong_on(7))
     judge = json.loads((dear / "manifest.json").read_text())["judge"]
-    card = {"format": "pnyx-card", "judge": judge,
-            "trials": [{"trial": "noise", "outcome": "passed"},
-                       {"trial": "order", "outcome": "failed"}]}  # fmt: skip
+    figure = {"value": 0.5, "low": None, "high": None}
+    trial = {"task": "support", "items_sha256": "a", "primary": "f1", "measures": {"f1": figure}}
+    card = {"format": "pnyx-card", "judge": judge, "asked": [],
+            "trials": [{**trial, "trial": "noise", "outcome": "passed"},
+                       {**trial, "trial": "order", "outcome": "failed"}]}  # fmt: skip
     path = tmp_path / "card.json"
     path.write_text(json.dumps(card))
     _, out, _ = called(capsys, "compare", "judges", dear, fair, "--labels", labels,

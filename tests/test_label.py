@@ -9,6 +9,7 @@ import signal
 import time
 from dataclasses import replace
 from itertools import combinations
+from urllib.parse import urlencode
 
 import httpx2
 import pytest
@@ -408,6 +409,46 @@ def test_an_undo_takes_back_and_a_changed_answer_replaces(tmp_path):
         sent = {"item": "i3", "version": "0"}
         assert ann.client.post("/undo", data=sent).status_code == 409
         assert ann.client.post("/undo", data={"item": "nothing"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("twice", "path"),
+    [("f0", "/item/1"), ("comment", "/item/1"), ("do", "/item/1"), ("version", "/item/1"),
+     ("item", "/undo"), ("name", "/enter")],
+)  # fmt: skip
+def test_a_form_with_a_field_twice_is_refused_in_one_line(tmp_path, twice, path):
+    """Whether the first or the last was meant, nobody can tell."""
+    with labelling(tmp_path, "support", item_rows("support", 2)) as (desk, _, address):
+        ann = Person(address, "ann")
+        sent = {**ann.fields, "do": "answer", "f0": "0", "comment": "", "item": "i1", "name": "ben"}
+        body = urlencode([*sent.items(), (twice, "1")])
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        found = ann.client.post(path, content=body, headers={**kind, "accept": "application/json"})
+        assert found.status_code == 400
+        said = f"the form has the field {twice!r} twice, expected it once"
+        assert found.json()["error"] == {"status": 400, "message": said}
+        page = ann.client.post(path, content=body, headers={**kind, **PART})
+        assert page.status_code == 400
+        assert list(desk.rows()) == []
+        assert desk.state("ann", 0).version == 0
+        ann.send(0)  # the same once
+        assert [row["value"] for row in desk.rows()] == [True]
+
+
+def test_a_file_is_no_answer_and_no_comment(tmp_path):
+    with labelling(tmp_path, "support", item_rows("support", 1)) as (desk, _, address):
+        ann = Person(address, "ann")
+        lines = "".join(
+            f'--x\r\ncontent-disposition: form-data; name="{name}"{more}\r\n\r\n{value}\r\n'
+            for name, more, value in (
+                ("do", "", "answer"), ("f0", "", "0"), ("version", "", "0"),
+                ("comment", '; filename="a.txt"', "words"),
+            )
+        )  # fmt: skip
+        kind = {"content-type": "multipart/form-data; boundary=x", "accept": "application/json"}
+        found = ann.client.post("/item/1", content=f"{lines}--x--\r\n", headers=kind)
+        assert found.status_code == 400
+        assert list(desk.rows()) == []
 
 
 def test_a_stale_tab_overwrites_nothing(tmp_path):

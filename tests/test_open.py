@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import multiprocessing
+import os
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pnyx
+from pnyx.errors import IndexFolderError
+from pnyx.search.build import _remove_of, add_to_index
 
 QUESTION = "Should voting be compulsory?"
 TEXTS = [
@@ -161,7 +168,7 @@ def test_labels_may_be_a_dict() -> None:
         (lambda c: c.report("a", layout="rag25"), "no option 'layout', expected one of b, c"),
         (lambda c: c.report("a", rerank=True), "no option 'rerank'"),
         (lambda c: pnyx.open(c, features=()), "go with documents that are no index yet"),
-        (lambda c: pnyx.read_evidence(ROWS, format="jsonl"), "a format goes with a file or folder"),
+        (lambda c: pnyx.read_evidence(ROWS, format="jsonl"), "a format requires a file or folder"),
         (lambda c: pnyx.open(5), "found int, expected a file or folder, a data frame, or"),
         (lambda c: pnyx.ask("packaged", []), "found str, expected a judge: PackagedJudge"),
         (lambda c: pnyx.ask(pnyx.PackagedJudge(), "a.jsonl"), "found a name, expected questions"),
@@ -178,3 +185,94 @@ def test_what_is_wrong_is_one_sentence(
     with pytest.raises(pnyx.PnyxError, match=line) as error:
         tried(opened)
     assert "\n" not in str(error.value)
+
+
+# Names, numbers and copies ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["a\0b", Path("a\0b"), "", "x" * 5000, "not/there.jsonl", "a\udc80b"]
+)
+def test_a_name_that_no_file_can_have_is_one_clear_error(name: str | Path) -> None:
+    with pytest.raises(pnyx.InputError) as raised:
+        pnyx.open(name)
+    assert "\n" not in str(raised.value)
+    with pytest.raises(pnyx.InputError):
+        list(pnyx.read_evidence(name))
+
+
+@pytest.mark.parametrize("name", ["a\0b", ""])
+def test_an_index_cannot_be_made_where_no_folder_can_be(name: str) -> None:
+    with pytest.raises(pnyx.InputError, match=r"NUL byte|expected the name of a folder"):
+        pnyx.open(ROWS, name, features=())
+    with pytest.raises(pnyx.PnyxError, match="File name too long"):
+        pnyx.open(ROWS, "x" * 5000, features=())
+
+
+@pytest.mark.parametrize("k", [1.5, 1.0, float("nan"), float("inf"), "3", True, False, [1]])
+def test_a_number_of_documents_that_is_not_a_whole_number_is_refused(
+    opened: pnyx.Collection, k: Any
+) -> None:
+    searcher = pnyx.Searcher(opened.index)
+    for ask in (
+        lambda: opened.search(QUESTION, k=k),
+        lambda: opened.search(QUESTION, k=k, model="bm25"),
+        lambda: opened.search([QUESTION], k=k),
+        lambda: opened.run([QUESTION], k=k),
+        lambda: searcher.search(QUESTION, k),
+        lambda: pnyx.Index.search(opened.index, QUESTION, k=k),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(pnyx.InputError, match=r"k is .*, expected a whole number from 1$"):
+            ask()
+
+
+def test_a_number_of_documents_is_at_least_one(opened: pnyx.Collection) -> None:
+    for k in (0, -1):
+        with pytest.raises(pnyx.InputError, match=f"k is {k}, expected at least 1"):
+            opened.search(QUESTION, k=k)
+    assert len(opened.search(QUESTION, k=1)) == 1
+    assert len(opened.search(QUESTION, k=np.int64(2))) == 2
+
+
+def test_a_collection_works_in_other_processes(opened: pnyx.Collection) -> None:
+    questions = [QUESTION, "Are zoos cruel?"]
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.map(opened.search, questions)
+    here = [opened.search(question) for question in questions]
+    assert [one.hits for one in found] == [one.hits for one in here]
+    assert [one.rows() for one in found] == [one.rows() for one in here]
+    assert found[0][0].text == TEXTS[0]
+    assert found[0].by is None
+
+
+def test_a_pickled_collection_opens_the_same_documents(tmp_path: Path) -> None:
+    where = tmp_path / "my.index"
+    made = pnyx.open(ROWS, where, features=(), llm="http://127.0.0.1:9/v1#m")
+    kept = pickle.dumps(made)
+    again = pickle.loads(kept)
+    assert (again.name, again.llm, len(again)) == (made.name, made.llm, 3)
+    assert again.index.known_by == made.index.known_by
+    add_to_index([pnyx.Document("new", "Zoos protect animals.")], where)
+    with pytest.raises(IndexFolderError, match="other documents than when it was pickled"):
+        pickle.loads(kept)
+    assert len(made) == 3
+
+
+def test_a_pickle_of_a_temporary_collection_says_that_it_is_gone() -> None:
+    collection = pnyx.open(ROWS, features=())
+    kept = pickle.dumps(collection)
+    assert len(pickle.loads(kept)) == 3
+    del collection
+    gc.collect()
+    with pytest.raises(IndexFolderError, match=r"not there any more; .*to=FOLDER"):
+        pickle.loads(kept)
+
+
+def test_a_forked_process_leaves_the_temporary_index_to_its_parent() -> None:
+    collection = pnyx.open(ROWS, features=())
+    path = Path(collection.index.path)  # type: ignore[attr-defined]
+    _remove_of(os.getpid() + 1, str(path.parent))
+    assert path.is_dir()
+    del collection
+    gc.collect()
+    assert not path.exists()

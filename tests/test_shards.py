@@ -209,13 +209,45 @@ def test_shares_that_are_not_one_run_are_refused_in_one_line(call, capsys):
     call("judge", "support", support_items(20), "--shard", "1/2", "--out", "fewer")
     assert "items_sha256 differs" in refused(capsys, a, "fewer", "--out", "o")
     call("judge", "support", path, "--out", "whole")
-    assert "is no finished share of a run" in refused(capsys, a, "whole", "--out", "o")
-    assert "is no finished share of a run" in refused(capsys, a, "nothing", "--out", "o")
+    assert "is not a finished share of a run" in refused(capsys, a, "whole", "--out", "o")
+    assert "is not a finished share of a run" in refused(capsys, a, "nothing", "--out", "o")
     assert "for another shard" in refused(capsys, a, b, "--out", a)
     rows = rows_of(b)
     write_rows(f"{b}/answers.jsonl", rows[1:])
     assert "judge this share again" in refused(capsys, a, b, "--out", "o")
     assert not Path("o").exists()
+
+
+def test_a_share_that_is_given_twice_is_refused(call, capsys):
+    a, b = in_shares(call, 2, "judge", "support", support_items())
+    assert f"{b}: is given twice" in refused(capsys, a, b, b, "--out", "o")
+    assert f"./{b}: is share 1, as is {b}" in refused(capsys, a, b, f"./{b}", "--out", "o")
+    c, d = in_shares(call, 2, "annotate", "apply", relevance_items(), suffix=".jsonl")
+    assert f"{d}: is given twice" in refused(capsys, c, d, d, "--out", "o.jsonl")
+    assert not Path("o").exists()
+    assert not Path("o.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("shard", "said"),
+    [
+        ({"number": 0}, "shard: number: found 0, expected a whole number from 1"),
+        ({"number": True}, "shard: number: found True, expected an integer"),
+        ({"number": 1.0}, "shard: number: found 1.0, expected an integer"),
+        ({"number": "1"}, "shard: number: found 1, expected an integer"),
+        ({"number": 3}, "shard: number 3 is greater than of 2"),
+        ({"of": 0}, "shard: of: found 0, expected a whole number from 1"),
+        ({"settings_sha256": None}, "shard: settings_sha256: found None, expected text"),
+    ],
+)
+def test_a_damaged_number_of_a_share_is_said_as_it_is(shard, said, call, capsys):
+    """Not that the share is missing, or that it is there twice."""
+    a, b = in_shares(call, 2, "judge", "support", support_items())
+    manifest = manifest_of(b)
+    manifest["shard"] |= shard
+    Path(b, "manifest.json").write_text(json.dumps(manifest))
+    line = refused(capsys, a, b, "--out", "o")
+    assert f"{b}: manifest.json is damaged ({said})" in line
 
 
 @pytest.mark.parametrize("wrong", ["0/2", "3/2", "2", "1/0", "a/b", "1/99999"])

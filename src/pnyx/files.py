@@ -10,7 +10,6 @@ import json
 import math
 import os
 import re
-import stat
 import sys
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -19,8 +18,9 @@ from json.scanner import make_scanner
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from pnyx.devices import device_status, refuse_devices
 from pnyx.errors import InputError, PnyxError, escaped, shorten
-from pnyx.placing import make_folder, place_folder, recover_folder, temporary_of
+from pnyx.placing import make_folder, place_folder, placed, recover_folder, temporary_of
 from pnyx.placing import temporary as temporary_neighbour
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -94,18 +94,8 @@ def _read_once(name: str) -> object | None:
     """Return what identifies the stream behind a name that can be read only once, else None."""
     if name == "-":
         return sys.stdin
-    status = _device(Path(name))
+    status = device_status(Path(name))
     return status and (status.st_dev, status.st_ino)
-
-
-def _device(path: Path) -> os.stat_result | None:
-    """Return the status of what is neither file nor folder."""
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return None  # nothing is there, or opening it will say what is wrong
-    plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    return None if plain else status
 
 
 def _open_raw(name: str) -> Any:
@@ -312,6 +302,7 @@ def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
         except FileExistsError as error:
             raise InputError("found a file, expected a folder to write", path=out) from error
         names = {entry.name for entry in folder.iterdir() if not temporary_of(entry.name)}
+    refuse_devices(folder)
     if names and names.isdisjoint(marks):
         raise InputError(f"holds files that are not {what}", path=out)
     return folder
@@ -333,7 +324,7 @@ def check_output(path: str | Path, writes: str) -> None:
         if os.path.lexists(target):
             if writes == "file" and target.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            if writes == "file" and _device(target) is not None:
+            if writes == "file" and device_status(target) is not None:
                 return
             if writes == "files":
                 if not target.is_dir():
@@ -357,19 +348,18 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
         raise InputError("found an empty name, expected a file to write")
     target = Path(path)
     with disk_errors(path):
-        if _device(target) is not None:
+        if device_status(target) is not None:
             with target.open("w", encoding="utf-8", newline="\n") as stream:
                 yield stream
             return
         make_folder(target.parent)
-        with temporary_neighbour(target) as temporary:
+        with placed(target) as temporary:
             with contextlib.ExitStack() as stack:
                 raw: Any = stack.enter_context(temporary.open("wb"))
                 if target.suffix == ".gz":
                     raw = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
                 yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
             temporary.chmod(0o666 & ~_umask())
-            temporary.replace(target)
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -417,6 +407,8 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
 @contextlib.contextmanager
 def disk_errors(path: str | Path) -> Iterator[None]:
     """Tell what cannot be written, by its name: PnyxError."""
+    if "\0" in str(path):
+        raise InputError("found a NUL byte in the name of a file to write", path=path)
     try:
         yield
     except OSError as error:

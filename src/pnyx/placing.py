@@ -18,9 +18,11 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
+from contextvars import ContextVar
 from hashlib import blake2b
 from io import FileIO
 from pathlib import Path
+from typing import TypeAlias
 
 _ENDING = ".pnyx"
 _MOVED = "-old"
@@ -54,6 +56,51 @@ def temporary(target: Path, *, folder: bool = False) -> Iterator[Path]:
         unlock(handle)
         os.close(handle)
         _remove(made)
+
+
+_Placed: TypeAlias = tuple[contextlib.ExitStack, list[tuple[Path, Path]]]
+_together: ContextVar[_Placed | None] = ContextVar("files placed together", default=None)
+"""What keeps the temporary files of `placed_together`, and (temporary, target) of each."""
+
+
+@contextlib.contextmanager
+def placed(target: Path) -> Iterator[Path]:
+    """Yield a temporary file that gets the name of the target once it is written."""
+    with contextlib.ExitStack() as own:
+        keeps, waiting = _together.get() or (own, None)
+        made = keeps.enter_context(temporary(target))
+        yield made
+        if waiting is None:
+            made.replace(target)
+        else:
+            waiting.append((made, target))
+
+
+@contextlib.contextmanager
+def placed_together() -> Iterator[None]:
+    """Give the files that are `placed` inside their names only when all of them are written.
+
+    So a full disk leaves all files of before, and never a leaderboard with another one's record.
+    """
+    if _together.get() is not None:  # the outer one places them
+        yield
+        return
+    with contextlib.ExitStack() as keeps:
+        waiting: list[tuple[Path, Path]] = []
+        token = _together.set((keeps, waiting))
+        try:
+            yield
+        finally:
+            _together.reset(token)
+        for made, target in waiting:
+            made.replace(target)
+
+
+def newest(target: str | Path) -> Path:
+    """Return where the newest content of a file is: within `placed_together`, its temporary."""
+    _, waiting = _together.get() or (None, ())
+    found = [made for made, name in waiting if name == Path(target)]
+    return found[-1] if found else Path(target)
 
 
 def place_folder(temporary: Path, target: Path, *, replace: bool) -> None:

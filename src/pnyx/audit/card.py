@@ -13,6 +13,7 @@ from typing import Any
 from pnyx._version import __version__
 from pnyx.audit.outcomes import outcomes_of
 from pnyx.audit.stress.trials import TRIALS
+from pnyx.devices import file_in
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
@@ -63,10 +64,26 @@ def make_card(
         left_out: trials that have no meaning for these items -> why.
 
     Raises:
-        InputError: a folder is neither, two are of different judges, or labels go with none.
+        InputError: a folder is neither or is damaged, two are of different judges, or labels go
+            with none.
     """
     if not folders:
         raise InputError("expected results of pnyx judge or of pnyx audit stress, found none")
+    try:
+        return _card_of(folders, labels, bootstrap, left_out)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        problem = f"holds a file that is not as pnyx writes it ({shorten(str(error), 80)})"
+        raise InputError(
+            f"{problem}: judge or try again", path=", ".join(map(str, folders))
+        ) from error
+
+
+def _card_of(
+    folders: Sequence[str | Path],
+    labels: Sequence[str | Path],
+    bootstrap: Bootstrap,
+    left_out: Mapping[str, str] | None,
+) -> dict[str, Any]:
     asked: list[dict[str, Any]] = []
     trials: list[dict[str, Any]] = []
     judges: dict[str, str] = {}
@@ -108,7 +125,7 @@ def make_card(
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Return the manifest of a folder, and the summary if it is a trial's."""
     manifest = read_json(folder / MANIFEST)
-    if manifest is None or not (folder / ANSWERS).exists():
+    if manifest is None or file_in(folder, ANSWERS) is None:
         raise InputError(
             "expected a finished results folder of pnyx judge or pnyx audit stress", path=folder
         )

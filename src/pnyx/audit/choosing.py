@@ -153,6 +153,10 @@ def choose_judge(
     Raises:
         InputError: answers are no yes and no, or the judges share no labelled item.
     """
+    from pnyx.audit.card_file import check_card
+
+    for card in cards:
+        check_card(card)
     joined = {name: join_labels(path, labels) for name, path in answers.items()}
     first = next(iter(joined.values()))
     for name, one in joined.items():
@@ -198,8 +202,8 @@ def _judge(
     trials = {
         trial["trial"]: trial["outcome"]
         for card in cards
-        if card.get("judge") == judge
-        for trial in card.get("trials", ())
+        if card["judge"] == judge
+        for trial in card["trials"]
     }
     shown = {key: measured[key] for key in SHOWN if key in measured}
     return ComparedJudge(name, judge, shown, usd, seconds, trials)

@@ -27,7 +27,7 @@ from pnyx.measure.perspectives.coverage import Questions, measure_perspectives
 from pnyx.measure.perspectives.leaning import Leaning, measure_leaning, side_questions
 from pnyx.measure.perspectives.verdicts import Verdicts, verdicts_of_answers
 from pnyx.models.embed.embedder import embedder_from
-from pnyx.placing import make_folder
+from pnyx.placing import make_folder, placed_together
 from pnyx.records import SIDES, Question, RunEntry
 from pnyx.runs.pairs import PairSource, pairs_of_views
 from pnyx.runs.results import apply_judge
@@ -185,11 +185,12 @@ class BenchJudge:
     def write_runs(self, runs: Runs, index: DocumentIndex) -> None:
         """Write each system's run, and next to it the ids that a run cannot hold as they are."""
         make_folder(self.out / "runs")
-        for name, entries in runs.items():
-            path, ids = self.out / "runs" / f"{name}.run", SafeIds(lambda name: name in index)
-            with atomic_text(path) as stream:
-                write_run(stream, ids.entries(entries))
-            ids.write_map(path)
+        with placed_together():
+            for name, entries in runs.items():
+                path, ids = self.out / "runs" / f"{name}.run", SafeIds(lambda name: name in index)
+                with atomic_text(path) as stream:
+                    write_run(stream, ids.entries(entries))
+                ids.write_map(path)
 
 
 @dataclass(frozen=True, slots=True)

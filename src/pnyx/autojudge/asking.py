@@ -116,7 +116,7 @@ class _Done:
 
     def before(self) -> bool:
         """Tell whether this work was finished."""
-        return self.path.exists() and self._line in self.path.read_text().split()
+        return self.path.is_file() and self._line in self.path.read_text().split()
 
     def remember(self) -> None:
         """Note that it is."""

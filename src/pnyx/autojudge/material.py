@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.autojudge.asking import say
 from pnyx.autojudge.convert import question_of, response_of
+from pnyx.devices import file_in
 from pnyx.errors import InputError, PnyxError, escaped
 from pnyx.records import Evidence, Question, Response
 
@@ -103,7 +104,8 @@ def _source(corpus: str) -> str:
     """Return what `--corpus` names as a source of documents: a file, a folder or a data set."""
     path = Path(corpus).expanduser()
     if path.is_dir():
-        return next((str(path / one) for one in _CORPUS if (path / one).exists()), str(path))
+        files = (file_in(path, name) for name in _CORPUS)
+        return next((str(file) for file in files if file is not None), str(path))
     if path.exists():
         return str(path)
     if "://" in corpus:

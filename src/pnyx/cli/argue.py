@@ -77,6 +77,7 @@ def command(
       pnyx argue my.index "Should voting be compulsory?" --html report.html
       pnyx argue my.index "Should voting be compulsory?" --llm local --plan
     """
+    from pnyx.placing import placed_together
     from pnyx.search.opening import open_index
     from pnyx.search.split_documents import size_of
     from pnyx.write.arguing import argue
@@ -96,12 +97,13 @@ def command(
         if model.plan:
             return _print_plan(case, llm, model, as_json=as_json)
     case = with_settings(case, index=f"{index} ({size_of(opened)})")
-    if output.out:
-        write_responses_file(
-            output.out, [case], output.style, include_doubtful=output.include_doubtful
-        )
     printed = not (output.out or output.html or as_json)
-    write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
+    with placed_together():
+        if output.out:
+            write_responses_file(
+                output.out, [case], output.style, include_doubtful=output.include_doubtful
+            )
+        write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
     if as_json:
         from pnyx.write.rows import case_row
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import Outcome, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, escaped, shorten
+from pnyx.files import read_json
 from pnyx.view.results import calibration_parts
 
 if TYPE_CHECKING:
@@ -144,10 +144,10 @@ def _prompts(answers: Path, digest: str) -> tuple[dict[str, Any], ...]:
     from pnyx.judge.answers import MANIFEST
 
     try:
-        manifest = json.loads((answers.parent / MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_json(answers.parent / MANIFEST) or {}
         prompts = manifest["prompts"] if manifest["answers_sha256"] == digest else []
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        return ()  # answers may come without a manifest, or beside somebody else's
+    except KeyError:
+        return ()  # answers may come without a manifest, or next to somebody else's
     known = ("name", "version", "hash")
     return tuple(
         {name: p[name] for name in known if isinstance(p.get(name), str | int)}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
@@ -12,7 +11,7 @@ from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import Outcome, refuse_two_outputs
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import few_warning, run_names
-from pnyx.errors import InputError, OptionError, escaped
+from pnyx.errors import OptionError, escaped
 
 
 class ChoosingSpec(BootstrapSpec, heading="Choice"):
@@ -65,6 +64,7 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outco
     if spec.baseline is not None and spec.baseline not in named:
         found = escaped(", ".join(named), 200)
         raise OptionError(f"--baseline {escaped(spec.baseline, 60)}: expected one of {found}")
+    from pnyx.audit.card_file import read_card
     from pnyx.audit.choosing import choose_judge
     from pnyx.files import write_text
     from pnyx.models.chat.prices import read_prices
@@ -77,7 +77,7 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outco
         by=spec.by,
         baseline=spec.baseline,
         prices=None if spec.prices is None else read_prices(spec.prices),
-        cards=[_card(path) for path in spec.card],
+        cards=[read_card(path) for path in spec.card],
         bootstrap=spec.bootstrap,
     )
     accuracy = [one.measures["accuracy"] for one in result.judges]
@@ -88,12 +88,3 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outco
     notes = [*judge_notes(result), *few]
     parts = [] if spec.html == "-" else judge_parts(result)
     return Outcome(result.row(), parts, unscored, notes)
-
-
-def _card(path: str) -> Mapping[str, Any]:
-    from pnyx.files import read_json
-
-    card = read_json(path)
-    if card is None or card.get("format") != "pnyx-card":
-        raise InputError("expected a card, as pnyx audit card --out FILE.json writes it", path=path)
-    return card

@@ -134,15 +134,17 @@ def _write(
 ) -> None:
     from pnyx.corpora.base import encode
     from pnyx.files import atomic_text
+    from pnyx.placing import placed_together
     from pnyx.view.report_markdown import render_reports
 
-    with atomic_text(str(files.out)) as stream:
-        stream.writelines(encode(row, "a report") for row in rows)
-    if files.markdown is not None:
-        more = {"index": index, "version": f"pnyx {__version__}"}
-        with atomic_text(files.markdown) as stream:
-            of = (replace(report, settings={**more, **report.settings}) for report in reports)
-            stream.write(render_reports(of))
+    with placed_together():
+        with atomic_text(str(files.out)) as stream:
+            stream.writelines(encode(row, "a report") for row in rows)
+        if files.markdown is not None:
+            more = {"index": index, "version": f"pnyx {__version__}"}
+            with atomic_text(files.markdown) as stream:
+                of = (replace(report, settings={**more, **report.settings}) for report in reports)
+                stream.write(render_reports(of))
 
 
 def _written(

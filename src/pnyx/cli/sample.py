@@ -17,10 +17,12 @@ from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.record import changed_input, check_record
 from pnyx.cli.common.rerun import READABLE, TrustSpec, allowed_addresses, trusted_record
 from pnyx.cli.measure.runs import run_names
+from pnyx.devices import refuse_devices
 from pnyx.errors import InputError, OptionError, escaped
 from pnyx.files import read_json, read_jsonl, write_json, write_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST
 from pnyx.network import network_limited_to
+from pnyx.placing import placed_together
 from pnyx.view.text import many
 
 if TYPE_CHECKING:
@@ -92,21 +94,22 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     if not rows:
         raise InputError("found nothing to draw: the judges never differ")
     out = Path(spec.out)
-    counts = _write(rows, results, out)
-    about = {
-        "format": "pnyx-sample",
-        "of": of,
-        "seed": spec.seed,
-        "results": [escaped(path) for path in results],
-        "asked": len(shared),
-        "differ": len(differing),
-        "population": total,
-        "drawn": drawn,
-        "tasks": counts,
-    }
-    write_json(out / "sample.json", about)
-    if of == "topics":
-        write_jsonl(out / "topics.jsonl", ({"id": name, "text": name} for name in drawn))
+    with placed_together():
+        counts = _write(rows, results, out)
+        about = {
+            "format": "pnyx-sample",
+            "of": of,
+            "seed": spec.seed,
+            "results": [escaped(path) for path in results],
+            "asked": len(shared),
+            "differ": len(differing),
+            "population": total,
+            "drawn": drawn,
+            "tasks": counts,
+        }
+        write_json(out / "sample.json", about)
+        if of == "topics":
+            write_jsonl(out / "topics.jsonl", ({"id": name, "text": name} for name in drawn))
     listed = ", ".join(f"{n} {task}" for task, n in counts.items())
     what = many(len(rows), "question")
     if of == "topics":
@@ -142,6 +145,8 @@ def _differ(said: Iterable[Iterable[tuple[Any, Any]]]) -> bool:
 
 
 def _manifest(path: str) -> dict[str, Any]:
+    if Path(path).is_dir():
+        refuse_devices(Path(path))
     manifest = read_json(Path(path) / MANIFEST) or {}
     record = manifest.get("record")
     if not isinstance(record, dict) or record.get("command") not in ("judge", "judge report"):

@@ -134,7 +134,7 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
         raise InputError("found an empty name, expected a file")
     if source.startswith(PREFIX):
         return "ir_datasets"
-    if source != "-" and Path(source).is_dir():
+    if _is_folder(source):
         return _folder(source, kind)
     suffix = Path(source).suffix.lower()
     if source != "-" and suffix in ALONE and kind in (None, "evidence"):
@@ -150,6 +150,13 @@ def _of_text(source: str) -> str | None:
         return _plain(head, source, (), None)
     found = _HEADING.match(head.lstrip())
     return found and ("guidelines" if found["view"] is None else "drafts-markdown")
+
+
+def _is_folder(source: str) -> bool:
+    try:
+        return source != "-" and Path(source).is_dir()
+    except OSError:  # such as a name that is too long, which opening it will say
+        return False
 
 
 def _head(source: str) -> bytes:

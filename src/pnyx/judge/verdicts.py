@@ -13,6 +13,7 @@ from pnyx.corpora.base import Row, located, parse_rows, scan_json_objects, stric
 from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.benchmarks.label_words import LABEL_WORDS
 from pnyx.corpora.fields import Fields, number, string
+from pnyx.devices import file_in
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 
@@ -191,9 +192,9 @@ def file_of(path: str | Path, files: tuple[str, ...] = (ANSWERS,)) -> str:
     folder = Path(path)
     if str(path) == "-" or not folder.is_dir():
         return str(path)
-    file = next((folder / name for name in files if (folder / name).exists()), None)
-    if file is not None:
-        return str(file)
+    for name in files:
+        if (file := file_in(folder, name)) is not None:
+            return str(file)
     partial = any((folder / f"{name}.partial").exists() for name in files)
     why = "its run has not ended" if partial else "expected the results folder of a run"
     raise InputError(f"holds no {' or '.join(files)}: {why}", path=path)

@@ -19,6 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pnyx.devices import refuse_devices
 from pnyx.errors import InputError, ModelError, shorten
 from pnyx.files import atomic_text, disk_errors, json_line, parse_json_object, read_json
 from pnyx.judge.answers import Answer
@@ -236,6 +237,7 @@ class Journal:
 
     def _begin(self) -> None:
         manifest, answers, same = self.folder / _MANIFEST, self.folder / _ANSWERS, False
+        refuse_devices(self.folder)
         if manifest.exists():
             about = read_json(manifest)
             if about is None:

@@ -8,10 +8,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from pnyx.devices import refuse_device, refuse_devices
 from pnyx.errors import InputError
 from pnyx.files import read_json, read_jsonl, write_json
 from pnyx.judge.answers import ANSWERS, MANIFEST, tally
 from pnyx.judge.reports.records import report_of_row
+from pnyx.placing import newest, placed_together
 from pnyx.runs.pairs import file_hash
 from pnyx.runs.reports import REPORTS, by_run, write_reports
 from pnyx.runs.results import (
@@ -47,14 +49,20 @@ def merge_results(shares: Sequence[str | Path], out: str | Path) -> dict[str, An
         InputError: a share is missing, damaged, comes twice, or is of another run; `out` holds
             something else.
     """
-    found = {str(path): _manifest(Path(path)) for path in shares}
-    manifest = _of_one_run(found)
-    paths = [Path(path) for path in sorted(found, key=lambda path: found[path]["shard"]["number"])]
+    manifests: dict[str, dict[str, Any]] = {}
+    for path in map(str, shares):
+        if path in manifests:
+            raise InputError("is given twice, expected each share once", path=path)
+        manifests[path] = _manifest(Path(path))
+    manifest = _of_one_run(manifests)
+    by_number = sorted(manifests, key=lambda path: int(manifests[path]["shard"]["number"]))
+    paths = [Path(path) for path in by_number]
     target = Path(out)
-    if manifest["format"] == RESULTS:
-        _merge_folders(paths, target, manifest)
-    else:
-        _merge_files(paths, target, manifest)
+    with placed_together():
+        if manifest["format"] == RESULTS:
+            _merge_folders(paths, target, manifest)
+        else:
+            _merge_files(paths, target, manifest)
     return manifest
 
 
@@ -62,13 +70,28 @@ def _manifest(path: Path) -> dict[str, Any]:
     manifest = read_json(path / MANIFEST if path.is_dir() else manifest_path(path)) or {}
     shard = manifest.get("shard")
     known = manifest.get("format") in (RESULTS, ANNOTATIONS) and isinstance(shard, dict)
-    if not (known and {"number", "of", "settings_sha256"} <= {*(shard or ())}):
-        raise InputError("is no finished share of a run (--shard)", path=path)
+    if not known:
+        raise InputError("is not a finished share of a run (--shard)", path=path)
+    _check_shard(manifest, path)
+    if path.is_dir():
+        refuse_devices(path)
     if path.is_dir() and file_hash(path / ANSWERS) != manifest["answers_sha256"]:
         raise InputError(
             f"is not what {MANIFEST} says: judge this share again", path=path / ANSWERS
         )
     return manifest
+
+
+def _check_shard(manifest: Mapping[str, Any], path: Path) -> None:
+    """Raise InputError unless the fields of a share's manifest that are merged are as written."""
+    from pnyx.corpora.rows import checked
+    from pnyx.runs.manifests import ShareManifest, ShareOfResults
+
+    try:
+        checked(ShareOfResults if manifest["format"] == RESULTS else ShareManifest, manifest)
+    except InputError as error:
+        problem = f"{MANIFEST} is damaged ({error.problem}): judge this share again"
+        raise InputError(problem, path=path) from error
 
 
 def _of_one_run(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
@@ -94,8 +117,14 @@ def _of_one_run(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     if record:  # on one machine it would be the same, but for the share
         options = {k: v for k, v in record["options"].items() if k != "shard"}
         whole["record"] = {**record, "options": options}
-    every = [found[path] for path in by_number.values()]
-    whole |= {name: _summed([m[name] for m in every]) for name in _SUMMED if name in manifest}
+    every = list(found.values())
+    for name in _SUMMED:
+        if any(name in m for m in every):
+            try:
+                whole[name] = _summed([m[name] for m in every])
+            except (KeyError, ValueError) as error:
+                problem = f"{MANIFEST} is damaged: {name} is missing or of another type"
+                raise InputError(problem, path=", ".join(found)) from error
     return whole | {
         "started": min(m["started"] for m in every),
         "finished": max(m["finished"] for m in every),
@@ -111,16 +140,22 @@ def _decided(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _summed(values: Sequence[Any]) -> Any:
-    """Return the sum of numbers, by field and place; names are listed, and None stays None."""
-    first = values[0]
-    if isinstance(first, dict):
+    """Return the sum of numbers, by field and position; names are listed, and None stays None.
+
+    ValueError: they are of several types.
+    """
+    if all(isinstance(value, dict) for value in values):
         names = dict.fromkeys(name for value in values for name in value)
         return {name: _summed([v[name] for v in values if name in v]) for name in names}
-    if isinstance(first, list):
+    if all(isinstance(value, list) and len(value) == len(values[0]) for value in values):
         return [_summed(some) for some in zip(*values, strict=True)]
+    if None in values:
+        return None
     if all(isinstance(value, int | float) for value in values):
         return sum(values)
-    return None if None in values else ", ".join(dict.fromkeys(map(str, values)))
+    if all(isinstance(value, str) for value in values):
+        return ", ".join(dict.fromkeys(values))
+    raise ValueError("values of several types")
 
 
 def _rows(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
@@ -157,13 +192,14 @@ def _merge_folders(paths: Sequence[Path], out: Path, manifest: dict[str, Any]) -
         reports = [report_of_row(row) for file in files for _, row in read_jsonl(file)]
         manifest["reports"] = write_reports(out, sorted(reports, key=by_run))
         if "record" in manifest:
-            outputs = {f"out/{REPORTS}": file_hash(out / REPORTS)}
+            outputs = {f"out/{REPORTS}": file_hash(newest(out / REPORTS))}
             manifest["record"] = {**manifest["record"], "outputs": outputs}
     write_json(out / MANIFEST, manifest)
 
 
 def _merge_files(paths: Sequence[Path], out: Path, manifest: dict[str, Any]) -> None:
     check_name(out)
+    refuse_device(manifest_path(out))
     if out.exists():
         raise InputError("exists already: name another file", path=out)
     count = manifest.pop("items")["count"]

@@ -31,6 +31,7 @@ from pnyx.judge.reports.opened import STAGES, OpenTopic
 from pnyx.judge.reports.plan import ReportPlan
 from pnyx.judge.reports.records import OUTCOMES, JudgedReport, NodeAnswer
 from pnyx.judge.store.schema import now
+from pnyx.placing import placed_together
 from pnyx.records import NODES
 from pnyx.runs.engine import Journal, answer_items
 from pnyx.runs.results import results_journal, results_manifest, write_answers
@@ -81,10 +82,11 @@ def judge_reports_into(
         dealt = _dealt(topics(plan), shard)
         reports, places = _judge_all(judge, dealt, journal, most, on_total or (lambda _: None))
         rows = journal.rows()
-        counts, digest = write_answers(folder, rows if shard is None else marked(rows, places))
-        more = {"reports": write_reports(folder, reports), **facts()}
-        manifest = results_manifest(run, counts, more, started, digest)
-        write_json(folder / MANIFEST, manifest)
+        with placed_together():
+            counts, digest = write_answers(folder, rows if shard is None else marked(rows, places))
+            more = {"reports": write_reports(folder, reports), **facts()}
+            manifest = results_manifest(run, counts, more, started, digest)
+            write_json(folder / MANIFEST, manifest)
     return manifest
 
 

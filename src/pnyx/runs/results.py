@@ -16,13 +16,14 @@ from typing import Any, TypeAlias
 
 from pnyx._version import __version__
 from pnyx.corpora.documents.tables import require_parquet, write_parquet
+from pnyx.devices import refuse_device, refuse_devices
 from pnyx.errors import InputError, PnyxError, escaped
 from pnyx.files import atomic_text, json_line, read_json, read_jsonl, write_json, write_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answer_rows, tally
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.store.schema import now
-from pnyx.placing import temporary_of
+from pnyx.placing import placed_together, temporary_of
 from pnyx.restricted import hides_text
 from pnyx.runs.engine import BLOCK, Journal, answer_items, only_begun, partial_of
 from pnyx.runs.pairs import PairSource
@@ -72,10 +73,13 @@ def judge_into(
         if on_start is not None:
             on_start(count, journal.kept)
         answer_items(judge, items if shard is None else dealt, journal, answer_rows)
-        counts, answers = write_answers(folder, dealt.marked(journal.rows()))
-        manifest = results_manifest(run, counts, facts(dealt.count), started, answers)
-        manifest |= {"kept": journal.kept} if journal.kept else {}  # `started` is of the last part
-        write_json(folder / MANIFEST, manifest)
+        with placed_together():
+            counts, answers = write_answers(folder, dealt.marked(journal.rows()))
+            manifest = results_manifest(run, counts, facts(dealt.count), started, answers)
+            manifest |= (
+                {"kept": journal.kept} if journal.kept else {}
+            )  # `started` is of the last part
+            write_json(folder / MANIFEST, manifest)
         if also is not None:
             also(journal.rows())
     return manifest
@@ -159,6 +163,7 @@ def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
             return
         if not folder.is_dir():
             raise InputError("found a file, expected a folder for the results", path=folder)
+        refuse_devices(folder)
         partial = partial_of(folder / ANSWERS)
         begun = _only_begun(folder, partial)
     except OSError as error:
@@ -332,10 +337,11 @@ def apply_judge(
         manifest = {**about, "pnyx": __version__, "card": judge.card, "counts": counts, **times}
         if dealt is not None:
             manifest |= {"items_sha256": dealt.sha256, "items": {"count": dealt.count}}
-        write_json(manifest_path(path), manifest)
-        write_annotations(
-            path, journal.rows if dealt is None else lambda: dealt.marked(journal.rows())
-        )
+        with placed_together():
+            write_json(manifest_path(path), manifest)
+            write_annotations(
+                path, journal.rows if dealt is None else lambda: dealt.marked(journal.rows())
+            )
         _hand_over(journal.rows(), take)
         journal.remove()
     return Applied(path, counts, journal.kept, manifest)
@@ -370,6 +376,7 @@ def manifest_path(out: str | Path) -> Path:
 
 def _finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the manifest of a file that this judge has finished on these inputs, if there is."""
+    refuse_device(manifest_path(out))
     if not out.exists():
         return None
     manifest = read_json(manifest_path(out))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -100,8 +101,14 @@ def _temporary(records: object, **how: Any) -> Index:
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)
         raise
-    weakref.finalize(index, shutil.rmtree, made, ignore_errors=True)
+    weakref.finalize(index, _remove_of, os.getpid(), made)
     return index
+
+
+def _remove_of(process: int, folder: str) -> None:
+    """Remove a folder unless this is a forked process, whose parent still uses it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def add_to_index(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.records import Evidence
-from pnyx.search.engine import Hit, Topic, TopicQuery
+from pnyx.search.engine import Hit, Topic, TopicQuery, open_again
 from pnyx.search.features.clusters import clusters_of, rank_on_topics, why_not_used
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.lexical.index import WordIndex
@@ -33,6 +33,10 @@ class Index(WordIndex):
 
     Later changes of the folder are seen after opening it again, even if the old files are gone.
     """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle where it is and what it holds, so that another process opens the same folder."""
+        return open_again, (type(self).open, str(self.path.absolute()), self.known_by)
 
     @property
     def name(self) -> str:

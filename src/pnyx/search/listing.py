@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pnyx.errors import escaped
@@ -92,6 +92,15 @@ class Found(Result, Sequence["HitRow"]):
 
     def __getitem__(self, place: Any) -> Any:
         return self._all()[place]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all fields, the documents found among them, without what they were found by."""
+        self._all()
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"by": None}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat object for each hit: its rank, score, texts, sides and quality."""

@@ -131,6 +131,7 @@ class Searcher:
         """
         if k is None:
             k = self.plan.depth if self.plan.threshold is not None else FOUND
+        check_least("k", k, 1)
         if isinstance(questions, Question | str) or not isinstance(questions, Iterable):
             return self._search([as_question(questions)], k)[0]
         return self._search_all(map(as_question, questions), k)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pnyx.errors import InputError, shorten
@@ -75,8 +76,12 @@ def _check_range(name: str, value: float, low: float, high: float) -> None:
         raise InputError(f"{name} is {value:g}, expected a number from {low:g} to {high:g}")
 
 
-def check_least(name: str, value: int, least: int) -> None:
-    """Refuse a whole number that is too small."""
+def check_least(name: str, value: object, least: int) -> None:
+    """Raise InputError for a number that is too small, or is not a whole number."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InputError(
+            f"{name} is {shorten(repr(value), 40)}, expected a whole number from {least}"
+        )
     if value < least:
         raise InputError(f"{name} is {value}, expected at least {least}")
 

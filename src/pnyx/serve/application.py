@@ -8,11 +8,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from pnyx._version import __version__
-from pnyx.errors import MissingExtra, PnyxError
+from pnyx.errors import InputError, MissingExtra, PnyxError, shorten
 from pnyx.serve.rendering import STATIC, Links, Site, render, static_file
 from pnyx.serve.security import Guard
 
 if TYPE_CHECKING:
+    from starlette.datastructures import FormData
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
@@ -63,6 +64,22 @@ def build_app(
     app.state.site, app.state.health = site, state or (lambda: "ok")
     # Outside of Starlette's own layers, whose answers it guards, too.
     return Guard(app, token, others)
+
+
+async def sent_form(request: Request) -> FormData:
+    """Return the form that a page sent; InputError: a field comes twice, or is a file."""
+    sent = await request.form()
+    names: set[str] = set()
+    for name, value in sent.multi_items():
+        if name in names:
+            raise InputError(
+                f"the form has the field {shorten(name, 40)!r} twice, expected it once"
+            )
+        if not isinstance(value, str):
+            await sent.close()
+            raise InputError(f"the field {shorten(name, 40)!r} is a file, expected text")
+        names.add(name)
+    return sent
 
 
 def html(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:

@@ -124,7 +124,7 @@ def _ways(row: Row) -> Table | None:
     rows = row.get("ways") or row.get("separation")
     if not rows:
         return None
-    name = next(key for key in rows[0] if key not in ("way", "level"))
+    name = [key for key in rows[0] if key not in ("way", "level")][0]  # noqa: RUF015 - may be none
     columns = (Column("way", "name"), Column(name, "figure"), Column("items", "counts"))
     named = [row["way"] if "way" in row else level_name(row["level"], "share") for row in rows]
     found = [figure(row[name]) for row in rows]

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.records import Evidence
-from pnyx.search.engine import EngineType, FeatureInfo, Hit, Topic, TopicQuery
+from pnyx.search.engine import EngineType, FeatureInfo, Hit, Topic, TopicQuery, open_again
 from pnyx.search.plan import AUTO, Scoring, check_least
 from pnyx.search.ranking.models import BM25, MODELS, make_model
 from pnyx_pyserini.java import java, told
-from pnyx_pyserini.places import folder_of
+from pnyx_pyserini.places import SCHEME, folder_of
 from pnyx_pyserini.records import record_of
 
 if TYPE_CHECKING:
@@ -67,6 +67,10 @@ class LuceneIndex:
             commit = str(reader.getIndexCommit().getSegmentsFileName())
             check_made_by_anserini(path, reader)
         return cls(path, reader, hashlib.sha256((path / commit).read_bytes()).hexdigest())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle where it is and what it holds; another process has its own Java machine."""
+        return open_again, (type(self).open, f"{SCHEME}{self.path.absolute()}", self.known_by)
 
     @property
     def name(self) -> str:

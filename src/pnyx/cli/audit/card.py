@@ -59,7 +59,7 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
     except InputError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, RuntimeError) as error:
-        problem = f"holds a file that pnyx did not write so ({shorten(str(error), 80)})"
+        problem = f"holds a file that is not as pnyx writes it ({shorten(str(error), 80)})"
         raise InputError(f"{problem}: judge or try again", path=", ".join(folders)) from error
     write_text(spec.out, {".html": page, ".md": shown}.get(Path(spec.out).suffix, document))
     reasons = f"{many(len(made['not_for']), 'reason')} against a use"

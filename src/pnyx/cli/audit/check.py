@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,9 +76,10 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
       pnyx audit check --card judge.json --out later
       pnyx audit check later/card.json --card judge.json --margin 0.05
     """
+    from pnyx.audit.card_file import read_card
     from pnyx.audit.drift import compare_cards
 
-    then = _card(spec.card)
+    then = read_card(spec.card)
     if bool(now) == (spec.out is not None):
         raise OptionError("give NOW, or --out for running the card's own command again")
     later = _given(now, spec) if now else _again(then, spec)
@@ -94,21 +96,14 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
     return EXIT_WORSE if worse else status
 
 
-def _card(path: str) -> dict[str, Any]:
-    from pnyx.files import read_json
-
-    card = read_json(path)
-    if card is None or card.get("format") != "pnyx-card":
-        raise InputError("expected a card of pnyx audit all or audit card, in JSON", path=path)
-    return card
-
-
 def _given(now: tuple[str, ...], spec: CheckSpec) -> dict[str, Any]:
     """Return the later card that is named, or make it of results."""
+    from pnyx.audit.card_file import read_card
+
     if len(now) == 1 and not Path(now[0]).is_dir():
         if spec.labels:
             raise OptionError("--labels goes with results, not with a card")
-        return _card(now[0])
+        return read_card(now[0])
     from pnyx.audit.card import make_card
 
     return make_card(now, spec.labels, bootstrap=spec.bootstrap)
@@ -116,6 +111,7 @@ def _given(now: tuple[str, ...], spec: CheckSpec) -> dict[str, Any]:
 
 def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
     """Run the card's own command into a folder, and return the card that it writes."""
+    from pnyx.audit.card_file import read_card
     from pnyx.cli import app
 
     record = card.get("record")
@@ -134,12 +130,20 @@ def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
         addresses = [*spec.models, *(text for texts in values.values() for text in texts)]
         stack.enter_context(network_limited_to(addresses))
         stack.enter_context(environment_of(record))
-        words = arguments_of(record, {"out": out}, asked)
+        words = _words_of(record, out, asked, spec.card)
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         status = app.main(args=words, prog_name="pnyx", standalone_mode=False)
     if status not in (None, 0, EXIT_UNSCORED):
         raise PnyxError(f"the card's command ended with status {status or EXIT_BAD_INPUT}")
-    return _card(str(Path(out) / "card.json"))
+    return read_card(str(Path(out) / "card.json"))
+
+
+def _words_of(record: dict[str, Any], out: str, added: Sequence[str], path: str) -> list[str]:
+    """Return the words of the card's command, which writes to `out`, with options added."""
+    try:
+        return arguments_of(record, {"out": out}, added)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError("holds a damaged record", path=path) from error
 
 
 def _asked_anew(record: dict[str, Any], spec: CheckSpec) -> list[str]:

@@ -206,6 +206,7 @@ def _card(trials: _Trials, card: AuditAllSpec, options: StressSpec) -> dict[str,
     """Write the card of all folders, and return it."""
     from pnyx.audit.card import make_card
     from pnyx.files import write_json, write_text
+    from pnyx.placing import placed_together
     from pnyx.view.card import card_html, card_markdown
 
     out = Path(str(options.out))
@@ -214,7 +215,8 @@ def _card(trials: _Trials, card: AuditAllSpec, options: StressSpec) -> dict[str,
         folders, card.labels, bootstrap=options.bootstrap, left_out=dict(trials.left_out)
     )
     made |= {"margin": card.margin, "record": record_of_command()}
-    write_text(str(out / "card.html"), card_html(made))
-    write_text(str(out / "card.md"), card_markdown(made))
-    write_json(out / "card.json", made)
+    with placed_together():
+        write_text(str(out / "card.html"), card_html(made))
+        write_text(str(out / "card.md"), card_markdown(made))
+        write_json(out / "card.json", made)
     return made

@@ -184,6 +184,7 @@ def _trials(items: Sequence[Any]) -> list[str]:
 def _outcome(rows: Mapping[str, Mapping[str, Any]], spec: StressSpec) -> Outcome:
     """Write what came of all formats, and return it."""
     from pnyx.files import write_json, write_text
+    from pnyx.placing import placed_together
     from pnyx.view.trials import format_tables, sensitivity_plot
 
     first = next(iter(rows.values()))["noise"]
@@ -197,9 +198,10 @@ def _outcome(rows: Mapping[str, Mapping[str, Any]], spec: StressSpec) -> Outcome
         "choices": spec.row(),
     }
     tables, out = format_tables(row), Path(str(spec.out))
-    write_json(out / "formats.json", row)
-    write_text(out / "formats.md", "\n".join(table.markdown() for table in tables))
-    write_text(out / "formats.svg", sensitivity_plot(row))
+    with placed_together():
+        write_json(out / "formats.json", row)
+        write_text(out / "formats.md", "\n".join(table.markdown() for table in tables))
+        write_text(out / "formats.svg", sensitivity_plot(row))
     drawn = f"{first['interval']['clusters']} {first['interval']['clustered_by']}s"
     parts: list[Part] = [*tables, draws_legend(drawn, spec.bootstrap), [f"see {escaped(str(out))}"]]
     unscored = (r["counts"]["unscored"] for trials in rows.values() for r in trials.values())

@@ -354,6 +354,7 @@ def ask_trial(
     from pnyx.audit.card import cost_of
     from pnyx.audit.stress.trials import sum_up
     from pnyx.files import write_json, write_jsonl
+    from pnyx.placing import placed_together
 
     summary: dict[str, Any] = {}
 
@@ -378,6 +379,7 @@ def ask_trial(
     asked = (
         {f.name: getattr(q, f.name) for f in fields(q) if f.name not in _SAME} for q in questions
     )
-    write_jsonl(Path(out) / _ITEMS, ({**row.pop("extra"), **row} for row in asked))
-    write_json(Path(out) / _SUMMARY, row)
+    with placed_together():
+        write_jsonl(Path(out) / _ITEMS, ({**row.pop("extra"), **row} for row in asked))
+        write_json(Path(out) / _SUMMARY, row)
     return row

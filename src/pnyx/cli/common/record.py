@@ -20,6 +20,7 @@ from pnyx.files import read_json
 from pnyx.judge.answers import MANIFEST
 from pnyx.models.chat.types import printable
 from pnyx.models.http.addresses import shown_address
+from pnyx.placing import newest
 from pnyx.restricted import hides_text
 
 _UNDECIDING = frozenset(
@@ -71,7 +72,7 @@ def record_of_command(
         "no_text": hides_text(),
         "versions": versions(),
         "writes": dict(_places(context)),
-        "outputs": {name: input_hash(str(path)) for name, path in (outputs or {}).items()},
+        "outputs": {name: input_hash(str(newest(path))) for name, path in (outputs or {}).items()},
     }
     whole: dict[str, Any] = json.loads(printable(json.dumps(record, ensure_ascii=False)))
     return whole

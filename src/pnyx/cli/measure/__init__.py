@@ -160,11 +160,14 @@ def _measure_joined(
     answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec, *, rates: bool = False
 ) -> Outcome:
     """Measure answers with their labels."""
+    from pnyx.devices import refuse_device
     from pnyx.files import write_json
     from pnyx.measure.answers.agreement import measure_agreement
     from pnyx.view.plots import reliability_plot
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
+    if folder is not None:
+        refuse_device(folder / _MEASURES)
     result = measure_agreement(joined, bootstrap=spec.bootstrap)
     row, rate = result.row(), None
     if rates:

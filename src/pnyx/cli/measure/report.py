@@ -168,6 +168,7 @@ def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool
     _check(folders, spec, as_json)
     from pnyx.measure.reports.measuring import measure_reports
     from pnyx.measure.reports.registry import MAIN
+    from pnyx.placing import placed_together
 
     weights = spec.weighted()
     judged = judged_strictly(folders) if spec.strict else {}
@@ -186,9 +187,10 @@ def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool
     )
     if spec.strict:
         check_coverage(result, spec.measures or MAIN, spec.min_scored)
-    _write(result, runs, spec)
-    if spec.strict and spec.leaderboard is not None:
-        write_record(spec.leaderboard, result, judged, spec.min_scored)
+    with placed_together():
+        _write(result, runs, spec)
+        if spec.strict and spec.leaderboard is not None:
+            write_record(spec.leaderboard, result, judged, spec.min_scored)
     printed = "-" not in spec.files().values()
     return Outcome(
         result.row(),

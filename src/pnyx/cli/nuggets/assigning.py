@@ -116,17 +116,21 @@ def _write(folder: Path, assigning: Assigning, answers: dict[str, Answer]) -> No
     """Write assignments and judged reports beside the answers, and say how many are what."""
     from pnyx.files import atomic_text, json_line, write_jsonl
     from pnyx.judge.reports.assigning import assignment_row, text_of
+    from pnyx.placing import placed_together
     from pnyx.runs.reports import REPORTS
 
     judged = assigning.judged(answers)
     counts = Counter[str]()
-    with atomic_text(folder / ASSIGNMENTS) as stream:
-        for report, (response, bank) in zip(judged, assigning.pairs, strict=False):
-            row = assignment_row(report, bank, text_of(response), _reasons(report.row(), answers))
-            counts.update(nugget["assignment"] for nugget in row["nuggets"])
-            stream.write(json_line(row) + "\n")
-    ordered = sorted(judged, key=lambda report: (report.run_id, report.topic_id))
-    write_jsonl(folder / REPORTS, (report.row() for report in ordered))
+    with placed_together():
+        with atomic_text(folder / ASSIGNMENTS) as stream:
+            for report, (response, bank) in zip(judged, assigning.pairs, strict=False):
+                row = assignment_row(
+                    report, bank, text_of(response), _reasons(report.row(), answers)
+                )
+                counts.update(nugget["assignment"] for nugget in row["nuggets"])
+                stream.write(json_line(row) + "\n")
+        ordered = sorted(judged, key=lambda report: (report.run_id, report.topic_id))
+        write_jsonl(folder / REPORTS, (report.row() for report in ordered))
     say(", ".join(f"{counts[name]:,} {name}" for name in sorted(counts)) or "no nuggets")
 
 

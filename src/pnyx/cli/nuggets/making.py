@@ -196,6 +196,7 @@ def merge(
     from pnyx.corpora import read_nugget_banks
     from pnyx.drafts.merging import CANDIDATES_FROM, CLOSE_FROM, merge_banks
     from pnyx.files import atomic_text, write_jsonl
+    from pnyx.placing import placed_together
 
     spec.check()
     if spec.plan:
@@ -220,10 +221,11 @@ def merge(
             cautious=not opened.models,
             run_id=options.run_id or "",
         )
-    if options.report is not None:
-        write_jsonl(options.report, merged.report)
-    with atomic_text(str(bank.out)) as stream:
-        _writer(bank)(stream, merged.banks)
+    with placed_together():
+        if options.report is not None:
+            write_jsonl(options.report, merged.report)
+        with atomic_text(str(bank.out)) as stream:
+            _writer(bank)(stream, merged.banks)
     say_judge(opened.judge.name, opened.judge.card)
     warn_first(apart_lines(merged), "questions stay apart")
     return _merged_outcome(str(bank.out), merged)

@@ -47,8 +47,9 @@ def segment_name(number: int) -> str:
 def is_index(folder: Path) -> bool:
     """Whether the folder holds a manifest of this kind, in whatever state it may be."""
     try:
-        return KIND.encode() in (folder / MANIFEST).read_bytes()[:_MAX_MANIFEST_BYTES]
-    except OSError:
+        with open_regular(folder / MANIFEST) as stream:
+            return KIND.encode() in (stream.read(_MAX_MANIFEST_BYTES) or b"")
+    except (OSError, ValueError):  # ValueError: the name holds a NUL
         return False
 
 

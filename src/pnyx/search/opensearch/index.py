@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped
 from pnyx.records import Evidence
-from pnyx.search.engine import FeatureInfo, Hit, Remembering, Topic, TopicQuery
+from pnyx.search.engine import FeatureInfo, Hit, Remembering, Topic, TopicQuery, open_again
 from pnyx.search.features.clusters import Clusters, topic_factors, why_not_used
 from pnyx.search.features.vectors import check_made_by
 from pnyx.search.opensearch import schema
@@ -74,6 +74,10 @@ class RemoteIndex(Remembering):
         if status.value not in ("green", "yellow"):
             raise status.wrong("green, yellow or red")
         return cls(cluster, concrete, meta)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle its address and what it holds; another process has its own connection."""
+        return open_again, (type(self).open, self.path, self.known_by)
 
     @property
     def name(self) -> str:

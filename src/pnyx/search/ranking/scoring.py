@@ -108,6 +108,7 @@ def rank_parts(
 
 def depth_of_parts(k: int) -> int:
     """Return how many documents of each part are fused where `k` are wanted."""
+    check_least("k", k, 1)
     return max(k, _FUSED_FROM)
 
 

@@ -16,7 +16,7 @@ from pnyx.app.search_specs import ArgueSpec
 from pnyx.errors import PnyxError
 from pnyx.judge.claims import claims
 from pnyx.records import SIDES
-from pnyx.serve.application import event, html, not_found, see
+from pnyx.serve.application import event, html, not_found, see, sent_form
 from pnyx.serve.asking.address import Asked, document_link, read_asked
 from pnyx.serve.asking.choices import chosen
 from pnyx.serve.asking.pool import SharedResults
@@ -94,7 +94,7 @@ class ArgumentPages:
         ]
 
     async def _ask(self, request: Request) -> Response:
-        wanted = _read(dict(await request.form()))
+        wanted = _read(dict(await sent_form(request)))
         self._asked.put(wanted, True)
         return see(wanted.link())
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pnyx.errors import PnyxError
 from pnyx.search.split_documents import size_of
 from pnyx.search.topics import labelled_topics, near_topics
-from pnyx.serve.application import html, not_found, see
+from pnyx.serve.application import html, not_found, see, sent_form
 from pnyx.serve.asking.address import Asked, read_asked
 from pnyx.serve.asking.arguments import ArgumentPages
 from pnyx.serve.asking.covering import coverage_values
@@ -95,7 +95,7 @@ class _Pages:
 
     async def sides(self, request: Request) -> Response:
         """Tell the sides: for htmx as the part of the page that they change."""
-        asked = read_asked(dict(await request.form()))
+        asked = read_asked(dict(await sent_form(request)))
         if "hx-request" not in request.headers:
             await self._standings.tell(asked.question, asked.count)
             return see(asked.link(_LINKS))
@@ -110,7 +110,7 @@ class _Pages:
 
     async def perspectives(self, request: Request) -> Response:
         """Tell which perspectives are covered: for htmx as that part of the page."""
-        asked = read_asked(dict(await request.form()))
+        asked = read_asked(dict(await sent_form(request)))
         if "hx-request" not in request.headers:
             await self._service.perspectives(asked.question, k=_COVERED_BY)
             return see(asked.link(_LINKS, anchor="perspectives"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pnyx.errors import InputError
-from pnyx.serve.application import html, not_found, see
+from pnyx.serve.application import html, not_found, see, sent_form
 from pnyx.serve.labelling.book import Act, Does, State
 from pnyx.serve.labelling.desk import Desk, StaleError
 from pnyx.serve.labelling.forms import Form
@@ -64,7 +64,7 @@ class ItemPages:
         from anyio.to_thread import run_sync
         from starlette.responses import JSONResponse
 
-        place, sent = self._place(request, who), await request.form()
+        place, sent = self._place(request, who), await sent_form(request)
         item = self.desk.order(who)[place]
         form = self.desk.form(self.desk.questions[item], who)
         known = self.desk.state(who, item)
@@ -84,7 +84,7 @@ class ItemPages:
         """Take back the last answer, and show its item with the choices made."""
         from anyio.to_thread import run_sync
 
-        sent = await request.form()
+        sent = await sent_form(request)
         item = self.desk.places.get(str(sent.get("item", "")))
         order = self.desk.order(who)
         if item is None or item not in order:

@@ -15,6 +15,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
+from pnyx.devices import refuse_devices
 from pnyx.errors import InputError
 from pnyx.files import atomic_text, disk_errors, json_line, read_json
 from pnyx.placing import append, make_folder
@@ -66,6 +67,7 @@ class LabelJournal:
             self._open.close()
 
     def _begin(self, manifest: Path) -> None:
+        refuse_devices(self.folder)
         if manifest.exists():
             self._check(read_json(manifest))
         else:

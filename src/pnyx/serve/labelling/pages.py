@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import OptionError
 from pnyx.files import clean_text
-from pnyx.serve.application import html, not_found, see
+from pnyx.serve.application import html, not_found, see, sent_form
 from pnyx.serve.labelling.book import Act, State
 from pnyx.serve.labelling.desk import SHOWS, Desk
 from pnyx.serve.labelling.item_pages import ItemPages
@@ -80,7 +80,7 @@ class Pages(ItemPages):
 
     async def enter(self, request: Request) -> Response:
         """Take a name, where there are no tokens."""
-        given = (await request.form()).get("name")
+        given = (await sent_form(request)).get("name")
         try:
             name = check_name(clean_text(str(given or "")))
         except OptionError as error:

@@ -50,6 +50,24 @@ def _page_name(document: Document) -> str:
     return ""
 
 
+def check_document(document: Document) -> None:
+    """Make what the page of a document shows; one of `_MALFORMED`: it is not as Pnyx writes it."""
+    from pnyx.audit.card_file import check_card
+
+    sections: Sequence[FigureSection] = ()
+    name = _page_name(document)
+    if name == "card":
+        check_card(document)
+        sections = _card_sections(document)
+    elif name == "calibration":
+        sections = document_sections(document)
+    elif name == "stress":
+        sections = [trial_section(document)]
+    for section in sections:
+        for figure in section.figures:
+            figure.numbers()
+
+
 def _all_of(catalogue: Catalogue, name: str) -> list[tuple[SourceRow, Document]]:
     return [
         (source, document)

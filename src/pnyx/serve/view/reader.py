@@ -332,6 +332,8 @@ def _collection(builder: Builder, source: int, part: str, path: str) -> None:
 
 
 def _document(builder: Builder, source: int, part: str, path: str) -> None:
+    from pnyx.serve.view.documents import check_document
+
     builder.file(source, path, "document")
     document = read_json(Path(path)) or {}
     judge = document.get("judge")
@@ -339,7 +341,10 @@ def _document(builder: Builder, source: int, part: str, path: str) -> None:
     builder.about(source, task=str(document.get("task") or ""), judge=str(judge))
     try:
         read_measures(builder, source, document)
-    except (TypeError, AttributeError, KeyError, ValueError) as error:
+        check_document(document)
+    except InputError as error:
+        raise InputError(error.problem, path=path) from error
+    except (TypeError, AttributeError, LookupError, RuntimeError, ValueError) as error:
         raise InputError(f"is not as pnyx writes it: {shorten(str(error))}", path=path) from error
 
 

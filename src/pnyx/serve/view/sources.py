@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pnyx.corpora import read_nugget_banks
 from pnyx.corpora.reading import FORMATS, sniff
@@ -19,6 +19,7 @@ from pnyx.judge.reports import auto_argue
 from pnyx.judge.reports.reading import REPORTS
 from pnyx.records import NuggetBank
 from pnyx.runs.engine import partial_of
+from pnyx.serve.view.other_documents import LISTED, other_document, unknown_file
 
 _DEEPEST: Final = 6
 _BEGUN: Final = partial_of("").name
@@ -102,13 +103,21 @@ def _under(path: Path, depth: int) -> Iterator[Path]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """Return what is in a folder but hidden files, and links, which may lead elsewhere."""
+    """Return the files and folders in a folder.
+
+    Hidden files are left out, links (they may lead elsewhere), and named pipes, sockets and devices
+    (a pipe would be waited for).
+    """
     try:
         with os.scandir(folder) as entries:
-            names = sorted(e.name for e in entries if e.name[0] != "." and not e.is_symlink())
+            names = sorted(e.name for e in entries if e.name[0] != "." and _is_plain(e))
     except OSError:
         return []
     return [folder / name for name in names]
+
+
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
 
 
 def _sources(path: Path) -> Iterator[GivenSource]:
@@ -166,7 +175,7 @@ def _of_file(path: Path) -> GivenSource:
     except InputError as error:
         return GivenSource(name, str(path), "unknown", {}, str(error), is_fault=True)
     if not kind:
-        problem = f"found {part}, expected results (docs/viewing.md lists them)"
+        problem = f"found {part}"
         return GivenSource(name, str(path), "unknown", {}, f"{escaped(str(path))}: {problem}")
     files = {part: str(path)}
     manifest = Path(f"{path}.{MANIFEST}")
@@ -179,8 +188,8 @@ def _kind(path: Path) -> tuple[str, str]:
     """Return how a file is read, and as which part; no kind, and what it is, if no results."""
     document = read_json(path) if path.suffix == ".json" else None
     if document is not None:
-        if document.get("format") == "pnyx-formats":
-            return "", "the summary of pnyx audit formats, whose trials lie in folders beside it"
+        if other := other_document(document):
+            return "", other
         named = _BY_FORMAT.get(str(document.get("format")))
         fits = (kind for kind, keys in _DOCUMENTS if {*keys.split()} <= document.keys())
         kind = named or next(fits, "")
@@ -188,10 +197,19 @@ def _kind(path: Path) -> tuple[str, str]:
             return kind, "document"
     if _is_reports(path):
         return "results", "reports"
-    sniffed = sniff(str(path))
+    sniffed = _sniffed(path, document)
     known = FORMATS.get(sniffed)
     kind = _BY_SNIFFED.get(sniffed) or (_BY_KIND.get(known.kind, "") if known else "")
-    return (kind, sniffed) if kind else ("", f"the format {sniffed}")
+    return (kind, sniffed) if kind else ("", f"the format {sniffed}, expected results: {LISTED}")
+
+
+def _sniffed(path: Path, document: Mapping[str, Any] | None) -> str:
+    """Return the name of a file's format; InputError says what it may be instead."""
+    try:
+        return sniff(str(path))
+    except InputError as error:
+        problem = unknown_file(error.problem, document or read_json(path))
+        raise InputError(problem, path=path, line=error.line) from error
 
 
 def _is_reports(path: Path) -> bool:

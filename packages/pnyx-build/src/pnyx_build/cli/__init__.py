@@ -102,16 +102,18 @@ def export(drafts: str, output: DraftsOutputSpec, as_json: bool) -> int:
     from pnyx.corpora.benchmarks.perspectives import write_perspectives
     from pnyx.corpora.benchmarks.questions import write_questions
     from pnyx.files import atomic_text
+    from pnyx.placing import placed_together
     from pnyx_build.drafts.files import finished, read_drafts
 
     output.check(drafts, as_json=as_json)
     asked, views = finished(read_drafts(drafts))
-    if output.questions is not None:
-        with atomic_text(output.questions) as stream:
-            write_questions(stream, asked)
-    if output.perspectives is not None:
-        with atomic_text(output.perspectives) as stream:
-            write_perspectives(stream, views)
+    with placed_together():
+        if output.questions is not None:
+            with atomic_text(output.questions) as stream:
+                write_questions(stream, asked)
+        if output.perspectives is not None:
+            with atomic_text(output.perspectives) as stream:
+                write_perspectives(stream, views)
     line = f"{len(asked)} questions with {len(views)} perspectives"
     summary = {"questions": len(asked), "perspectives": len(views)}
     print_result(summary, line, as_json=as_json, ensure_ascii=False)

@@ -182,18 +182,20 @@ def _write_drafts(
 ) -> int:
     from pnyx.corpora.base import encode
     from pnyx.files import atomic_text
+    from pnyx.placing import placed_together
     from pnyx_build.drafts.files import write_drafts
 
     out = str(output.out)
     kept = [outcome.draft for outcome in drafted if outcome.draft is not None]
     without = [outcome for outcome in drafted if outcome.draft is None]
-    write_drafts(out, kept)
-    if output.dropped is not None:
-        with atomic_text(output.dropped) as stream:
-            for lost in without:
-                status = "failed" if lost.failed else "unfit"
-                row = {"id": lost.source_id, "status": status, "reason": lost.reason}
-                stream.write(encode(row, lost.source_id))
+    with placed_together():
+        write_drafts(out, kept)
+        if output.dropped is not None:
+            with atomic_text(output.dropped) as stream:
+                for lost in without:
+                    status = "failed" if lost.failed else "unfit"
+                    row = {"id": lost.source_id, "status": status, "reason": lost.reason}
+                    stream.write(encode(row, lost.source_id))
     failures = [lost for lost in without if lost.failed]
     lines = [f"{shorten(o.source_id, 40)}: no draft: {shorten(o.reason, 300)}" for o in failures]
     where = f"see {shorten(output.dropped, 200)}" if output.dropped else "--dropped FILE lists them"

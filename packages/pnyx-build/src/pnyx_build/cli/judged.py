@@ -64,6 +64,7 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
     from pnyx.corpora import read_evidence, read_qrels, read_questions
     from pnyx.corpora.base import encode
     from pnyx.files import atomic_text
+    from pnyx.placing import placed_together
     from pnyx_build.debates.items import relevance_items
 
     spec.check_needs()
@@ -78,15 +79,16 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
     items, missing = relevance_items(judged, questions, corpus, spec.stance, spec.negatives)
     if not items:
         raise InputError("holds none of the judged documents", path=spec.documents)
-    with atomic_text(spec.out) as stream:
-        for item in items:
-            row = {name: value for name, value in item.items() if name != "value"}
-            stream.write(encode(row, item["id"]))
-    if spec.labels is not None:
-        with atomic_text(spec.labels) as stream:
+    with placed_together():
+        with atomic_text(spec.out) as stream:
             for item in items:
-                row = {name: item[name] for name in ("id", "value", "group")}
+                row = {name: value for name, value in item.items() if name != "value"}
                 stream.write(encode(row, item["id"]))
+        if spec.labels is not None:
+            with atomic_text(spec.labels) as stream:
+                for item in items:
+                    row = {name: item[name] for name in ("id", "value", "group")}
+                    stream.write(encode(row, item["id"]))
     if missing:
         shown = ", ".join(shorten(doc_id, 40) for doc_id in missing[:3])
         warn(f"{len(missing)} judged documents are not in the corpus: {shown}")

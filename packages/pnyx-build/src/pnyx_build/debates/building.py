@@ -28,6 +28,7 @@ from pnyx.corpora.benchmarks.search_results import write_search_results
 from pnyx.corpora.documents.evidence import write_jsonl
 from pnyx.errors import InputError
 from pnyx.files import atomic_text, json_line, own_folder, write_json
+from pnyx.placing import placed_together
 from pnyx.records import Debate, Document
 from pnyx.web.archive import Archive
 from pnyx.web.corpus import ARCHIVE, WebPlan, fetch_settings
@@ -121,7 +122,6 @@ def build_debates(
     documents = _documents(sources, fetched)
     splits = split_topics(pages, plan.train, plan.seed)
     topics = judge_pairs(pages, splits, {document.id for document in documents}, plan.seed)
-    _write(folder, topics, documents, sources, fetched)
     manifest = {
         **about,
         "counts": _counts(topics, documents, sources, fetched),
@@ -129,7 +129,9 @@ def build_debates(
         "started": started,
         "finished": now(),
     }
-    write_json(folder / _MANIFEST, manifest)
+    with placed_together():
+        _write(folder, topics, documents, sources, fetched)
+        write_json(folder / _MANIFEST, manifest)
     return BuiltDebates(folder, manifest)
 
 
