@@ -173,3 +173,11 @@ def scripts(monkeypatch):
     for name in set(sys.modules) - before:
         if benchmarks in str(getattr(sys.modules[name], "__file__", "") or ""):
             del sys.modules[name]
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a parameter by its argument where its own name would hold an address in memory.
+
+    Workers of xdist must collect the same names.
+    """
+    return argname if " at 0x" in repr(val) and not hasattr(val, "__name__") else None
