@@ -1,6 +1,7 @@
 """The main job on folders of ordinary files, no labels and no language model.
 
-    python benchmarks/argue/folders.py --work FOLDER [--part development|test] [--write PAGE]
+    python benchmarks/argue/folders.py --work FOLDER --write docs/benchmarks/argue-folders.md
+    ... --part development     # what choices are made on; the test folders are the default
 
 Each folder of `benchmarks/argue/folders/PART` is rendered (Markdown, PDF, Word, web pages, ...),
 indexed as `pnyx start` does, and asked its questions. Each cited sentence is looked up in the
