@@ -402,7 +402,8 @@ def test_a_card_of_a_stranger_is_held_to_the_same(call, monkeypatch):
         editor = f"http://127.0.0.1:{listener.port}/v1#m"
         Path(editor).mkdir(parents=True)  # a folder is no model
         record |= {"options": {"editor": editor}, "writes": {"out": "out"}}
-        Path("card.json").write_text(json.dumps({"format": "pnyx-card", "record": record}))
+        card = {"format": "pnyx-card", "judge": "j", "asked": [], "trials": [], "record": record}
+        Path("card.json").write_text(json.dumps(card))
         check = ("audit", "check", "--card", "card.json", "--out", "B")
         status, out, said = call(*check)
         assert (status, out, said.count("\n")) == (2, "", 1)
