@@ -239,6 +239,21 @@ def test_bad_input_is_one_line(args, said, call):
     assert said in err
 
 
+def test_a_note_says_where_corrected_intervals_are_students(call):
+    judge, people = planted(3, 12)
+    shares = 1 / (1 + np.exp(-people))
+    people = people.copy()
+    people[:, 6:] = np.nan
+    put("judge.txt", {"steps": judge, "recall": shares})
+    put("people.txt", {"steps": people, "recall": np.where(np.isnan(people), np.nan, shares)})
+    code, out, err = call("judge.txt", "--people", "people.txt", "--json")
+    assert code == 0
+    assert {c["measure"]: c["shares"] for c in json.loads(out)["corrected"]} == {
+        "steps": False, "recall": True}  # fmt: skip
+    assert "judge.txt, steps: some values are not from 0 to 1" in err
+    assert "judge.txt, recall: some values" not in err
+
+
 def test_hostile_names_are_shown_and_drawn_as_text(call):
     rows = [Cell(EVIL + run, EVIL + topic, EVIL, float(place))
             for run in "abc" for place, topic in enumerate("stuvwxyz")]  # fmt: skip

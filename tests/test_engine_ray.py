@@ -116,6 +116,41 @@ def test_ray_writes_the_same_files_on_loopback_alone():
     assert Path("one/answers.jsonl").read_bytes() == Path("ray/answers.jsonl").read_bytes()
 
 
+SEES_CONNECTIONS = """
+import sys
+
+def noted(event, arguments):
+    place = {{"socket.connect": 1, "socket.getaddrinfo": 0}}.get(event)
+    if place is not None:
+        with open({log!r}, "a") as log:
+            log.write(f"{{event}} {{arguments[place]}}\\n")
+
+sys.addaudithook(noted)
+"""
+"""sitecustomize.py that writes down what a process and its children connect to and look up."""
+
+
+@with_ray
+@pytest.mark.slow
+def test_ray_on_one_machine_asks_no_cloud_who_hosts_it(tmp_path):
+    """Its usage reporter asks 169.254.169.254 and metadata.google.internal, off as it is."""
+    log = tmp_path / "connections"
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/sitecustomize.py").write_text(SEES_CONNECTIONS.format(log=str(log)))
+    paths = [str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    script = "from pnyx.models.ray import ray_workers\nimport time\n"
+    script += "with ray_workers('ray') as workers: print(workers.map(len, [('ab',)]))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                          check=False, env=environment)  # fmt: skip
+    assert done.stdout == "[2]\n", done.stderr
+    assert done.stderr == ""
+    seen = log.read_text().splitlines()
+    assert any("127.0.0.1" in line for line in seen)  # Ray's own processes are seen
+    away = [line for line in seen if "127.0.0.1" not in line and "localhost" not in line]
+    assert [line for line in away if "/" not in line] == []  # but sockets with a path
+
+
 @with_ray
 @pytest.mark.all
 def test_vectors_and_qualities_by_ray_are_the_same():

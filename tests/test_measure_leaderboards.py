@@ -19,6 +19,7 @@ from pnyx.measure import (
     kendall_tau_b,
     system_differences,
 )
+from pnyx.measure.core.ppi import prediction_powered
 from pnyx.measure.core.signed_rank import wilcoxon
 from pnyx.measure.leaderboards.coefficients import COEFFICIENTS, coefficients
 from pnyx.records import LeaderboardCell as Cell
@@ -396,6 +397,27 @@ def test_people_correct_a_judge_that_is_wrong_about_all_topics():
         assert one.trust == 0.0  # it goes the other way, which lambda in [0, 1] cannot use
         assert one.corrected.value == one.people.value
     assert [c.significant for c in found.differences] == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("extreme", "shares"), [(0.0, True), (1.0, True), (-0.001, False), (1.001, False)]
+)
+@pytest.mark.parametrize("side", ["judge", "people"])
+def test_intervals_of_shares_have_ends_and_those_of_others_are_students(extreme, shares, side):
+    judge = {"a": [0.1, 0.2, 0.4, 0.3, 0.5, 0.6, 0.8], "b": [0.3, 0.2, 0.1, 0.2, 0.5, 0.3, 0.4]}
+    labels = {"a": [0.1, 0.3, 0.3, 0.2, 0.4], "b": [0.2, 0.1, 0.2, 0.2, 0.3]}
+    # Of another run, too: what a measure can be is known of all of its values.
+    (judge if side == "judge" else labels)["b"][0] = extreme
+    found = correct_leaderboard(board(judge), board(labels), "m", "m")
+    assert (found.shares, found.row()["shares"]) == (shares, shares)
+    sides = (np.array(labels["a"]), np.array(judge["a"][:5]), np.array(judge["a"][5:]))
+    expected = prediction_powered(*sides, bounds=(0, 1) if shares else None)
+    assert found.runs["a"].row() == expected.row()
+    (difference,) = found.differences
+    sign = 1 if difference.run == "a" else -1
+    apart = [sign * (np.array(t["a"]) - np.array(t["b"][: len(t["a"])])) for t in (labels, judge)]
+    students = prediction_powered(apart[0], apart[1][:5], apart[1][5:])
+    assert difference.found.row() == students.row()
 
 
 def test_runs_without_labels_are_listed_not_corrected():

@@ -91,8 +91,9 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec) -> Outcome:
     p < .05), as in the meta-evaluation of Auto-ARGUE.
 
     With --people, people's labels of a random part of the topics correct each leaderboard
-    (prediction-powered inference): what the mean of people's labels would be over all topics, with
-    an interval that holds however wrong the judge is.
+    (prediction-powered inference): what the mean of people's labels would be over all topics. For
+    measures from 0 to 1 the 95 % interval holds however wrong the judge is; that of a difference of
+    two systems is Student's.
 
     A leaderboard is a file of trec_eval, ir_measures or a track (docs/formats.md), or a folder of
     such files. docs/measures.md defines all of this. Exit status 3: a figure is not defined, or a

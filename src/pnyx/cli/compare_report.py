@@ -33,6 +33,12 @@ _APART = 0.00051
 # Notes -------------------------------------------------------------------------------------------
 
 
+_NOT_SHARES = (
+    "some values are not from 0 to 1: the corrected intervals are Student's, which are too narrow "
+    "where most labels are alike and few are far off"
+)
+
+
 def notes_on(
     result: LeaderboardsCompared,
     boards: Sequence[Leaderboard],
@@ -45,8 +51,10 @@ def notes_on(
     for comparison in result.comparisons:
         notes += [f"{_what(comparison)}: {line}" for line in _left_out(comparison)]
     for few in corrected:
+        where = f"{escaped(few.leaderboard, 60)}, {escaped(few.measure, 40)}"
+        if not few.shares:
+            notes.append(f"{where}: {_NOT_SHARES}")
         if few.absent:
-            where = f"{escaped(few.leaderboard, 60)}, {escaped(few.measure, 40)}"
             notes.append(f"{where}: {listed(few.absent, 'run')} without labels, not corrected")
     topics = [len(c.shared.topics) for c in result.comparisons if c.shared.topics]
     notes += few_warning(result.bootstrap, min(topics), "topic") if topics else []

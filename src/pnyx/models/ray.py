@@ -94,15 +94,43 @@ def _connected(engine: str) -> Any:
     logging.getLogger("ray").setLevel(logging.ERROR)
     import ray
 
-    local = {"num_cpus": flow.cores(), "include_dashboard": False, "object_store_memory": _OBJECTS}
-    more = quiet if address is not None else {**local, **quiet}
     try:
-        with _silent(), warnings.catch_warnings(action="ignore"):
-            ray.init("local" if address is None else engine, **more)
+        with _silent(), warnings.catch_warnings(action="ignore"), _taken_port() as port:
+            if address is not None:
+                ray.init(engine, **quiet)
+            else:
+                ray.init("local", **_local_options(port), **quiet)
     except (Exception, SystemExit) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(f"Ray cannot be used at {shorten(engine, 60)}: {first}") from error
     return ray
+
+
+def _local_options(taken_port: int) -> dict[str, Any]:
+    """Return the options of a Ray of this machine alone, which asks nobody who hosts it.
+
+    Without a dashboard Ray still starts the process that reports usage, and that one asks the
+    metadata addresses of clouds (169.254.169.254) even where reports are off. It is not started
+    where its port is taken, and Ray goes on without it. With 0 TPUs none are looked for, whose kind
+    Ray would ask the cloud.
+    """
+    return {
+        "num_cpus": flow.cores(),
+        "resources": {"TPU": 0},
+        "object_store_memory": _OBJECTS,
+        "include_dashboard": False,
+        "dashboard_host": "127.0.0.1",
+        "dashboard_port": taken_port,
+    }
+
+
+@contextlib.contextmanager
+def _taken_port() -> Iterator[int]:
+    """Hold a port of 127.0.0.1, and yield its number."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        yield holder.getsockname()[1]
 
 
 @contextlib.contextmanager

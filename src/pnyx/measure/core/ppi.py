@@ -16,7 +16,7 @@ import numpy as np
 
 from pnyx.distributions import student_below, student_quantile
 from pnyx.measure.core.base import Measured, row_of
-from pnyx.measure.core.intervals import log_odds_interval
+from pnyx.measure.core.intervals import Range, log_odds_interval
 from pnyx.measure.core.weighted import Floats
 
 LEAST_LABELLED = 4
@@ -29,7 +29,7 @@ class PredictionPowered:
 
     Attributes:
         corrected: the estimate over all topics, of which `scored` are labelled; None with too few.
-        people: the mean over the labelled topics alone, with Student's interval.
+        people: the mean over the labelled topics alone, with its interval.
         judge: the judge's own mean over all topics, without an interval: it may be biased.
         trust: how much the judge counts, lambda of PPI++ in [0, 1].
         worth: how many labels would make people's own mean as precise, None where there is no
@@ -55,6 +55,7 @@ def prediction_powered(
     further: Floats,
     confidence: float = 0.95,
     unit: float | None = None,
+    bounds: Range | None = None,
 ) -> PredictionPowered:
     """Estimate the mean that people's labels would have over all topics.
 
@@ -71,12 +72,15 @@ def prediction_powered(
         unit: values are shares in [0, 1], of which one answer is so much: the interval is symmetric
             in log-odds, with a 0 and a 1 of that weight added (Agresti and Coull, Am. Stat. 52,
             1998). There is no test then.
+        bounds: the least and the greatest value that a label can have. The interval is made with
+            one more label at each of them, because Student's interval contains too few means where
+            most labels are at a bound (docs/benchmarks/corrected-means.md).
     """
     n, others = len(people), len(further)
     everything = np.concatenate([judge, further])
     judged_mean = float(everything.mean()) if n + others else None
-    plain = _plain(people, n + others, confidence)
-    if n < LEAST_LABELLED or (others == 1 and unit is None):
+    plain, alone = _plain(people, n + others, confidence, bounds)
+    if n < LEAST_LABELLED or (others == 1 and unit is None and bounds is None):
         return PredictionPowered(Measured(None, n, n + others), plain, judged_mean)
     if plain.low is None and unit is None:  # equal labels, of which lambda is 0
         return PredictionPowered(plain, plain, judged_mean, 0.0)
@@ -84,24 +88,30 @@ def prediction_powered(
     value, unlabelled = float(people.mean()), 0.0
     if trust:
         value += trust * float(further.mean() - judge.mean())
-        unlabelled = trust**2 * (float(further.var(ddof=1)) / others if others > 1 else 0.25)
+        low, high = bounds or (0.0, 1.0)
+        most = (high - low) ** 2 / 4  # variance of what is half at each end
+        unlabelled = trust**2 * (float(further.var(ddof=1)) / others if others > 1 else most)
     errors = people - trust * judge
     if unit is not None:
         value = min(1.0, max(0.0, value))
         ends = _share_bounds(value, errors, unlabelled, unit, confidence)
         return PredictionPowered(Measured(value, n, n + others, *ends), plain, judged_mean, trust)
     degrees = n - 2 if trust else n - 1  # of people alone no lambda was estimated
-    variance = float(errors.var()) / (n - 2) if trust else float(people.var(ddof=1)) / n
+    if bounds is None:
+        middle = value
+        variance = float(errors.var()) / (n - 2) if trust else alone
+    else:
+        value = min(bounds[1], max(bounds[0], value))
+        middle, variance = _with_ends(value, errors, bounds)
     variance += unlabelled
-    half = student_quantile(degrees, (1 + confidence) / 2) * math.sqrt(variance)
-    alone = float(people.var(ddof=1)) / n
+    ends = _ends(value, middle, variance, degrees, confidence, bounds)
     return PredictionPowered(
-        Measured(value, n, n + others, value - half, value + half),
+        Measured(value, n, n + others, *ends),
         plain,
         judged_mean,
         trust,
         n * alone / variance if variance > 0 else None,
-        2 * student_below(-abs(value) / math.sqrt(variance), degrees) if variance > 0 else None,
+        2 * student_below(-abs(middle) / math.sqrt(variance), degrees) if variance > 0 else None,
     )
 
 
@@ -112,6 +122,30 @@ def _trust(people: Floats, judge: Floats, everything: Floats, others: int) -> fl
         return 0.0
     together = float(((people - people.mean()) * (judge - judge.mean())).mean())
     return min(1.0, max(0.0, together / ((1 + len(people) / others) * spread)))
+
+
+def _with_ends(value: float, errors: Floats, bounds: Range) -> tuple[float, float]:
+    """Return the mean, and its variance, with one more label at each bound."""
+    low, high = bounds
+    total = len(errors) + 2
+    middle = (len(errors) * value + low + high) / total
+    squares = float(((errors - errors.mean()) ** 2).sum())
+    squares += (value - low) ** 2 + (high - value) ** 2
+    return middle, squares / (total - 1) / total
+
+
+def _ends(
+    value: float,
+    middle: float,
+    variance: float,
+    degrees: int,
+    confidence: float,
+    bounds: Range | None,
+) -> tuple[float, float]:
+    """Return Student's interval, which holds the value and stays within the bounds."""
+    half = student_quantile(degrees, (1 + confidence) / 2) * math.sqrt(variance)
+    low, high = min(value, middle - half), max(value, middle + half)
+    return (low, high) if bounds is None else (max(bounds[0], low), min(bounds[1], high))
 
 
 def _share_bounds(
@@ -127,14 +161,20 @@ def _share_bounds(
     return min(low, value), max(high, value)
 
 
-def _plain(people: Floats, asked: int, confidence: float) -> Measured:
-    """Return the mean of the labels alone; Student's interval from three on that are not equal."""
+def _plain(
+    people: Floats, asked: int, confidence: float, bounds: Range | None
+) -> tuple[Measured, float]:
+    """Return the mean of the labels alone, with an interval from three on, and its variance."""
     n = len(people)
     if not n:
-        return Measured(None, 0, asked)
+        return Measured(None, 0, asked), 0.0
     mean = float(people.mean())
-    # Equal labels tell nothing of their spread; rounding must not look like some.
-    if n < 3 or float(np.ptp(people)) <= 1e-12:
-        return Measured(mean, n, asked)
-    half = student_quantile(n - 1, (1 + confidence) / 2) * math.sqrt(float(people.var(ddof=1)) / n)
-    return Measured(mean, n, asked, mean - half, mean + half)
+    # Without bounds equal labels tell nothing of their spread; rounding must not look like some.
+    if n < 3 or (bounds is None and float(np.ptp(people)) <= 1e-12):
+        return Measured(mean, n, asked), 0.0
+    if bounds is None:
+        middle, variance = mean, float(people.var(ddof=1)) / n
+    else:
+        middle, variance = _with_ends(mean, people, bounds)
+    ends = _ends(mean, middle, variance, n - 1, confidence, bounds)
+    return Measured(mean, n, asked, *ends), variance

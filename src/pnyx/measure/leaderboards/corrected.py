@@ -11,6 +11,7 @@ import numpy as np
 from pnyx.corpora.benchmarks.leaderboards import Leaderboard
 from pnyx.errors import InputError, shorten
 from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain, row_of
+from pnyx.measure.core.intervals import UNIT, Range
 from pnyx.measure.core.ppi import PredictionPowered, prediction_powered
 from pnyx.measure.core.significance import (
     SIGNIFICANT,
@@ -51,6 +52,8 @@ class CorrectedLeaderboard:
     """Each run's mean in people's labels, estimated with the judge's help, best first.
 
     `absent` runs have no labels: their judge's scores cannot be corrected, and are left out.
+    `shares`: all values are from 0 to 1, so that the intervals of means hold wherever they pile up;
+    those of other values, and of differences, are Student's.
     """
 
     leaderboard: str
@@ -61,6 +64,7 @@ class CorrectedLeaderboard:
     differences: tuple[CorrectedDifference, ...]
     absent: tuple[str, ...]
     unscored: int
+    shares: bool = True
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
@@ -70,6 +74,7 @@ class CorrectedLeaderboard:
             "differences": plain(self.differences),
             "absent": list(self.absent),
             "unscored": self.unscored,
+            "shares": self.shares,
         }
 
 
@@ -93,7 +98,7 @@ def correct_leaderboard(
         measure: the judge's measure.
         other: the people's.
         baseline: the run that the others are compared with; by default each is with each.
-        bootstrap: its confidence counts; the intervals are Student's, nothing is drawn.
+        bootstrap: its confidence counts; the intervals are by Student's t, nothing is drawn.
 
     Raises:
         InputError: no run and topic is in both; the judge has no such run as the baseline.
@@ -109,7 +114,8 @@ def correct_leaderboard(
     if not any(has.values()):
         problem = f"no run and topic has {shorten(measure, 40)!r} here and a label of people"
         raise InputError(problem, path=judge.name)
-    ppi = {run: _estimate(*columns[run], bootstrap) for run in columns if has[run]}
+    bounds = UNIT if _are_shares(columns) else None
+    ppi = {run: _estimate(*columns[run], bootstrap, bounds) for run in columns if has[run]}
     order = sorted(ppi, key=lambda run: _height(ppi[run]), reverse=True)
     pairs = each_pair(order, _checked(baseline, order, judge.name), measure)
     estimates = [
@@ -129,6 +135,7 @@ def correct_leaderboard(
         ),
         absent=tuple(run for run, here in has.items() if not here),
         unscored=sum(int(np.isnan(columns[run][0]).sum()) for run in ppi),
+        shares=bounds is not None,
     )
 
 
@@ -137,11 +144,24 @@ def _height(estimate: PredictionPowered) -> float:
     return -np.inf if value is None else value
 
 
-def _estimate(scores: Floats, labels: Floats, bootstrap: Bootstrap) -> PredictionPowered:
+def _are_shares(columns: Mapping[str, tuple[Floats, Floats]]) -> bool:
+    """Return whether all scores and labels of a measure are from 0 to 1."""
+    values = np.concatenate([side for sides in columns.values() for side in sides])
+    known = values[np.isfinite(values)]
+    return bool(((known >= 0) & (known <= 1)).all())
+
+
+def _estimate(
+    scores: Floats, labels: Floats, bootstrap: Bootstrap, bounds: Range | None = None
+) -> PredictionPowered:
     scored = np.isfinite(scores)
     labelled = scored & np.isfinite(labels)
     return prediction_powered(
-        labels[labelled], scores[labelled], scores[scored & ~labelled], bootstrap.confidence
+        labels[labelled],
+        scores[labelled],
+        scores[scored & ~labelled],
+        bootstrap.confidence,
+        bounds=bounds,
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from pnyx.errors import InputError, shorten
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.intervals import UNIT
 from pnyx.measure.core.pairs import Pair
 from pnyx.measure.core.ppi import prediction_powered
 from pnyx.measure.perspectives.table import PerspectiveMeasureAt, TopicTable
@@ -67,10 +68,10 @@ class Correction:
 
     def mean(self, tables: Sequence[TopicTable], at: PerspectiveMeasureAt) -> Corrected | None:
         """Return the mean that people's verdicts would give; None: not of this measure."""
-        # How much of a question's value one answer of people is.
-        unit = {"MRecall": 1.0, "Precision": 1 / at.k}.get(at.measure.name)
-        if unit is None:
+        if at.measure.name not in ("MRecall", "Precision"):
             return None
+        # Of precision one answer of people decides a part, of recall the whole.
+        unit = 1 / at.k if at.measure.name == "Precision" else None
         closed = [table for table in tables if not table.unscored[: at.k].any()]
         some = [table for table in closed if table.documents]
         judged = np.array([_value(table, at) for table in some], dtype=np.float64)
@@ -80,7 +81,9 @@ class Correction:
         if count < FEWEST:
             return Corrected(None, len(closed), len(tables), labelled=count)
         level = self._bootstrap.confidence
-        estimate = prediction_powered(people[known], judged[known], judged[~known], level, unit)
+        estimate = prediction_powered(
+            people[known], judged[known], judged[~known], level, unit, None if unit else UNIT
+        )
         # Of a question without documents all is known.
         value, low, high = (
             float(end or 0.0) * len(some) / len(closed)
