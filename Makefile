@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 
 EXTRAS := ingest,datasets,local,retrieval,dense,fast,opensearch,tables,autojudge,serve,test
 
-# Lines and budgets of the rooms, circles of imports, names with several meanings.
+# Lines of each room, circles of imports, class names with several meanings.
 house:
 	$(BIN)/python tools/house.py
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +275,11 @@ def scripted(prompt: str) -> str:
     A nugget that the published tree asks of no such sentence (`--credit any`) is a no.
     """
     truth = {(q.task, q.text, q.statement): q.id in YES for q in questions()}
+    return answering(prompt, lambda *asked: _true(truth, asked))
+
+
+def answering(prompt: str, is_yes: Callable[[str, str, str], bool]) -> str:
+    """Reply to a prompt of the tree by what is true of task, text and statement."""
     task = next(name for mark, name in _MARKS.items() if mark in prompt)
     (_, text), *rest = [(one[1], one[3]) for one in _BLOCK.finditer(prompt)]
     asked = [body for label, body in rest if label in ("statement", "sentence", "question")]
@@ -285,7 +290,7 @@ def scripted(prompt: str) -> str:
     if listed:
         lines = (line.partition(". ") for line in rest[0][1].splitlines())
         asked = [said for number, _, said in lines if number.isdigit()]
-    verdicts = [_verdict(task, _true(truth, (task, text, one)), brief=listed) for one in asked]
+    verdicts = [_verdict(task, is_yes(task, text, one), brief=listed) for one in asked]
     if not several:
         return json.dumps({**verdicts[0], **({} if task == "nugget" else {"evidence": ""})})
     return json.dumps({str(number): one for number, one in enumerate(verdicts, 1)})

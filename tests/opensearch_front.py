@@ -32,7 +32,8 @@ class Front:
         self.asked.append((method, path))
         own = self.refuse(method, path, body)
         if own is not None:
-            return own[0], json.dumps(own[1]).encode()
+            content = own[1] if isinstance(own[1], bytes) else json.dumps(own[1]).encode()
+            return own[0], content
         return self.passed_on(method, path, body, kind)
 
     def passed_on(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, bytes]:
@@ -46,12 +47,15 @@ class Front:
 
 
 @contextlib.contextmanager
-def front(behind: str, certificate: Path | None = None) -> Iterator[Front]:
+def front(
+    behind: str, certificate: Path | None = None, kind: Callable[[str], Front] = Front
+) -> Iterator[Front]:
     """Start one before `HOST:PORT`; with a certificate (PEM, and its key) it speaks TLS."""
-    own = Front(behind)
+    own = kind(behind)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # headers and body in one piece, for which the client does not wait
 
         def handle_one_request(self) -> None:
             try:
@@ -66,7 +70,8 @@ def front(behind: str, certificate: Path | None = None) -> Iterator[Front]:
             kind = self.headers.get("content-type") or "application/json"
             status, content = own.answer(self.command, self.path, body, kind)
             self.send_response(status)
-            self.send_header("content-type", "application/json")
+            page = content.startswith(b"<")
+            self.send_header("content-type", "text/html" if page else "application/json")
             self.send_header("content-length", str(len(content)))
             self.end_headers()
             if self.command != "HEAD":
@@ -94,7 +99,7 @@ def front(behind: str, certificate: Path | None = None) -> Iterator[Front]:
                 super().finish_request(secure, client_address)
 
     server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     own.address = f"127.0.0.1:{server.server_address[1]}"
     try:

@@ -100,10 +100,13 @@ def served(app: Any) -> Iterator[str]:
 
 @contextlib.contextmanager
 def served_by_command(
-    args: Sequence[str], cwd: str | Path | None = None, **env: str
+    args: Sequence[str],
+    cwd: str | Path | None = None,
+    program: Sequence[str] = ("-m", "pnyx"),
+    **env: str,
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run `pnyx ARGS --port 0`; yield the address that it prints, without a slash, and itself."""
-    command = [sys.executable, "-m", "pnyx", *args, "--port", "0"]
+    command = [sys.executable, *program, *args, "--port", "0"]
     with subprocess.Popen(
         command, cwd=cwd, env={**os.environ, **env}, text=True, stderr=subprocess.PIPE
     ) as process:

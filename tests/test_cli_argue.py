@@ -291,3 +291,44 @@ def test_what_yes_and_no_cannot_answer_is_asked_back(
     assert "Name the two claims" in capsys.readouterr().out
     run("argue", plain, "How far should free speech go?", "--claims", "Far.", "Not far.")
     assert "Name the two claims" not in capsys.readouterr().out
+
+
+def test_doubtful_passages_are_in_no_file_unless_asked_for(
+    plain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, everything = tmp_path / "a.jsonl", tmp_path / "all.jsonl"
+    command = ["argue", plain, QUESTION, "--certainty", "0.9", "--json", "--out"]
+    assert run(*command, str(out)) == 0
+    captured = capsys.readouterr()
+    printed = json.loads(captured.out)
+    assert run(*command, str(everything), "--include-doubtful") == 0
+    left_out = 0
+    files = zip(read_responses(str(out)), read_responses(str(everything)), strict=True)
+    for shown, (response, whole) in zip(printed["sides"], files, strict=True):
+        told: dict[str, dict[str, float]] = {}
+        for row in shown["verdicts"]:
+            told.setdefault(row["task"], {})[row["doc_id"]] = row["probability"]
+        for sentence in response.sentences:
+            assert sentence.extra["confident"]
+            for citation in sentence.citations:
+                assert told["stance"][citation.doc_id] >= 0.9
+                assert citation.doc_id not in shown["filled"]
+                assert sentence.extra["confidence"][citation.doc_id] == {
+                    "on_the_question": told["relevance"][citation.doc_id],
+                    "on_this_side": told["stance"][citation.doc_id],
+                }
+        cited = {c.doc_id for s in response.sentences for c in s.citations}
+        assert set(response.references) == set(response.documents) == cited
+        written = [sentence["text"] for sentence in shown["response"]["answer"]]
+        assert [sentence.text for sentence in whole.sentences] == written
+        doubtful = [s for s in whole.sentences if not s.extra["confident"]]
+        assert all({c.doc_id for c in s.citations} <= set(shown["filled"]) for s in doubtful)
+        assert len(response.sentences) + len(doubtful) == len(whole.sentences)
+        left_out += len(doubtful)
+    assert left_out
+    said = f"{out}: {left_out} sentences from less certain passages left out"
+    assert f"{said}; --include-doubtful writes them, marked" in captured.err
+    assert "left out" not in capsys.readouterr().err
+    assert run("validate", str(out)) == run("validate", str(everything)) == 0
+    assert run("argue", plain, QUESTION, "--include-doubtful") == 2
+    assert "--include-doubtful" in capsys.readouterr().err

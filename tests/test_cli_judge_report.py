@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -320,6 +321,17 @@ def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):
         assert manifest["reports"]["nodes"]["attests"]["reasons"] == {"no label": 1}
     status, _, said = judge(call, run, *options, "--documents", corpus, out="both")
     assert (status, "exclude each other" in said) == (2, True)
+
+
+def test_documents_without_text_are_warned_of_in_one_line(tmp_path, call):
+    run, bank = write_files(tmp_path)
+    labels = write_labels(tmp_path / "labels.jsonl")
+    write_rows(tmp_path / "corpus.jsonl", [{"id": "d7", "text": "Shops."}, {"id": "e", "text": ""}])
+    options = ("--nuggets", bank, "--labels", labels, "--documents", tmp_path / "corpus.jsonl")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        said = judge(call, run, *options)[2]
+    assert "pnyx: warning: 1 document has no text and was left out: e\n" in said
 
 
 def test_a_made_up_citation_is_a_no_and_is_named(tmp_path, call):

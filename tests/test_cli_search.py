@@ -44,9 +44,10 @@ def test_json_is_a_list_of_rows(index, capsys):
     rows = json.loads(shown.out)
     assert [row["rank"] for row in rows] == [1, 2]
     known = {"rank", "score", "id", "title", "stance", "text", "url", "source", "label", "why"}
+    known |= {"document"}
     unknown = {name for name, value in rows[0].items() if value is None}
     assert unknown == {"probability", "side", "side_by", "perspective", "quality",
-                       "quality_share", "cluster"}  # fmt: skip
+                       "quality_share", "cluster", "passage"}  # fmt: skip
     assert rows[0].keys() == known | unknown
     assert rows[0]["id"] == "pro1"
     assert rows[0]["stance"] == "pro"

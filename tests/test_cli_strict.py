@@ -77,7 +77,7 @@ def test_a_campaign_from_reports_to_a_leaderboard_with_its_record(campaign, call
     assert cells["b", "1", "citation_relevance"] == 0.5
 
     record = json.loads(Path("board.txt.manifest.json").read_text())
-    assert len(record["rules"]) == 3
+    assert len(record["rules"]) == 7
     assert record["min_scored"] == 0.8
     assert record["judged"]["R"]["record"]["inputs"].keys() == {*campaign[:2], *campaign[3:],
                                                                 "documents.jsonl"}  # fmt: skip

@@ -59,6 +59,7 @@ from pnyx.judge.questions import (
     Support,
 )
 from pnyx.judge.remote import RemoteJudge
+from pnyx.judge.reports.own_text import OwnTextJudge
 from pnyx.judge.reports.related import RelatedJudge
 from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
 from pnyx.judge.reports.shots import ReportExample, ReportShots, ShotJudge
@@ -252,12 +253,14 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     RuleJudge: _rule_judge,
     RelatedJudge: _related_judge,
     ShotJudge: _shown,
+    OwnTextJudge: lambda stack, folder: OwnTextJudge(_encoder_judge(stack, folder)),
     Watched: lambda stack, folder: Watched(_encoder_judge(stack, folder), lambda *_: None),
     RemoteJudge: lambda *_: RemoteJudge(cast("Any", WorkersHere()), EncoderJudge),
 }
 SOME_TASKS: dict[type, tuple[str, ...]] = {
     EncoderJudge: ("support", "relevance"),
     ShotJudge: ("support", "relevance"),
+    OwnTextJudge: ("support", "relevance"),
     Watched: ("support", "relevance"),
     RemoteJudge: ("support", "relevance"),
     Recalibrated: ("support",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from unicodedata import is_normalized, normalize
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,15 @@ LUCENE = json.loads((Path(__file__).parent / "lucene_terms.json").read_text(enco
 
 @pytest.mark.parametrize("case", LUCENE["cases"], ids=lambda case: ascii(case["text"][:12]))
 def test_terms_are_lucenes(case):
-    assert ENGLISH.terms(case["text"]) == case["terms"]
+    text = case["text"]
+    if is_normalized("NFC", text):
+        assert ENGLISH.terms(text) == case["terms"]
+    else:  # Lucene keeps letters apart that a question as it is typed has as one
+        assert ENGLISH.terms(text) == ENGLISH.terms(normalize("NFC", text)) != case["terms"]
+
+
+def test_two_of_lucenes_texts_have_letters_in_two_characters():
+    assert sum(not is_normalized("NFC", case["text"]) for case in LUCENE["cases"]) == 2
 
 
 def character_of_each_class() -> str:

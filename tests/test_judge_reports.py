@@ -356,7 +356,7 @@ def test_a_citation_given_twice_counts_once_and_padding_by_repetition_is_named()
                   documents=COLLECTION)  # fmt: skip
     report = judged(Yes(), of=of)
     assert [len(one.citations) for one in report.sentences] == [1] * 4
-    assert "3 sentences have the same words as an earlier one" in report.notes
+    assert "3 sentences repeat another one" in report.notes
 
 
 def test_two_reports_on_a_topic_and_two_banks_are_refused():

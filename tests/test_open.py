@@ -168,7 +168,7 @@ def test_labels_may_be_a_dict() -> None:
         (lambda c: c.report("a", layout="rag25"), "no option 'layout', expected one of b, c"),
         (lambda c: c.report("a", rerank=True), "no option 'rerank'"),
         (lambda c: pnyx.open(c, features=()), "go with documents that are no index yet"),
-        (lambda c: pnyx.read_evidence(ROWS, format="jsonl"), "a format goes with a file or folder"),
+        (lambda c: pnyx.read_evidence(ROWS, format="jsonl"), "a format requires a file or folder"),
         (lambda c: pnyx.open(5), "found int, expected a file or folder, a data frame, or"),
         (lambda c: pnyx.ask("packaged", []), "found str, expected a judge: PackagedJudge"),
         (lambda c: pnyx.ask(pnyx.PackagedJudge(), "a.jsonl"), "found a name, expected questions"),

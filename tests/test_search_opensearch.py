@@ -24,6 +24,7 @@ from pnyx.search.explain import explain
 from pnyx.search.index import Index
 from pnyx.search.opening import open_index
 from pnyx.search.opensearch import client, schema
+from pnyx.search.opensearch.answers import read_settings
 from pnyx.search.opensearch.client import ClusterAddress
 from pnyx.search.plan import Scoring
 
@@ -141,8 +142,8 @@ def test_what_is_loaded_is_seen_when_it_is_complete(server):
         add(records(899, 901), where, plan)
     grown = open_index(where)
     assert grown.concrete == "grown-v000002"
-    (own,) = grown.cluster.ask("GET", "/grown-v*/_settings", flat_settings="true").values()
-    assert own["settings"]["index.number_of_replicas"] == "0"
+    settings = grown.cluster.ask("GET", "/grown-v000002/_settings", flat_settings="true")
+    assert read_settings(settings, "grown-v000002") == (1, 0)
     assert len(list(grown.documents())) == len(grown) == 1100
     assert grown.feature_info("vectors").documents == 1100
     update(where, LoadPlan(quality=QualityModel.load()))
@@ -183,6 +184,35 @@ def test_what_cannot_be_used_is_one_line(server, monkeypatch):
     monkeypatch.setattr("pnyx.search.opensearch.naming.OLDEST", (99, 0))
     with pytest.raises(PnyxError, match=r"expected 99\.0 or newer"):
         open_index(where)
+
+
+@slow
+@needs_cluster
+def test_an_index_of_an_older_format_is_loaded_again(server):
+    from pnyx.search.opensearch.loading import LoadPlan, load
+
+    where = f"{server}/older"
+    load(records(0, 5), where)
+    cluster = open_index(where).cluster
+
+    def become_older(name):
+        cluster.ask("PUT", f"/{name}/_mapping", {"_meta": {"pnyx": {"format": 1}}})
+
+    become_older("older-v000001")
+    with pytest.raises(IndexFolderError, match="is of format 1, expected 2: load it again"):
+        open_index(where)
+
+    def stopped():
+        yield from records(0, 3)
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError):
+        load(stopped(), where, LoadPlan(replace=True))
+    become_older("older-v000002")
+    with pytest.raises(InputError, match="exists already: --force replaces it"):
+        load(records(0, 5), where)
+    assert load(records(0, 4), where, LoadPlan(replace=True)).documents == 4
+    assert len(open_index(where)) == 4
 
 
 @pytest.fixture(scope="module")
@@ -282,7 +312,9 @@ def test_an_index_is_verified(server, full, capsys):
     assert called(capsys, "validate", where) == (0, f"{where}: ok (index, {shown})\n", "")
     remote = open_index(where)
 
-    other = remote.cluster.ask("GET", f"/{where.rsplit('/')[-1]}/_doc/doc5")["_source"]["record"]
+    other = remote.cluster.ask("GET", f"/{where.rsplit('/')[-1]}/_doc/doc5").value["_source"][
+        "record"
+    ]
 
     def change(method, path, body=None):
         remote.cluster.ask("PUT", f"/{remote.concrete}/_settings", {"index.blocks.write": False})

@@ -198,8 +198,8 @@ def full(count):
         status, error = (503, 429)[n % 2], {"type": kinds[n % 2], "reason": "no room"}
         if n % 3:
             return status, {"error": error, "status": status}
-        rows = len(body.splitlines()) // 2
-        items = [{"create": {"status": status, "error": error}}] * rows
+        actions = map(json.loads, body.splitlines()[::2])
+        items = [{"create": {**a["create"], "status": status, "error": error}} for a in actions]
         return 200, {"errors": True, "items": items}
 
     return refuse
@@ -249,7 +249,7 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(three, expected, c
     ("version", "said"),
     [
         ({"distribution": "opensearch", "number": "2.11.1"}, "is OpenSearch 2.11.1, expected 2.19"),
-        ({"number": "8.15.0"}, "is no OpenSearch"),
+        ({"number": "8.15.0"}, "is not OpenSearch"),
     ],
 )
 def test_another_server_is_one_line(three, version, said, capsys):

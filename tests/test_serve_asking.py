@@ -11,7 +11,6 @@ from starlette.requests import Request
 from asking_fixture import VOTING, service_of
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.errors import InputError
-from pnyx.models.http import flow
 from pnyx.models.http.flow import LeftError
 from pnyx.serve.api.rows import search_row
 from pnyx.serve.asking.arguing import Job
@@ -148,47 +147,6 @@ def test_steps_are_followed_from_the_first_also_by_who_comes_late():
             job.tell("sides", {})
 
     asyncio.run(main())
-
-
-@pytest.mark.parametrize("ask", ["judge", "perspectives", "argue"])
-def test_what_only_a_gone_client_waited_for_ends(ask, monkeypatch):
-    """Counted in runs of the network, wherever they are: after the client left, there is none."""
-    runs, begun, go = [], threading.Event(), threading.Event()
-    right = flow.wanted
-
-    def counting():
-        check = right()
-
-        def one():
-            begun.set()
-            assert go.wait(300)
-            check()
-            runs.append(1)
-
-        return one
-
-    items = [{"id": str(n), "text": f"Fare {n} fell.", "statement": "Tea."} for n in range(100)]
-
-    async def main(service):
-        for place in ("pnyx.models.embed.encoder", "pnyx.students.reader", "pnyx.judge.base"):
-            monkeypatch.setattr(f"{place}.wanted", counting)
-        asked = {
-            "judge": lambda: service.judge_items("support", items),
-            "perspectives": lambda: service.perspectives(VOTING),
-            "argue": lambda: service.case(VOTING),
-        }[ask]()
-        work = asyncio.ensure_future(asked)
-        assert await asyncio.to_thread(begun.wait, 60)
-        work.cancel()
-        await asyncio.wait([work])
-        go.set()
-        for _ in range(2):  # both threads are free again
-            assert await service.work(lambda: "free") == "free"
-        service._slow._threads.shutdown(wait=True)
-        assert not runs
-
-    with service_of() as service:
-        asyncio.run(main(service))
 
 
 def test_the_servers_choices_hold_unless_a_request_chooses():

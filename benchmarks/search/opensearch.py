@@ -87,7 +87,7 @@ def synthetic(count: int) -> Iterable[Document]:
 def cpu(address: str) -> tuple[float, float]:
     """Return the seconds of CPU used by this process, and by the nodes of a cluster."""
     cluster = Cluster(ClusterAddress.parse(f"{address}/any"))
-    nodes = cluster.ask("GET", "/_nodes/stats/process")["nodes"].values()
+    nodes = cluster.ask("GET", "/_nodes/stats/process").value["nodes"].values()
     used = sum(node["process"]["cpu"]["total_in_millis"] for node in nodes)
     return time.process_time(), used / 1000
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
+from unicodedata import normalize
 
 from pnyx.errors import InputError, shorten
 
@@ -15,6 +16,7 @@ __all__ = [
     "NODES",
     "SIDES",
     "STANCES",
+    "UNITS",
     "Argument",
     "Citation",
     "CitationStyle",
@@ -28,6 +30,7 @@ __all__ = [
     "NuggetAnswer",
     "NuggetBank",
     "NuggetReference",
+    "Passage",
     "Perspective",
     "Premise",
     "Qrel",
@@ -38,7 +41,9 @@ __all__ = [
     "Side",
     "Source",
     "Stance",
+    "Unit",
     "as_question",
+    "document_id",
     "judged_text",
     "md5_of",
     "question_id",
@@ -63,6 +68,12 @@ CITATION_STYLES: tuple[CitationStyle, ...] = get_args(CitationStyle)
 """All styles of citing."""
 
 
+Unit: TypeAlias = Literal["document", "passage"]
+"""What is indexed and found: whole documents, or passages of them."""
+
+UNITS: tuple[Unit, ...] = get_args(Unit)
+"""Both units."""
+
 Node: TypeAlias = Literal[
     "relevant", "attests", "answers", "negative", "unanswerable", "needs_citation", "said_before"
 ]
@@ -82,8 +93,64 @@ def _extra() -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """Where a passage is from.
+
+    Attributes:
+        document: id of the document that it is a part of.
+        number: its place in the document, from 1.
+        count: how many passages the document has.
+        heading: the headings above it, from the outermost, or "".
+        speaker: who says or wrote it, or "".
+    """
+
+    document: str
+    number: int = 1
+    count: int = 1
+    heading: str = ""
+    speaker: str = ""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the document has other passages, too."""
+        return self.count > 1
+
+    @property
+    def place(self) -> str:
+        """Its place in words, "passage 3 of 9"; empty for a whole document."""
+        return f"passage {self.number:,} of {self.count:,}" if self.is_part else ""
+
+    @property
+    def described(self) -> str:
+        """Its place, heading and speaker in words; the texts are as in the document."""
+        return ", ".join(
+            filter(
+                None,
+                [
+                    self.place,
+                    f"under “{self.heading}”" if self.heading else "",
+                    f"by {self.speaker}" if self.speaker else "",
+                ],
+            )
+        )
+
+    def fields(self) -> dict[str, str | int]:
+        """Return it as further fields of a document in a file."""
+        return {
+            "document": self.document,
+            "passage": self.number,
+            "passages": self.count,
+            "heading": self.heading,
+            "speaker": self.speaker,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
-    """A passage or page of evidence. `id` is unique within a corpus; `text` is plain text."""
+    """A passage or page of evidence. `id` is unique within a corpus; `text` is plain text.
+
+    `passage` says which part of a longer document it is, under which heading and by whom.
+    """
 
     id: str
     text: str
@@ -91,6 +158,7 @@ class Document:
     url: str = ""
     source: str = ""
     extra: Mapping[str, Any] = _extra()
+    passage: Passage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +176,8 @@ class Argument:
 
     `stance` is the side taken on `topic`; where a source names no topic (args.me), the side taken
     on `conclusion`. None where the source does not say. `body` holds the running text where the
-    source has one of its own; otherwise the text is conclusion and premises joined.
+    source has one of its own; otherwise the text is conclusion and premises joined. `passage` says
+    which part of a longer argument it is.
     """
 
     id: str
@@ -120,6 +189,7 @@ class Argument:
     url: str = ""
     body: str | None = None
     extra: Mapping[str, Any] = _extra()
+    passage: Passage | None = None
 
     @property
     def title(self) -> str:
@@ -145,11 +215,23 @@ Evidence: TypeAlias = Document | Argument
 """Anything that can be indexed, retrieved and cited."""
 
 
+def document_id(evidence: Evidence) -> str:
+    """Return the id of the document that a passage is from; of a whole document, its own."""
+    return evidence.id if evidence.passage is None else evidence.passage.document
+
+
 def judged_text(document: Evidence) -> str:
-    """Return what is judged of a document (docs/decisions/judged-text.md): title and text."""
+    """Return what is judged of a document (docs/decisions/judged-text.md): title and text.
+
+    Of a passage, the headings above it and its speaker are lines before the text.
+    """
     text, title = document.text, document.title.strip()
     said = not title or (isinstance(document, Argument) and title in text)
-    return text if said else f"{title}\n{text}"
+    lines = [] if said else [title]
+    if (passage := document.passage) is not None:
+        lines += [passage.heading] if passage.heading else []
+        lines += [f"{passage.speaker}:"] if passage.speaker else []
+    return "\n".join([*lines, text])
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +266,8 @@ def as_question(asked: Question | str) -> Question:
     if isinstance(asked, Question):
         return asked
     if isinstance(asked, str) and asked.strip():
-        return Question(question_id(asked), asked)
+        text = normalize("NFC", asked)  # as documents are: a letter typed in two characters is one
+        return Question(question_id(text), text)
     found = "an empty text" if isinstance(asked, str) else shorten(type(asked).__name__, 40)
     raise InputError(f"found {found}, expected a question: its text, or a Question")
 

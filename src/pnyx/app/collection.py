@@ -14,7 +14,7 @@ from pnyx.app.spec import Spec, opts_of
 from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
 from pnyx.errors import InputError, shorten
 from pnyx.progress import counting, showing
-from pnyx.records import Question, RunEntry, as_question
+from pnyx.records import Question, RunEntry, Unit, as_question
 
 if TYPE_CHECKING:
     from pnyx.corpora import ReportRequest
@@ -57,22 +57,32 @@ class Collection:
         return len(self.index)
 
     @overload
-    def search(self, question: Question | str, k: int | None = None, **options: Any) -> Found: ...
+    def search(
+        self, question: Question | str, k: int | None = None, *, unit: Unit = ..., **options: Any
+    ) -> Found: ...
 
     @overload
     def search(
-        self, question: Iterable[Question | str], k: int | None = None, **options: Any
+        self,
+        question: Iterable[Question | str],
+        k: int | None = None,
+        *,
+        unit: Unit = ...,
+        **options: Any,
     ) -> list[Found]: ...
 
     def search(
         self,
         question: Question | str | Iterable[Question | str],
         k: int | None = None,
+        *,
+        unit: Unit = "passage",
         **options: Any,
     ) -> Found | list[Found]:
         """Return the best `k` documents for a question, by default 10, good arguments first.
 
-        Of several questions, one result each, ranked by the model alone, as `--topics` does.
+        Of several questions, one result each, ranked by the model alone, as `--topics` does. With
+        `unit="document"`, only the best passage of each document that was split is returned.
 
         Raises:
             InputError: no question, an unknown option or a value that it does not take, or an index
@@ -87,22 +97,30 @@ class Collection:
         judged = spec.asks_model or spec.diversify == "perspectives"
         with self._model(asked=spec.asks_model) as model:
             judge = default_judge(model) if judged else None
-            searcher = open_searcher(self.index, spec, model, judge, _warn)
+            searcher = open_searcher(self.index, spec, model, judge, _warn, unit)
             if isinstance(question, Question | str):
                 return searcher.show(question, k)
             return _counted(searcher.search(question, k))
 
     def run(
-        self, questions: Iterable[Question | str] | str | Path, k: int = 1000, **options: Any
+        self,
+        questions: Iterable[Question | str] | str | Path,
+        k: int = 1000,
+        *,
+        unit: Unit = "document",
+        **options: Any,
     ) -> list[RunEntry]:
-        """Return a TREC run of the best `k` documents for questions, or those of a file."""
+        """Return a TREC run of the best `k` documents for questions, or those of a file.
+
+        Documents that are split rank by their best passage; with `unit="passage"` passages rank.
+        """
         from pnyx.corpora import read_questions
 
         asked = read_questions(questions) if isinstance(questions, str | Path) else questions
         return [
-            RunEntry(found.question.id, hit.doc_id, hit.rank, hit.score)
-            for found in self.search(asked, k, **options)
-            for hit in found.hits
+            entry
+            for found in self.search(asked, k, unit=unit, **options)
+            for entry in found.run_entries()
         ]
 
     def argue(self, question: Question | str, **options: Any) -> Case:
@@ -113,6 +131,7 @@ class Collection:
         from pnyx.app.open_judge import default_judge
         from pnyx.app.open_search import argue_plan, open_searcher, open_writer
         from pnyx.judge.watched import watched
+        from pnyx.search.split_documents import size_of
         from pnyx.write.arguing import argue
         from pnyx.write.case import with_settings
 
@@ -133,7 +152,7 @@ class Collection:
             models = [] if model is None else [model]
             with watched(judge, models, shown=showing) as watching:
                 case = argue(searcher, given, judge=watching, writer=writer, plan=plan)
-        return with_settings(case, index=f"{self.name} ({len(self):,} documents)")
+        return with_settings(case, index=f"{self.name} ({size_of(self.index)})")
 
     def report(self, request: ReportRequest | Question | str, **options: Any) -> Report:
         """Write the report to a request, or to a question, under the limits of `options`.
@@ -195,6 +214,7 @@ def open(  # noqa: A001 - as gzip.open
     llm: str | None = None,
     columns: Mapping[str, str] | None = None,
     features: Iterable[str] | None = None,
+    unit: Unit | None = None,
 ) -> Collection:
     """Open documents to search and argue with.
 
@@ -207,6 +227,8 @@ def open(  # noqa: A001 - as gzip.open
         columns: Pnyx field -> the name that the documents have for it, e.g. `{"text": "body"}`.
         features: what a new index knows beside words, by default `vectors` and `quality`, as
             `pnyx index` makes them (about 25 documents of 175 words a second and core).
+        unit: index whole documents or passages of longer ones; by default passages of a folder and
+            of files of prose.
 
     Raises:
         InputError: there are no documents, one is wrong (the line names it), or `to` exists.
@@ -215,17 +237,24 @@ def open(  # noqa: A001 - as gzip.open
     from pnyx.search.build import build_index
     from pnyx.search.opening import open_index, stands_for_index
     from pnyx.search.plan import FEATURES
+    from pnyx.search.sources import SourceReader
 
     known = isinstance(documents, Collection) or (
         isinstance(documents, str | Path) and stands_for_index(documents)
     )
-    if known and (to is not None or columns or features is not None):
-        raise InputError("to, columns and features go with documents that are no index yet")
+    if known and (to is not None or columns or features is not None or unit is not None):
+        raise InputError("to, columns, features and unit go with documents that are no index yet")
     if isinstance(documents, Collection):
         return documents if llm is None else replace(documents, llm=llm)
     if known:
         return Collection(open_index(str(documents)), str(documents), llm)
-    records = read_evidence(documents, columns=columns, on_warning=_warn)
+    records: object = documents
+    if isinstance(documents, str | Path):
+        records = SourceReader([str(documents)], columns=columns, on_warning=_warn, unit=unit)
+    elif unit is not None:
+        raise InputError("unit requires a file or folder of documents")
+    elif columns:
+        records = read_evidence(documents, columns=columns)
     index = build_index(records, to, features=FEATURES if features is None else features)
     named = documents if isinstance(documents, str | Path) else type(documents).__name__
     return Collection(index, str(to or named), llm)

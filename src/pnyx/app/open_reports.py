@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pnyx.app.submissions import Submissions, read_submissions
 from pnyx.errors import InputError, escaped, shorten
 
 if TYPE_CHECKING:
@@ -32,8 +33,13 @@ of what is asked are short answers, which a list holds in half the tokens."""
 
 
 @contextlib.contextmanager
-def open_report_judge(spec: ReportJudgeSpec, say: Say) -> Iterator[OpenedJudge]:
-    """Open the judge of all that the tree asks; say at the end which examples were left out."""
+def open_report_judge(
+    spec: ReportJudgeSpec, say: Say, *, strict: bool = False
+) -> Iterator[OpenedJudge]:
+    """Open the judge of all that the tree asks; say at the end which examples were left out.
+
+    By the rules of a campaign (`strict`), it finds out what only a report's text left unscored.
+    """
     from pnyx.app.open_judge import open_judge
     from pnyx.judge.tasks import TASKS
 
@@ -42,19 +48,26 @@ def open_report_judge(spec: ReportJudgeSpec, say: Say) -> Iterator[OpenedJudge]:
     own = {task: f"{task}-examples" for task in (shots.tasks if shots else ())}
     with open_judge(TASKS["nugget"], spec, say, several=REPORT_PROMPTS, own=own) as opened:
         if shots is None:
-            yield opened
+            yield _with_own_text(opened) if strict else opened
             return
         from pnyx.judge.reports.shots import ShotJudge
         from pnyx.runs.pairs import file_hash
 
         settings = {"shots": spec.shots, "examples": file_hash(str(spec.examples))}
-        yield replace(
+        opened = replace(
             opened, judge=ShotJudge(opened.judge, shots), settings=opened.settings | settings
         )
+        yield _with_own_text(opened) if strict else opened
     if shots.left_out:
         named = ", ".join(shorten(one, 40) for one in list(shots.left_out)[:5])
         more = ", ..." if len(shots.left_out) > 5 else ""
         say(f"{len(shots.left_out)} examples not shown with what asks the same: {named}{more}")
+
+
+def _with_own_text(opened: OpenedJudge) -> OpenedJudge:
+    from pnyx.judge.reports.own_text import OwnTextJudge
+
+    return replace(opened, judge=OwnTextJudge(opened.judge))
 
 
 def _report_shots(spec: ReportJudgeSpec) -> ReportShots | None:
@@ -75,11 +88,12 @@ def _report_shots(spec: ReportJudgeSpec) -> ReportShots | None:
 class ReportInputs:
     """What is judged, and by what."""
 
-    responses: Sequence[Response]
+    submitted: Submissions
+    responses: Sequence[Response]  # on the topics that are asked for
     banks: Sequence[NuggetBank]
     material: DocumentSources
     digest: str  # a hash of all of it
-    left_out: int = 0  # topics of reports or banks not asked for
+    other_topics: int = 0  # topics of reports or banks not asked for
 
     def topics(self, plan: ReportPlan) -> Iterator[OpenTopic]:
         """Return what is to be judged, topic by topic."""
@@ -90,11 +104,12 @@ class ReportInputs:
 
 def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInputs:
     """Read reports, banks, qrels and documents; InputError where no report has an asked topic."""
-    from pnyx.corpora import read_nugget_banks, read_responses
+    from pnyx.corpora import read_nugget_banks
     from pnyx.judge.reports.opened import DocumentSources
     from pnyx.runs.pairs import file_hash, questions_by_id
 
-    responses = [response for run in runs for response in read_responses(run)]
+    submitted = read_submissions(runs, strict=spec.strict)
+    responses = list(submitted.responses)
     banks = list(read_nugget_banks(spec.nuggets))
     wanted = every = _topics(responses, banks)
     if spec.topics is not None:
@@ -110,9 +125,9 @@ def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInpu
     hashes = [None if file is None else file_hash(file) for file in files]
     documents, held = _documents(spec, responses)
     digest = hashlib.sha256(json.dumps([hashes, held]).encode()).hexdigest()
-    left_out = len(every - _topics(responses, banks))
+    other_topics = len(every - _topics(responses, banks))
     material = DocumentSources(documents, _grades(spec.qrels))
-    return ReportInputs(responses, banks, material, digest, left_out)
+    return ReportInputs(submitted, responses, banks, material, digest, other_topics)
 
 
 def _topics(responses: Sequence[Response], banks: Sequence[NuggetBank]) -> set[str]:
@@ -123,9 +138,10 @@ def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[An
     """Return what finds documents by their ids, if anything, and what it is known again by."""
     if spec.index is not None:
         from pnyx.search.opening import open_index
+        from pnyx.search.split_documents import find_document
 
         index = open_index(spec.index)
-        return lambda doc_id: index.document(doc_id) if doc_id in index else None, index.known_by
+        return lambda doc_id: find_document(index, doc_id), index.known_by
     if spec.documents is None:
         return None, None
     from pnyx.corpora import read_evidence

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pnyx.app.search_specs import ArgueSpec, ScoringSpec, SearchSpec
     from pnyx.judge.base import Judge
     from pnyx.judge.store.completions import StoredModel
+    from pnyx.records import Unit
     from pnyx.search.engine import Engine
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.search.pipeline import Searcher
@@ -22,14 +23,19 @@ if TYPE_CHECKING:
 
 
 def open_searcher(
-    index: Engine, spec: SearchSpec, model: StoredModel | None, judge: Judge | None, say: Say
+    index: Engine,
+    spec: SearchSpec,
+    model: StoredModel | None,
+    judge: Judge | None,
+    say: Say,
+    unit: Unit = "passage",
 ) -> Searcher:
     """Make what searches an index as a spec says; without a `judge`, the packaged one reranks."""
     from pnyx.models.embed.embedder import embedder_from
     from pnyx.search.pipeline import Searcher
 
     plan = _plan(spec, listwise=model is not None and not spec.judges_each)
-    plan = replace(plan, scoring=_resolved(index, plan.scoring, spec.embedder, say))
+    plan = replace(plan, scoring=_resolved(index, plan.scoring, spec.embedder, say), unit=unit)
     _check_used(spec, plan)
     embeds = plan.scoring.embeds or spec.embedder is not None
     return Searcher(

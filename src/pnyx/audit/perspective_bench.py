@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pnyx.audit.perspective_plan import PerspectiveBench
 from pnyx.corpora import write_run
+from pnyx.corpora.benchmarks.run_ids import SafeIds
 from pnyx.corpora.benchmarks.trec import as_ranked
 from pnyx.errors import InputError, shorten
 from pnyx.files import atomic_text
@@ -181,13 +182,15 @@ class BenchJudge:
         self.kept += applied.kept
         return verdicts_of_answers(self.judge.name, rows)
 
-    def write_runs(self, runs: Runs) -> None:
-        """Write each system's run."""
+    def write_runs(self, runs: Runs, index: DocumentIndex) -> None:
+        """Write each system's run, and next to it the ids that a run cannot hold as they are."""
         make_folder(self.out / "runs")
         with placed_together():
             for name, entries in runs.items():
-                with atomic_text(self.out / "runs" / f"{name}.run") as stream:
-                    write_run(stream, entries)
+                path, ids = self.out / "runs" / f"{name}.run", SafeIds(lambda name: name in index)
+                with atomic_text(path) as stream:
+                    write_run(stream, ids.entries(entries))
+                ids.write_map(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +254,7 @@ def bench_perspectives(
     views = {topic: search.perspectives[topic] for topic in test}
     verdicts = judging.verdicts(pairs, _VERDICTS)
     # After the verdicts: a refusal leaves the runs that belong to those there.
-    judging.write_runs(runs)
+    judging.write_runs(runs, search.index)
     bootstrap = Bootstrap(bench.draws, bench.seed)
     coverage = measure_perspectives(
         runs,

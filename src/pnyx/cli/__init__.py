@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from pnyx.cli.common import EXIT_BAD_INPUT as EXIT_BAD_INPUT
 from pnyx.cli.common import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from pnyx.cli.common import EXIT_UNSCORED as EXIT_UNSCORED
 from pnyx.cli.common.params import Group
-from pnyx.errors import InputError, PluginError, PnyxError
+from pnyx.errors import InputError, PluginError, PnyxError, escaped
 from pnyx.plugins import APART, plugins
 
 COMMANDS: dict[str, str] = {
@@ -137,10 +138,13 @@ def app() -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; errors made on purpose become one line and exit status 2."""
     _prepare_outputs()
+    shown_before, warnings.showwarning = warnings.showwarning, _show_warning
     try:
         status = _run(argv)
     except BrokenPipeError:  # of the line that says what went wrong
         status = EXIT_BAD_INPUT
+    finally:
+        warnings.showwarning = shown_before
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -151,6 +155,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         # ending: "terminate called without an active exception". All is closed and written.
         os._exit(status)
     sys.exit(status)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a Python warning, as of documents that are left out, in one line."""
+    click.echo(f"pnyx: warning: {escaped(str(message), 1000)}", err=True)
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -16,10 +16,11 @@ from pnyx.app.open_models import open_model
 from pnyx.app.open_search import argue_plan, open_searcher, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.spec import Spec, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import check_question, print_result, say
 from pnyx.cli.common.params import verb
-from pnyx.errors import OptionError, shorten
+from pnyx.errors import OptionError, escaped, shorten
 from pnyx.judge.naming import introduced
 from pnyx.judge.watched import watched
 from pnyx.records import CitationStyle
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from pnyx.write.case import Case, Draft, Writer
 
 
-class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
+class ArgumentOutputSpec(Spec, heading="Output", rare="style include_doubtful topic_id"):
     """Where the argument is written."""
 
     out: str | None = out_opt(None, "Write TREC RAG JSONL, one line a side.")
@@ -39,6 +40,11 @@ class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
     md: str | None = out_opt(None, "Write the report as Markdown.")
     style: CitationStyle = opt(
         "ids", "How --out writes citations; scores are the probabilities of support."
+    )
+    include_doubtful: bool = opt(
+        False,
+        'Also write sentences from less certain passages to --out, with "confident": false.',
+        needs="out",
     )
     topic_id: str | None = opt(None, "Topic id.", "--id", shown="from the question")
 
@@ -51,7 +57,7 @@ class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
 @click.argument("index")
 @click.argument("question")
 def command(
-    index: str,
+    index: SourceName,
     question: str,
     output: ArgumentOutputSpec,
     spec: ArgueSpec,
@@ -73,10 +79,12 @@ def command(
     """
     from pnyx.placing import placed_together
     from pnyx.search.opening import open_index
+    from pnyx.search.split_documents import size_of
     from pnyx.write.arguing import argue
     from pnyx.write.case import with_settings
 
     check_question(question)
+    output.check_needs()
     model.check()
     if spec.given("asked") and not model.asks_models:
         raise OptionError("--asked goes with --llm")
@@ -88,11 +96,13 @@ def command(
         case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec))
         if model.plan:
             return _print_plan(case, llm, model, as_json=as_json)
-    case = with_settings(case, index=f"{index} ({len(opened):,} documents)")
+    case = with_settings(case, index=f"{index} ({size_of(opened)})")
     printed = not (output.out or output.html or as_json)
     with placed_together():
         if output.out:
-            write_responses_file(output.out, [case], output.style)
+            write_responses_file(
+                output.out, [case], output.style, include_doubtful=output.include_doubtful
+            )
         write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
     if as_json:
         from pnyx.write.rows import case_row
@@ -141,16 +151,26 @@ def write_pages(case: Case, *, html: str | None, md: str | None) -> None:
             write_text(path, render(case))
 
 
-def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> None:
+def write_responses_file(
+    path: str, cases: list[Case], style: CitationStyle, *, include_doubtful: bool = False
+) -> None:
     """Write the responses of cases as TREC RAG JSONL, empty ones for sides without evidence."""
     from pnyx.corpora import write_responses
     from pnyx.files import atomic_text
-    from pnyx.write.case import scored_response
+    from pnyx.view.text import many
+    from pnyx.write.case import submitted_response
 
     sides = [side for case in cases for side in case.sides]
-    responses = [scored_response(s) if style == "scores" else s.response for s in sides]
+    scores = style == "scores"
+    responses = [
+        submitted_response(side, scores=scores, include_doubtful=include_doubtful) for side in sides
+    ]
     with atomic_text(path) as stream:
         write_responses(stream, responses, style)
+    written = sum(len(response.sentences) for response in responses)
+    if left_out := sum(len(side.response.sentences) for side in sides) - written:
+        said = f"{many(left_out, 'sentence')} from less certain passages left out"
+        click.echo(f"{escaped(path)}: {said}; --include-doubtful writes them, marked", err=True)
 
 
 def _say(case: Case, *, paged: bool, printed: bool) -> None:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import itertools
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pnyx.app.search_specs import ClusterSpec, FeatureSpec
 from pnyx.app.spec import opts_of
 from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model, topics_line
-from pnyx.cli.common.options import Outcome, say, warn
+from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model, say_long, topics_line
+from pnyx.cli.common.options import Outcome, say, say_account, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
 from pnyx.native import advise_compiling
@@ -24,6 +23,9 @@ from pnyx.progress import counted
 from pnyx.search.opening import engine_type
 from pnyx.search.opensearch.client import is_remote
 from pnyx.search.plan import FEATURES
+
+if TYPE_CHECKING:
+    from pnyx.search.refresh import Refreshed
 
 
 @verb("index")
@@ -42,6 +44,10 @@ def command(
     embedded, which takes longest; meanwhile the index can be searched by words. What was stopped
     goes on with --update. Documents added later rank as if all had been indexed at once, and get
     the features that the index has.
+
+    A folder may hold texts, Markdown, web pages, PDF, Word, OpenDocument, e-books, e-mails and
+    tables; what became of its files is printed. --add with a folder or file that is in the index
+    already refreshes it: new, changed and deleted files.
 
     opensearch://HOST:PORT/NAME in place of the folder is an index in a cluster, into which an index
     folder can be copied, too (docs/opensearch.md).
@@ -68,9 +74,9 @@ def command(
 
     row: dict[str, object] = {"index": folder}
     if spec.update is None:
-        statistics, line = _build(corpus, folder, spec)
-        row |= statistics
-        tell(line)
+        features, is_changed = _read_corpus(corpus, folder, spec, features, row, tell)
+        if not is_changed:
+            return Outcome(row, ascii=True)
     with Makers(features) as makers:
         for done, name in enumerate(features.named):
             try:
@@ -78,14 +84,40 @@ def command(
             except (KeyboardInterrupt, PnyxError) as error:
                 return _stopped(folder, features, features.named[done:], error, spec)
             tell(line)
-    lacking = _behind(folder) if spec.add is not None else set()
+    if spec.add is not None:
+        _warn_of_missing(folder)
+    return Outcome(row, ascii=True)
+
+
+def _read_corpus(
+    corpus: tuple[str, ...],
+    folder: str,
+    spec: CorpusSpec,
+    features: FeatureSpec,
+    row: dict[str, object],
+    tell: Callable[[str], None],
+) -> tuple[FeatureSpec, bool]:
+    """Index or refresh CORPUS; return the features to make, and whether anything is to be done."""
+    refreshed, added = _refresh(corpus, folder, spec, tell)
+    if refreshed:
+        row["refreshed"] = [dataclasses.asdict(one) for one in refreshed]
+        features = _after_refresh(folder, features, refreshed)
+    if added:
+        statistics, line = _build(added, folder, spec)
+        row |= statistics
+        tell(line)
+    return features, bool(added) or any(refreshed) or bool(_behind(folder))
+
+
+def _warn_of_missing(folder: str) -> None:
+    """Say which features the added documents do not have yet."""
+    lacking = _behind(folder)
     if behind := [name for name in _FLAGS if name in lacking]:
         flags = " ".join(_FLAGS[name] for name in behind)
         if "quality" in behind:
             flags += _model_of(_manifest(folder)["features"]["quality"])
         what, shown = " and ".join(sorted(behind)), escaped(folder)
         warn(f"the added documents have no {what} yet: pnyx index --update {shown} {flags}")
-    return Outcome(row, ascii=True)
 
 
 def _stopped(
@@ -115,10 +147,56 @@ def _update(folder: str, features: FeatureSpec, names: Iterable[str]) -> str:
     return f"pnyx index --update {shlex.quote(escaped(folder))} {' '.join(parts)}"
 
 
+def _refresh(
+    corpus: tuple[str, ...], folder: str, spec: CorpusSpec, tell: Callable[[str], None]
+) -> tuple[list[Refreshed], tuple[str, ...]]:
+    """Refresh the index from those of CORPUS that it was made from; return the others, too."""
+    if spec.add is None:
+        return [], corpus
+    from pnyx.search.refresh import is_source, refresh_index
+
+    refreshed, others = [], []
+    for path in corpus:
+        if not is_source(folder, path):
+            others.append(path)
+            continue
+        if spec.format is not None or spec.mapping or spec.unit is not None:
+            raise OptionError(
+                f"{escaped(path)} is indexed already: --format, --column and --unit are kept"
+            )
+        with counted("indexing") as advance:
+            done = refresh_index(
+                folder,
+                path,
+                on_account=say_account,
+                on_warning=warn,
+                on_progress=advance,
+                strict_files=spec.strict_files,
+            )
+        tell(f"{done.line()}, {done.documents:,} documents")
+        refreshed.append(done)
+    return refreshed, tuple(others)
+
+
+def _after_refresh(
+    folder: str, features: FeatureSpec, refreshed: Iterable[Refreshed]
+) -> FeatureSpec:
+    """Return what is to be made after documents were removed: topics and graph of all again."""
+    dropped = {name for done in refreshed for name in done.dropped}
+    if "clusters" in dropped and features.assign:
+        return dataclasses.replace(features, assign=False, clusters=True)
+    remade = {"clusters": features.clusters, "vectors_ann": features.ann}
+    for name, flag in (("clusters", "--clusters"), ("vectors_ann", "--ann")):
+        if name in dropped and not remade[name]:
+            shown = escaped(folder)
+            warn(f"documents were removed, so pnyx index --update {shown} {flag} is due again")
+    return features
+
+
 def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict[str, object], str]:
     from pnyx.search.build import add_to_index, build_index
 
-    records = itertools.chain.from_iterable(map(spec.read, corpus))
+    records = spec.reader(corpus)
     with counted("indexing") as advance:
         if spec.add is not None:
             built = add_to_index(records, folder, on_progress=advance)
@@ -132,13 +210,18 @@ def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict
                 on_progress=advance,
             )
     stats = built.statistics
+    say_long(records)
     if stats.tokens == 0:
         warn("no document holds a word, so nothing can be found")
     if advice := advise_compiling(stats.documents):
         say(advice)
     added = "" if stats.added == stats.documents else f" ({stats.added:,} added)"
+    documents = f"{stats.documents:,} documents"
+    if stats.passages:
+        whole = stats.documents - stats.passages + stats.split_documents
+        documents = f"{whole:,} documents in {stats.documents:,} passages"
     return dataclasses.asdict(stats), (
-        f"{stats.documents:,} documents{added}, {stats.tokens:,} tokens, "
+        f"{documents}{added}, {stats.tokens:,} tokens, "
         f"{stats.bytes / 1e6:.1f} MB, {stats.seconds:.1f} s"
     )
 
@@ -258,12 +341,15 @@ def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str,
 
 
 def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
+    from pnyx.models.embed.cut_texts import cut_line
     from pnyx.search.features.vectors import embed_documents
 
     embedder = makers.embedder()
     with counted("embedding documents", _documents(folder)) as advance:
         stats = embed_documents(folder, embedder, on_progress=advance)
     new = _new(stats.documents - stats.reused, stats.documents)
+    if line := cut_line(stats.cut, stats.max_tokens):
+        say(line)
     line = f"vectors of {new}, {stats.seconds:.1f} s"
     return {"embedder": embedder.name, **dataclasses.asdict(stats)}, line
 

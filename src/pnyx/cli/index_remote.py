@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import click
 
 from pnyx.app.search_specs import ClusterSpec, FeatureSpec
 from pnyx.cli import EXIT_INTERRUPTED
-from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model, topics_line
+from pnyx.cli.common.indexing import CorpusSpec, Makers, quality_model, say_long, topics_line
 from pnyx.cli.common.options import Outcome, say
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.progress import counted
@@ -34,6 +33,7 @@ def index_remote(
     as_json: bool,
 ) -> int | Outcome:
     """Load, add to or update the index at an address; see `command` of `pnyx index`."""
+    from pnyx.models.embed.cut_texts import CutCounter, cut_line
     from pnyx.search.opensearch import loading
 
     if features.ann:
@@ -50,17 +50,22 @@ def index_remote(
     try:
         with Makers(made) as makers, counted("indexing") as advance:
             plan = _plan(spec, made, cluster, makers)
+            counter = None if plan.embedder is None else CutCounter(plan.embedder)
+            plan = replace(plan, embedder=counter)
             if spec.update is not None:
                 stats = _update(where, plan, made, makers, advance)
             elif folder is not None:
                 stats = loading.copy(folder, where, plan, advance, words_only=features.lexical)
             else:
-                records = itertools.chain.from_iterable(map(spec.read, corpus))
+                records = spec.reader(corpus)
                 load = loading.load if spec.out is not None else loading.add
                 stats = load(records, where, plan, advance)
+                say_long(records)
     except KeyboardInterrupt:
         say("interrupted; the same command goes on")
         return EXIT_INTERRUPTED
+    if counter and (line := cut_line(counter.cut, getattr(counter, "max_tokens", None))):
+        say(line)
     row = {"index": where, **asdict(stats)}
     if not as_json:
         click.echo(f"{escaped(where)}: {_line(stats, made)}", err=True)

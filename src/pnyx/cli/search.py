@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -15,12 +15,14 @@ from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import print_result, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.watched import watched
+from pnyx.search.split_documents import place_of
 
 if TYPE_CHECKING:
     from pnyx.judge.base import Judge
@@ -35,7 +37,7 @@ _RUN = 1000
 _SHOWN_TOPICS = 5
 
 
-class RunSpec(Spec, heading="Results", rare="tag"):
+class RunSpec(Spec, heading="Results", rare="unit tag"):
     """Topics to search for, and the run to write."""
 
     topics: str | None = file_opt(None, "File of topics, instead of one question.")
@@ -46,6 +48,11 @@ class RunSpec(Spec, heading="Results", rare="tag"):
         "-k",
         low=1,
         shown="10; 1000 with --topics; all with --threshold",
+    )
+    unit: Literal["document", "passage"] | None = opt(
+        None,
+        "What is ranked in an index of passages: these, or documents by their best passage.",
+        shown="passage; document with --topics",
     )
     tag: str | None = opt(None, "Run tag.", shown="the model and later stages", needs="topics")
 
@@ -67,7 +74,7 @@ class RunSpec(Spec, heading="Results", rare="tag"):
 @click.argument("index")
 @click.argument("question", required=False)
 def command(
-    index: str,
+    index: SourceName,
     question: str | None,
     run: RunSpec,
     search: SearchSpec,
@@ -104,7 +111,8 @@ def command(
     opened = open_index(index)
     asked = model if search.asks_model else None
     with open_model(asked, say, model) as llm, _judge(llm, search) as judge:
-        searcher = open_searcher(opened, search, llm, judge, say)
+        unit = run.unit or ("passage" if run.topics is None else "document")
+        searcher = open_searcher(opened, search, llm, judge, say, unit)
         questions = _questions(question, run)
         if model.plan:
             return _print_plan(searcher, questions, llm, model, run.k, as_json=as_json)
@@ -213,6 +221,8 @@ def _lines(retrieved: RetrievedDocument) -> str:
         first += f"  [{retrieved.side_of_label}{turned}]"
     if sided is not None and sided.side:
         first += f"  argues {sided.side}, by {shorten(sided.by, 60)}"
+    if place := place_of(document):
+        first += f"  {shorten(place, _EXCERPT_CHARS)}"
     title = " ".join(document.title.split())
     text = " ".join(document.text[: 20 * _EXCERPT_CHARS].split()).removeprefix(title)
     parts = [shorten(part, _EXCERPT_CHARS) for part in (title, text.lstrip(" .")) if part]
@@ -240,9 +250,9 @@ def _write_run(
     searcher: Searcher, questions: Sequence[Question], run: RunSpec, search: SearchSpec
 ) -> int:
     from pnyx.corpora import write_run
+    from pnyx.corpora.benchmarks.run_ids import SafeIds
     from pnyx.corpora.benchmarks.trec import a_token, as_ranked
     from pnyx.files import atomic_text
-    from pnyx.records import RunEntry
 
     for question in questions:  # what a run cannot hold, before anything is asked
         a_token(question.id, "topic")
@@ -250,6 +260,7 @@ def _write_run(
     empty: list[str] = []
     below: list[str] = []
     unscored = written = 0
+    ids = SafeIds(lambda name: _holds(searcher.engine, name))
     with atomic_text(str(run.out)) as stream:
         limit = _RUN if search.threshold is None else None
         for result in searcher.search(questions, run.k or limit):
@@ -260,8 +271,12 @@ def _write_run(
                 (below if result.candidates else empty).append(topic)
             unscored += result.unscored
             written += len(result.hits)
-            hits = (RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in result.hits)
-            write_run(stream, as_ranked(hits))
+            write_run(stream, as_ranked(ids.entries(result.run_entries(tag))))
+            if ids.changed and str(run.out) == "-":
+                raise InputError(
+                    f"the id {shorten(next(iter(ids.changed)), 60)!r} holds blanks, which a run "
+                    "cannot hold: give --out FILE, and FILE.ids.jsonl will map such ids"
+                )
     for topics, what in (
         (empty, "share no word with the index"),
         (below, "have no document that reaches the threshold"),
@@ -270,8 +285,18 @@ def _write_run(
             shown = ", ".join(shorten(topic, 40) for topic in topics[:_SHOWN_TOPICS])
             more = ", ..." if len(topics) > _SHOWN_TOPICS else ""
             warn(f"{len(topics)} of {len(questions)} topics {what}: {shown}{more}")
+    if str(run.out) != "-" and (mapped := ids.write_map(str(run.out))):
+        say(
+            f"{len(ids.changed):,} ids with blanks or line ends were changed in the run; "
+            f"{escaped(str(mapped))} maps them to the documents' own"
+        )
     say(f"{escaped(str(run.out))}: {written:,} documents for {len(questions):,} topics, tag {tag}")
     return EXIT_UNSCORED if unscored else 0
+
+
+def _holds(engine: Engine, doc_id: str) -> bool:
+    """Whether an index has a document of this id; one that can only be searched cannot say."""
+    return isinstance(engine, Container) and doc_id in engine
 
 
 def _tag(searcher: Searcher, search: SearchSpec) -> str:

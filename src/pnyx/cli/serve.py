@@ -7,6 +7,7 @@ import click
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.serve_specs import BrowserSpec, ServerSpec
+from pnyx.app.text_types import SourceName
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
 
@@ -18,7 +19,7 @@ from pnyx.cli.common.params import verb
 )
 @click.argument("index")
 def command(
-    index: str,
+    index: SourceName,
     server: ServerSpec,
     browser: BrowserSpec,
     argue: ArgueSpec,
@@ -42,6 +43,7 @@ def command(
     from pnyx.serve.running import check_server, run_app
 
     check_server(server)
+    from pnyx.search.split_documents import size_of
     from pnyx.serve.asking.application import build_asking
     from pnyx.serve.asking.service import ServerSettings, open_service
 
@@ -57,6 +59,6 @@ def command(
 
                 webbrowser.open(url + (f"?token={server.token}" if server.token else ""))
 
-        what = f"{service.name}, {service.documents:,} documents"
+        what = f"{service.name}, {size_of(service.index)}"
         run_app(app, server, what, say, on_start=started)
     return 0

@@ -18,7 +18,7 @@ class StartSpec(Spec, heading="Start"):
 
     out: str | None = out_opt(
         None,
-        "Index folder to create, or one that was.",
+        "Index folder to create, or to reuse if it exists.",
         shown="SOURCE.index, here",
         metavar="FOLDER",
     )
@@ -31,7 +31,8 @@ class StartSpec(Spec, heading="Start"):
 def command(source: str, start: StartSpec, server: ServerSpec, as_json: bool) -> int:
     """Search SOURCE in the browser, and argue from it: a file or folder of documents, or an index.
 
-    Documents are indexed first; the next start uses the same index as it is.
+    Documents are indexed first. The next start uses the same index and refreshes it: new, changed
+    and deleted files.
 
     \b
     Example:
@@ -47,14 +48,18 @@ def command(source: str, start: StartSpec, server: ServerSpec, as_json: bool) ->
         raise OptionError("--out and --lexical go with documents: this is an index already")
     if not stands_for_index(source):
         folder = start.out or f"{Path(source).resolve().name.removesuffix('.gz')}.index"
-        if stands_for_index(folder):
+        words = ["--lexical"] if start.lexical else []
+        if stands_for_index(folder) and _is_source(folder, source):
+            status: int = index.main([source, "--add", folder, *words], standalone_mode=False)
+            if status:
+                return status
+        elif stands_for_index(folder):
             say(
-                f"{escaped(folder)} is there already: pnyx index --add adds documents, --update "
-                "makes what it lacks"
+                f"{escaped(folder)} exists and was not made from {escaped(source)}: it is used as "
+                "it is; pnyx index --add adds documents"
             )
         else:
-            words = ["--lexical"] if start.lexical else []
-            status: int = index.main([source, "--out", folder, *words], standalone_mode=False)
+            status = index.main([source, "--out", folder, *words], standalone_mode=False)
             if status:
                 return status
     flags = ["--open"] if start.open else []
@@ -64,3 +69,11 @@ def command(source: str, start: StartSpec, server: ServerSpec, as_json: bool) ->
     flags += ["--token", server.token] if server.token is not None else []
     done: int = serve.main([folder, *flags], standalone_mode=False)
     return done
+
+
+def _is_source(folder: str, source: str) -> bool:
+    """Whether an index was made from these documents; one in a cluster is used as it is."""
+    from pnyx.search.opensearch.client import is_remote
+    from pnyx.search.refresh import is_source
+
+    return not is_remote(folder) and is_source(folder, source)

@@ -11,7 +11,7 @@ import click
 
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.cli import EXIT_BAD_INPUT
-from pnyx.cli.common.options import warn
+from pnyx.cli.common.options import say_account, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, PnyxError, escaped
 from pnyx.search.opening import engine_type
@@ -29,7 +29,7 @@ _WARNED = 5
 """Warnings of one category that are shown; a whole run may share one."""
 
 
-class ValidateSpec(Spec, rare="strict"):
+class ValidateSpec(Spec, rare="strict strict_files"):
     """What the file is checked against."""
 
     format: str | None = opt(None, "Format of FILE.", metavar="NAME", shown="recognised")
@@ -47,6 +47,9 @@ class ValidateSpec(Spec, rare="strict"):
         needs="track",
     )
     strict: bool = opt(False, "Refuse what the track only warns of.", needs="track")
+    strict_files: bool = opt(
+        False, "Count files and documents without text and unreadable files as faults."
+    )
 
 
 @verb("validate", restricts=True)
@@ -82,8 +85,14 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
         _check_banks(file, file_format, rules, spec)
     elif rules is not None:
         return _by_track(file, file_format, rules, spec, as_json=as_json)
-    on_warning = None if as_json else warn
-    return _report(file, file_format.name, check(file, file_format, on_warning=on_warning), as_json)
+    rows = check(
+        file,
+        file_format,
+        on_warning=None if as_json else warn,
+        on_account=None if as_json else say_account,
+        strict_files=spec.strict_files,
+    )
+    return _report(file, file_format.name, rows, as_json)
 
 
 def _is_index(file: str) -> bool:

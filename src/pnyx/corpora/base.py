@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, TypeVar
 
 from pnyx.corpora.fields import rename
-from pnyx.errors import InputError, shorten
+from pnyx.corpora.file_account import FileAccount, named
+from pnyx.errors import InputError, escaped, shorten
 from pnyx.files import MAX_LINE_BYTES, json_line, parse_json_object, scan_lines
 
 T = TypeVar("T")
@@ -49,12 +50,53 @@ MAX_DEPTH = 100
 """Deepest nesting of lists and objects that is accepted."""
 
 
+class EmptyDocumentError(InputError):
+    """A document without text: it is left out and counted, unless files are to be strict.
+
+    Attributes:
+        document_id: its id.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        document_id: str,
+        *,
+        path: str | Path | None = None,
+        line: int | None = None,
+    ) -> None:
+        self.document_id = document_id
+        super().__init__(problem, path=path, line=line)
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Column mapping (Pnyx field -> the file's name) and where to report what is left out."""
+    """How a file is read.
+
+    Attributes:
+        columns: Pnyx field -> the file's name for it.
+        on_warning: called with one line about what is left out.
+        on_account: called with what became of the files of a folder; by default `on_warning` is
+            told what was left out and what was assumed.
+        strict_files: whether files and documents without text, and files that cannot be read, are
+            errors.
+    """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     on_warning: Callable[[str], None] | None = None
+    on_account: Callable[[FileAccount], None] | None = None
+    strict_files: bool = False
+
+    def report(self, account: FileAccount) -> None:
+        """Report what became of the files of a folder; InputError if files are to be strict."""
+        if self.strict_files and account.skipped:
+            raise InputError(account.line(), path=account.source)
+        if self.on_account is not None:
+            self.on_account(account)
+        elif self.on_warning is not None:
+            lines = [account.line()] if account.skipped else []
+            for line in [*lines, *account.notes()]:
+                self.on_warning(f"{escaped(account.source)}: {line}")
 
     def refuse_columns(self, source: str, what: str = "this format") -> None:
         """Refuse a column mapping, which would be ignored."""
@@ -62,12 +104,10 @@ class Options:
             raise InputError(f"{what} has no columns to map", path=source)
 
     def warn_of(self, names: Sequence[str], one: str, many: str) -> None:
-        """Warn of what is left out, of which the first three are named."""
+        """Warn of what is left out, of which the first are named."""
         if names and self.on_warning is not None:
-            shown = ", ".join(shorten(name, 60) for name in names[:3])
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             what = f"{one} and was" if len(names) == 1 else f"{many} and were"
-            self.on_warning(f"{len(names)} {what} left out: {shown}{more}")
+            self.on_warning(f"{len(names):,} {what} left out: {named(names)}")
 
 
 Scan: TypeAlias = Callable[[str, Options], Iterator[Row[Any]]]
@@ -99,8 +139,25 @@ class Format:
 
     def reader(self, source: str, options: Options | None = None) -> Iterator[Any]:
         """Yield the records of `source`, streaming; InputError at the first fault or if empty."""
-        for _, record in strict(self.scan(source, options or Options()), source, self.plural):
+        for _, record in strict(self.rows(source, options or Options()), source, self.plural):
             yield record
+
+    def rows(self, source: str, options: Options) -> Iterator[Row[Any]]:
+        """Yield the records and faults of `source`, without documents that have no text."""
+        rows = self.scan(source, options)
+        strict_rows = self.kind != "evidence" or options.strict_files
+        return rows if strict_rows else _with_text(rows, options)
+
+
+def _with_text(rows: Iterable[Row[T]], options: Options) -> Iterator[Row[T]]:
+    """Leave out documents without text, and warn of them."""
+    empty: list[str] = []
+    for row in rows:
+        if isinstance(row, EmptyDocumentError):
+            empty.append(row.document_id)
+        else:
+            yield row
+    options.warn_of(empty, "document has no text", "documents have no text")
 
 
 def files_of(source: str) -> list[str]:
@@ -150,9 +207,12 @@ def strict(rows: Iterable[Row[T]], path: str, plural: str) -> Iterator[tuple[int
 
 def located(error: InputError, path: str, number: int | None, unit: str = "line") -> InputError:
     """Add a fault's place: its line, or a prefix where units have no line."""
-    if unit == "line" or number is None:
-        return InputError(error.problem, path=path, line=number)
-    return InputError(f"{unit} {number}: {error.problem}", path=path)
+    whole = unit == "line" or number is None
+    problem = error.problem if whole else f"{unit} {number}: {error.problem}"
+    line = number if whole else None
+    if isinstance(error, EmptyDocumentError):
+        return EmptyDocumentError(problem, error.document_id, path=path, line=line)
+    return InputError(problem, path=path, line=line)
 
 
 def parse_rows(

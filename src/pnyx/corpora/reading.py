@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,8 +29,11 @@ from pnyx.corpora.benchmarks.conqret import QRELS_HEADER, QUERIES_HEADER
 from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.benchmarks.responses import ANY_RESPONSES
 from pnyx.corpora.benchmarks.trec import BEIR_HEADER
-from pnyx.corpora.documents import dumps, evidence, folder, tables
-from pnyx.corpora.documents.folder import PREFIX, SUFFIXES
+from pnyx.corpora.documents import datasets, dumps, evidence, folder, tables
+from pnyx.corpora.documents.datasets import PREFIX
+from pnyx.corpora.documents.file_readers import ALONE
+from pnyx.corpora.documents.folder import is_index_folder
+from pnyx.corpora.file_account import FileAccount
 from pnyx.corpora.given import given_evidence
 from pnyx.corpora.jsonstream import top_level_keys
 from pnyx.errors import InputError, PluginError, shorten
@@ -43,6 +48,7 @@ FORMATS: dict[str, Format] = {
         *tables.FORMATS,
         dumps.ARGSME,
         *folder.FORMATS,
+        *datasets.FORMATS,
         *dumps.FORMATS,
         *questions.FORMATS,
         markdown.GUIDELINES,
@@ -130,10 +136,20 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
         return "ir_datasets"
     if _is_folder(source):
         return _folder(source, kind)
-    if source != "-" and Path(source).suffix.lower() in SUFFIXES and kind in (None, "evidence"):
-        name = _plain(_head(source), source, (), None) if source.endswith(".txt") else None
-        return "folder" if name is None or kind == "evidence" else name
+    suffix = Path(source).suffix.lower()
+    if source != "-" and suffix in ALONE and kind in (None, "evidence"):
+        name = _of_text(source) if suffix in (".txt", ".md", ".markdown") and kind is None else None
+        return name or "folder"
     return _by_content(_head(source), source, kind, columns)
+
+
+def _of_text(source: str) -> str | None:
+    """Return the format of Pnyx that a text or Markdown file has; None for a document."""
+    head = _head(source)
+    if source.lower().endswith(".txt"):
+        return _plain(head, source, (), None)
+    found = _HEADING.match(head.lstrip())
+    return found and ("guidelines" if found["view"] is None else "drafts-markdown")
 
 
 def _is_folder(source: str) -> bool:
@@ -172,10 +188,17 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
     return name
 
 
+def _format_of_file(path: str) -> Format | None:
+    """Return a format of this table by a file's first bytes; InputError where none fits."""
+    return FORMATS.get(sniff(path))
+
+
+folder.recognise_by(_format_of_file)
+
+
 def _folder(source: str, kind: Kind | None) -> str:
     folder = Path(source)
-    manifest = folder / "manifest.json"
-    if manifest.is_file() and b'"pnyx-index"' in manifest.read_bytes()[:_HEAD_BYTES]:
+    if is_index_folder(folder):
         raise InputError("is an index, expected a corpus", path=source)
     if (folder / "corpus.jsonl").is_file() or (folder / "corpus.jsonl.gz").is_file():
         return "beir"
@@ -289,6 +312,8 @@ def read_evidence(
     format: str | None = None,  # noqa: A002 - as on the command line
     columns: Mapping[str, str] | None = None,
     on_warning: Callable[[str], None] | None = None,
+    on_account: Callable[[FileAccount], None] | None = None,
+    strict_files: bool = False,
 ) -> Iterator[Evidence]:
     """Yield the documents or arguments of a corpus, streaming.
 
@@ -297,7 +322,11 @@ def read_evidence(
             a program has: a data frame of pandas or polars, dicts with a `text`, texts, records.
         format: a name in `FORMATS`; recognised from the first bytes where None.
         columns: Pnyx field -> the file's name for it, for tables and plain JSONL.
-        on_warning: called with one line for files that were left out.
+        on_warning: called with one line for files or documents that were left out; by default
+            a Python warning is issued.
+        on_account: called with what became of each file of a folder.
+        strict_files: refuse files and documents without text, and files that cannot be read,
+            in place of leaving them out.
 
     Raises:
         InputError: at the first fault, naming file and line; also where nothing is there.
@@ -305,9 +334,10 @@ def read_evidence(
     """
     if not isinstance(source, str | Path):
         if format is not None:
-            raise InputError("a format goes with a file or folder")
+            raise InputError("a format requires a file or folder")
         return given_evidence(source, columns)
-    options = Options(dict(columns or {}), on_warning)
+    warn = on_warning or partial(warnings.warn, stacklevel=2)
+    options = Options(dict(columns or {}), warn, on_account, strict_files)
     return find_format(str(source), format, "evidence", columns).reader(str(source), options)
 
 
@@ -349,11 +379,15 @@ def check(
     found: Format,
     columns: Mapping[str, str] | None = None,
     on_warning: Callable[[str], None] | None = None,
+    *,
+    on_account: Callable[[FileAccount], None] | None = None,
+    strict_files: bool = False,
 ) -> Iterator[Row[Any]]:
     """Yield every record and every fault of `source`; being empty is one, and ends it."""
     empty = True
+    options = Options(dict(columns or {}), on_warning, on_account, strict_files)
     try:
-        for row in found.scan(source, Options(dict(columns or {}), on_warning)):
+        for row in found.rows(source, options):
             empty = False
             yield row
     except InputError as error:
@@ -370,6 +404,6 @@ def faults(path: str, format: str | None = None) -> Iterator[InputError]:  # noq
     except InputError as error:
         yield error
         return
-    for row in check(path, found):
+    for row in check(path, found, strict_files=True):
         if isinstance(row, InputError):
             yield row

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pnyx.corpora import read_run
+from pnyx.corpora.benchmarks.run_ids import document_ids
 from pnyx.drafts.creating import NuggetSource
 from pnyx.errors import InputError, shorten
 from pnyx.measure.runs.rankings import judgements_of, rankings_of
@@ -40,9 +41,11 @@ def sources_of(
     questions, opened = questions_by_id(topics), open_index(index)
     grades = None if qrels is None else judgements_of(qrels).best_grades
     ranked = None if run is None else rankings_of(read_run(run)).by_topic
+    own = {} if run is None else document_ids(run)
     found = []
     for name, question in questions.items():
-        ids = _documents(name, ranked, grades, level)[:depth]
+        chosen = _documents(name, ranked, grades, level)[:depth]
+        ids = [own.get(doc_id, doc_id) for doc_id in chosen]
         for doc_id in ids:
             if doc_id not in opened:
                 problem = f"document {shorten(doc_id, 40)!r} of topic {shorten(name, 40)!r}"

@@ -168,14 +168,18 @@ async def answer_chunks(
 
 
 async def answer_once(judge: Judge, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-    """Ask a judge; RuntimeError unless it answers each question once."""
+    """Ask a judge; RuntimeError unless it answers each question once.
+
+    LeftError ends it at an answer for which nobody waits any more.
+    """
     refuse_other_kinds(judge, questions)
-    answered = bytearray(len(questions))
+    answered, check = bytearray(len(questions)), wanted()
 
     def once(position: int, answer: Answer) -> None:
         if answered[position]:
             raise RuntimeError(f"{judge.name} answered question {position} twice")
         answered[position] = True
+        check()
         emit(position, answer)
 
     await judge.answer(questions, once)

@@ -20,7 +20,7 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, answer_chunks, by_text
 from pnyx.judge.calibration.curves import logistic
 from pnyx.judge.naming import WEAK
-from pnyx.judge.passages import Passage, read_passage, wording
+from pnyx.judge.passages import TextWindows, read_passage, wording
 from pnyx.judge.questions import JudgeQuestion, Support, blank
 from pnyx.models.embed.encoder import Encoder, load_encoder
 
@@ -152,7 +152,7 @@ class EncoderJudge:
         return ""
 
     def _scores(
-        self, question: Support, passage: Passage, vectors: Vectors
+        self, question: Support, passage: TextWindows, vectors: Vectors
     ) -> tuple[dict[str, float], str]:
         windows = np.stack([vectors[text] for text in passage.windows]) @ vectors[_query(question)]
         unique = list(dict.fromkeys(passage.sentences))

@@ -37,7 +37,7 @@ NEGATORS = frozenset("not no never cannot without nor neither none nobody nothin
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class TextWindows:
     """Sentences of a text, verbatim and in order, and the runs of one to three of them."""
 
     sentences: tuple[str, ...]
@@ -58,7 +58,7 @@ def pieces_of(text: str) -> list[str]:
     return pieces if len(text.split(maxsplit=_WHOLE_WORDS)) > _WHOLE_WORDS else [text]
 
 
-def read_passage(text: str) -> Passage:
+def read_passage(text: str) -> TextWindows:
     """Cut a text into sentences and windows; both are empty for a text without words."""
     sentences = read_sentences(text)
     windows = dict.fromkeys(
@@ -66,7 +66,7 @@ def read_passage(text: str) -> Passage:
         for size in range(1, MAX_WINDOW + 1)
         for start in range(len(sentences) - size + 1)
     )
-    return Passage(sentences, tuple(windows))
+    return TextWindows(sentences, tuple(windows))
 
 
 def read_sentences(text: str) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def is_negator(word: str) -> bool:
     return word in NEGATORS or word.endswith("n't")
 
 
-def wording(statement: str, passage: Passage) -> Wording:
+def wording(statement: str, passage: TextWindows) -> Wording:
     """Compare a statement word by word with the window that holds most of its words."""
     wanted = tokens(statement)[:_MAX_WORDS]
     if not wanted:
@@ -125,7 +125,7 @@ def wording(statement: str, passage: Passage) -> Wording:
     return Wording(copy, copy if opposed else 0.0)
 
 
-def _closest(wanted: Counter[str], passage: Passage) -> list[str] | None:
+def _closest(wanted: Counter[str], passage: TextWindows) -> list[str] | None:
     """Return the words of the shortest window that shares most words, if it shares enough."""
     best, best_share = None, _COPY_FROM
     total = wanted.total()

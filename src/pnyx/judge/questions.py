@@ -76,6 +76,8 @@ class Support(QuestionKind):
         opposite: what stands against the statement, where the question does not tell it.
         cites: whether the statement is a sentence that rests on the text, and so must follow from
             it (a citation); else the text may speak for it by implication (a perspective).
+        submitter: whose question it is, where questions of different submitters must not share a
+            call: one could influence the answers to the others.
     """
 
     judged = ("text", "statement")
@@ -94,6 +96,7 @@ class Support(QuestionKind):
     shots: tuple[Shot, ...] = ()
     opposite: str = ""
     cites: bool = field(default=False, repr=False)  # without it, folders begun before go on
+    submitter: str = field(default="", repr=False)
 
     @property
     def sought(self) -> str:
@@ -107,7 +110,8 @@ class Support(QuestionKind):
     @property
     def shared(self) -> object:  # noqa: D102
         # A list of nuggets shows each with its own question.
-        return self.guideline, "" if self.task == "nugget" else self.question, self.shots
+        question = "" if self.task == "nugget" else self.question
+        return self.guideline, question, self.shots, self.submitter
 
     def value_of(self, value: Any) -> Any:
         """Read yes and no, which may also be 1 and 0, or words in any case ("partially" is yes)."""

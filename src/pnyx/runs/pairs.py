@@ -11,6 +11,7 @@ from typing import Any
 
 from pnyx.corpora import read_items, read_questions, read_run
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
+from pnyx.corpora.benchmarks.run_ids import document_ids
 from pnyx.errors import InputError, shorten
 from pnyx.judge.perspectives import PASSAGE_WORDS, ask_perspectives
 from pnyx.judge.questions import Support
@@ -21,6 +22,7 @@ from pnyx.measure.runs.rankings import rankings_of
 from pnyx.records import Question, judged_text
 from pnyx.search.engine import DocumentIndex
 from pnyx.search.opening import open_index
+from pnyx.search.split_documents import find_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def pairs_of_run(
         last, text = "", ""
         for doc_id, rank, topic in wanted:
             if doc_id != last:
-                last, text = doc_id, judged_text(opened.document(doc_id))
+                last, text = doc_id, _text(opened, doc_id)
             yield _pair(questions[topic], doc_id, text, rank=rank)
 
     about = {"run": digest, "depth": depth, **_known(opened, questions.values())}
@@ -170,7 +172,7 @@ def pairs_of_views(
         for topic, ids in pooled.items():
             question = str(views[topic][0].extra.get("question", ""))
             for doc_id in ids:
-                text = judged_text(index.document(doc_id))
+                text = _text(index, doc_id)
                 yield from ask_perspectives(
                     doc_id, text, views[topic], question=question, words=words
                 )
@@ -190,14 +192,24 @@ def _first(
     run: str, index: DocumentIndex, depth: int, topics: Mapping[str, Any], lacks: str
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the topics of a run with their first documents, best first; all must be known."""
+    own = document_ids(run)
     for topic, documents in rankings_of(read_run(run)).by_topic.items():
         if topic not in topics:
             raise InputError(f"topic {shorten(topic)!r} {shorten(lacks, 120)}", path=run)
-        for doc_id in documents[:depth]:
-            if doc_id not in index:
+        first = [own.get(doc_id, doc_id) for doc_id in documents[:depth]]
+        for doc_id in first:
+            if find_document(index, doc_id) is None:
                 problem = f"document {shorten(doc_id)!r} is not in {shorten(str(index.path))}"
                 raise InputError(problem, path=run)
-        yield topic, documents[:depth]
+        yield topic, first
+
+
+def _text(index: DocumentIndex, doc_id: str) -> str:
+    """Return what is judged of a document, also of one that was split into passages."""
+    document = find_document(index, doc_id)
+    if document is None:
+        raise InputError(f"has no document {shorten(doc_id, 60)!r}", path=index.path)
+    return judged_text(document)
 
 
 def questions_by_id(topics: str | Path | Iterable[Question]) -> dict[str, Question]:

@@ -13,6 +13,7 @@ from pnyx.records import SIDES, Response, judged_text
 from pnyx.runs.pairs import questions_by_id
 from pnyx.search.engine import DocumentIndex
 from pnyx.search.opening import open_index
+from pnyx.search.split_documents import find_document
 
 
 def holds_responses(path: str) -> bool:
@@ -74,10 +75,11 @@ def _lines(response: Response) -> Iterator[str]:
 def _texts(response: Response, index: DocumentIndex | None, name: str) -> Iterator[str]:
     for doc_id in response.references:
         if index is not None:  # its text, whatever the response says that the document is
-            if doc_id not in index:
+            known = find_document(index, doc_id)
+            if known is None:
                 problem = f"{shorten(name, 60)}: cites {shorten(doc_id, 40)!r}"
                 raise InputError(f"{problem}, expected a document of the index")
-            yield judged_text(index.fetch([doc_id])[0])
+            yield judged_text(known)
             continue
         document = response.documents.get(doc_id)
         if document is None or not document.text.strip():

@@ -13,7 +13,6 @@ from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora import read_evidence
 from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_folder
@@ -36,6 +35,7 @@ from pnyx.search.lexical.manifest import (
 )
 from pnyx.search.lexical.segments import FIELDS, IndexSegment, SegmentBuilder, open_segments
 from pnyx.search.quality.documents import score_documents
+from pnyx.search.sources import IndexSources, reader_of
 
 _PROGRESS_EVERY = 1000
 
@@ -80,10 +80,16 @@ def build_index(
         raise InputError("exists and is not an index, so it is not replaced", path=path)
     lock = locked(folder) if replace and folder.exists() else nullcontext()
     with lock, atomic_folder(path, replace=replace) as temporary:
-        read = read_evidence(records)
-        entries = _write_segments(read, temporary, tokenizer, extra_fields, [], on_progress)
-        content = {"tokenizer": tokenizer.to_manifest(), "fields": [*FIELDS, *extra_fields]}
-        write_manifest(temporary, content | {"statistics": count(entries), "segments": entries})
+        read = reader_of(records)
+        entries = write_segments(read, temporary, tokenizer, extra_fields, [], on_progress)
+        content = {
+            "tokenizer": tokenizer.to_manifest(),
+            "fields": [*FIELDS, *extra_fields],
+            "statistics": count(entries),
+            "segments": entries,
+            "sources": read.sources().to_manifest(),
+        }
+        write_manifest(temporary, content)
     return _opened(folder, entries, started, makers)
 
 
@@ -132,19 +138,21 @@ def add_to_index(
         old = open_segments(folder, manifest)
         try:
             remove_leftovers(folder, manifest)
-            read = read_evidence(records)
-            new = _write_segments(
+            read = reader_of(records)
+            new = write_segments(
                 read, folder, old.tokenizer, old.extra_fields, old.segments, on_progress
             )
             entries = manifest["segments"] + new
-            write_manifest(folder, contents(manifest, statistics=count(entries), segments=entries))
+            sources = IndexSources.of_manifest(manifest).joined(read.sources()).to_manifest()
+            changes = {"statistics": count(entries), "segments": entries, "sources": sources}
+            write_manifest(folder, contents(manifest, **changes))
         except BaseException:
             _undo(folder, manifest)
             raise
     return _opened(folder, new, started, makers)
 
 
-def _write_segments(
+def write_segments(
     records: Iterable[Evidence],
     folder: Path,
     tokenizer: Tokenizer,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+from pnyx.errors import IndexFolderError
 from pnyx.records import Evidence
 from pnyx.search.plan import Scoring
 
@@ -36,7 +37,10 @@ class Hit(NamedTuple):
 
 
 class FeatureInfo(NamedTuple):
-    """A feature that an engine has: of how many documents, and the model that made it."""
+    """A feature that an engine has: of how many documents, and the model that made it.
+
+    `passages` counts the documents that are passages of longer ones.
+    """
 
     documents: int
     made_by: str
@@ -67,9 +71,9 @@ class TopicQuery:
 class Engine(Protocol):
     """A collection of documents that can be ranked for a question.
 
-    Features are `vectors`, `quality` and `clusters`; any may be missing. Methods that take ids
-    raise InputError for an unknown one, and where the feature that they read is missing or lacks
-    documents.
+    Features are `vectors`, `quality`, `clusters` and `passages`; any may be missing. Methods that
+    take ids raise InputError for an unknown one, and where the feature that they read is missing or
+    lacks documents.
     """
 
     @property
@@ -238,3 +242,20 @@ class EngineType(NamedTuple):
     open: Callable[[str], DocumentIndex]
     state: Callable[[str], tuple[int | str, ...]]
     verify: Callable[[Any], None] = _read
+
+
+def open_again(opened: Callable[[str], DocumentIndex], where: str, known_by: Any) -> DocumentIndex:
+    """Open a pickled index; IndexFolderError if it is gone or holds other documents.
+
+    Args:
+        opened: how its class opens one.
+        where: an absolute path, or an address.
+        known_by: what it held when it was pickled.
+    """
+    if Path(where).is_absolute() and not Path(where).exists():
+        advice = "make one that stays: pnyx.open(documents, to=FOLDER)"
+        raise IndexFolderError(f"the index is not there any more; {advice}", path=where)
+    index = opened(where)
+    if index.known_by != known_by:
+        raise IndexFolderError("holds other documents than when it was pickled", path=where)
+    return index

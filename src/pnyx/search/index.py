@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.records import Evidence
-from pnyx.search.engine import Hit, Topic, TopicQuery
+from pnyx.search.engine import Hit, Topic, TopicQuery, open_again
 from pnyx.search.features.clusters import clusters_of, rank_on_topics, why_not_used
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.lexical.index import WordIndex
-from pnyx.search.opening import open_again
 from pnyx.search.plan import Scoring
 from pnyx.search.quality.documents import document_quality
 from pnyx.search.ranking.dense import cosines_of, dense_rank
@@ -37,7 +36,7 @@ class Index(WordIndex):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle where it is and what it holds, so that another process opens the same folder."""
-        return open_again, (str(self.path.absolute()), self.known_by)
+        return open_again, (type(self).open, str(self.path.absolute()), self.known_by)
 
     @property
     def name(self) -> str:

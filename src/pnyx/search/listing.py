@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pnyx.errors import escaped
 from pnyx.measure.core.base import Result
-from pnyx.records import Evidence, Perspective, Question, Stance
+from pnyx.records import (
+    Evidence,
+    Passage,
+    Perspective,
+    Question,
+    RunEntry,
+    Stance,
+    document_id,
+)
 from pnyx.search.engine import Engine, Explainable, Hit, Topic
 from pnyx.search.perspectives import query_for
 from pnyx.search.sides import Sided, label_on, match_labels
@@ -53,6 +61,7 @@ class Found(Result, Sequence["HitRow"]):
         probabilities: document id -> P(relevant), of the hits that were judged one by one.
         candidates: how many documents the scoring model found, before any threshold.
         good: document id -> what its score is made of, where good arguments were put first.
+        document_ids: of hits that are the best passages of documents, the documents' ids.
         by: what found them.
     """
 
@@ -65,11 +74,18 @@ class Found(Result, Sequence["HitRow"]):
     probabilities: Mapping[str, float] = field(default_factory=dict)
     candidates: int = 0
     good: Mapping[str, Goodness] = field(default_factory=dict)
+    document_ids: Mapping[str, str] = field(default_factory=dict)
     by: SearchedBy | None = field(default=None, compare=False)
     _listed: list[HitRow] = field(default_factory=list, init=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.hits)
+
+    def run_entries(self, tag: str = "pnyx") -> Iterator[RunEntry]:
+        """Yield the hits as lines of a run: documents where these were ranked, else passages."""
+        for hit in self.hits:
+            doc_id = self.document_ids.get(hit.doc_id, hit.doc_id)
+            yield RunEntry(self.question.id, doc_id, hit.rank, hit.score, tag)
 
     def __iter__(self) -> Iterator[HitRow]:
         return iter(self._all())
@@ -215,6 +231,13 @@ def hit_row(found: RetrievedDocument) -> HitRow:
     return HitRow.model_validate(hit_values(found))
 
 
+def passage_values(passage: Passage | None) -> dict[str, Any] | None:
+    """Return where in its document a passage is, as JSON has it."""
+    if passage is None:
+        return None
+    return {name: getattr(passage, name) for name in ("number", "count", "heading", "speaker")}
+
+
 def hit_values(found: RetrievedDocument) -> dict[str, Any]:
     """Return what `hit_row` holds, as JSON values that are not checked again."""
     document, sided, view, topic = found.document, found.sided, found.perspective, found.topic
@@ -222,6 +245,8 @@ def hit_values(found: RetrievedDocument) -> dict[str, Any]:
         "rank": found.hit.rank,
         "score": found.hit.score,
         "id": found.hit.doc_id,
+        "document": document_id(document),
+        "passage": passage_values(document.passage),
         "title": document.title,
         "stance": found.stance,
         "text": document.text,

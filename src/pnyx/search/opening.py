@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pnyx.errors import IndexFolderError, PluginError
+from pnyx.errors import PluginError
+from pnyx.network import check_network
 from pnyx.plugins import APART, plugins
 from pnyx.search.engine import EngineType
 from pnyx.search.opensearch.client import is_remote
@@ -25,17 +26,6 @@ def open_index(where: str | Path) -> DocumentIndex:
     from pnyx.search.index import Index
 
     return Index.open(where)
-
-
-def open_again(where: str, known_by: Any) -> DocumentIndex:
-    """Open a pickled index; IndexFolderError if it is gone or holds other documents."""
-    if engine_type(where) is None and not Path(where).exists():
-        advice = "make one that stays: pnyx.open(documents, to=FOLDER)"
-        raise IndexFolderError(f"the index is not there any more; {advice}", path=where)
-    index = open_index(where)
-    if index.known_by != known_by:
-        raise IndexFolderError("holds other documents than when it was pickled", path=where)
-    return index
 
 
 def verify_index(where: str | Path) -> DocumentIndex:
@@ -74,6 +64,7 @@ def engine_type(where: str | Path) -> EngineType | None:
     if not colon:
         return None
     if plugin := plugins("engines").get(name):
+        check_network(str(where))
         engine: EngineType = plugin.load(EngineType)
         return engine
     if package := APART.get(f"{name}:"):

@@ -32,6 +32,7 @@ from pnyx.search.ranking.good_first import POOL, good_first
 from pnyx.search.ranking.rerank import Reranked, at_least, rerank_many, rerank_pointwise
 from pnyx.search.ranking.scoring import choose_scoring
 from pnyx.search.sides import Sided, sides_of
+from pnyx.search.split_documents import DocumentRanking, has_passages
 from pnyx.search.topics import TopicMatcher
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ class Searcher:
         self.embedder = embedder
         self._judge = judge
         self._source = perspectives
+        by_document = self.plan.unit == "document" and has_passages(engine)
+        self._documents_ranked = DocumentRanking(engine) if by_document else None
 
     @overload
     def search(  # type: ignore[overload-overlap]
@@ -188,6 +191,10 @@ class Searcher:
                 work.hits = [each.hit for each in merged]
         if self.plan.asks_sides:
             self._one_side_first(works)
+        by_document = self._documents_ranked
+        if by_document is not None:
+            for work in works:
+                work.hits = by_document.best(work.hits)
         return [
             Found(
                 work.question,
@@ -198,6 +205,7 @@ class Searcher:
                 work.unscored,
                 work.probabilities,
                 work.candidates,
+                document_ids=by_document.ids(work.hits[:k]) if by_document else {},
                 by=self,
             )
             for work in works
@@ -205,8 +213,13 @@ class Searcher:
 
     def _rank(self, question: Question, k: int) -> tuple[Question, list[Hit]]:
         wanted = max(k, self.plan.depth) if self.plan.staged and k > 0 else k
-        scoring = self.plan.scoring
-        return question, self.engine.retrieve(question.text, scoring, wanted, self.embedder)
+
+        def retrieve(count: int) -> list[Hit]:
+            return self.engine.retrieve(question.text, self.plan.scoring, count, self.embedder)
+
+        if self._documents_ranked is not None and wanted > 0:
+            return question, self._documents_ranked.retrieve(retrieve, wanted)
+        return question, retrieve(wanted)
 
     def _for_each_perspective(self, works: Sequence[_Work], k: int) -> None:
         """Rank for each perspective; where a question has none, its own ranking stays."""

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pnyx.errors import InputError, shorten
 from pnyx.judge.claims import claims_of
-from pnyx.records import SIDES, Question, Side
+from pnyx.records import SIDES, UNITS, Question, Side, Unit
 
 
 class Parameter(NamedTuple):
@@ -244,6 +244,7 @@ class SearchPlan:
         topics: topics of the corpus that are about the question, by hand; see `TopicMatcher`.
         good_first: let `Searcher.show` put good arguments first where a hybrid ranks, the index
             knows the quality, and nothing else is done after ranking.
+        unit: rank passages, or documents by their best passage where an index holds passages.
 
     Raises:
         InputError: a number out of range, or no such stage.
@@ -260,6 +261,7 @@ class SearchPlan:
     threshold: float | None = None
     topics: tuple[str, ...] = ()
     good_first: bool = True
+    unit: Unit = "passage"
 
     def __post_init__(self) -> None:
         known: Iterable[str]
@@ -267,6 +269,7 @@ class SearchPlan:
             ("rerank", self.rerank, ("listwise", "pointwise")),
             ("diversify", self.diversify, ("mmr", "perspectives")),
             ("stance", self.stance, SIDES),
+            ("unit", self.unit, UNITS),
         ):
             if value is not None and value not in known:
                 raise InputError(f"{what} is {value!r}, expected one of: {', '.join(known)}")

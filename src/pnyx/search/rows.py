@@ -101,6 +101,19 @@ class PartRow(DescribedRow):
     """What `raw` is made of."""
 
 
+class PassageRow(DescribedRow):
+    """Where in its document a passage is."""
+
+    number: int
+    """Its place in the document, from 1."""
+    count: int
+    """How many passages the document has; 1 for a whole document."""
+    heading: str
+    """The headings above it, from the outermost; may be empty."""
+    speaker: str
+    """Who says or wrote it; may be empty."""
+
+
 class HitRow(DescribedRow):
     """A document that was found. Its texts come from the index and are not to be trusted."""
 
@@ -110,13 +123,17 @@ class HitRow(DescribedRow):
     """By the model that ranked or, of `auto`, what puts good arguments first (`why`); 1 / rank
     where anything else was done after ranking."""
     id: str
-    """Of the document, unique within the index."""
+    """Of the document or passage, unique within the index."""
+    document: str
+    """Of the document that a passage is from; of a whole document, its own id."""
+    passage: PassageRow | None
+    """Where in that document; null for a whole document without headings and speakers."""
     title: str
     """Its title, or an argument's conclusion."""
     stance: Stance | None
     """The corpus's own label, whatever that is about."""
     text: str
-    """Its whole text."""
+    """Its whole text, without the headings above it."""
     url: str
     """Where it is from; may be empty."""
     source: str

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from pnyx.judge.passages import MAX_WINDOW, pieces_of, read_passage
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import Encoder, load_encoder
-from pnyx.models.http.flow import in_threads, wanted
+from pnyx.models.http.flow import in_threads
 from pnyx.students.scoring import CombinedScorer, encodable, open_network, read_parts
 
 READER, CLOSENESS = "reader", "closeness"
@@ -87,7 +87,6 @@ class ReaderScorer:
         for row, statement in zip(rows, statements, strict=True):
             ids = self._ids(statement, MOST_STATEMENT)
             row[: len(ids)] = ids
-        wanted()()
         classes = self._run(np.array(self._ids(text, MOST_PASSAGE)), rows).astype(np.float64)
         found = classes[:, 0] - np.logaddexp(classes[:, 1], classes[:, 2])
         return ["no_number: the model gives none" if np.isnan(z) else float(z) for z in found]

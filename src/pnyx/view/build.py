@@ -11,6 +11,7 @@ from pnyx.judge.naming import introduced, short_name
 from pnyx.measure.core.base import Measured
 from pnyx.records import Argument, Citation, Evidence, Sentence
 from pnyx.search.sides import label_topic
+from pnyx.search.split_documents import place_of, shown_title
 from pnyx.view.model import (
     SIDES,
     STATES,
@@ -257,8 +258,10 @@ def _reference(
     shown_id = one_line(doc_id)
     return ReferenceView(
         number=number,
+        doc_id=doc_id,
         id=shown_id,
-        title=(one_line(document.title) if document else "") or shown_id,
+        title=(one_line(shown_title(document)) if document else "") or shown_id,
+        place=one_line(place_of(document)) if document else "",
         source=one_line(document.source) if document else "",
         url=web_address(document.url) if document else "",
         stance=_label(document),
@@ -282,7 +285,8 @@ def _undecided(case: Case, one: Undecided) -> UndecidedView:
     shown_id = one_line(one.doc_id)
     return UndecidedView(
         id=shown_id,
-        title=(one_line(document.title) if document else "") or shown_id,
+        title=(one_line(shown_title(document)) if document else "") or shown_id,
+        place=one_line(place_of(document)) if document else "",
         url=web_address(document.url) if document else "",
         opening=shorten(one_line(document.text), _OPENING) if document else "",
         checks=tuple(checks),

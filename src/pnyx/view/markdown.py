@@ -55,7 +55,8 @@ def _undecided(page: CaseView) -> Iterator[list[str]]:
 
 def _not_cited(one: UndecidedView) -> str:
     said = "; ".join(f"{c.question} {escape_markdown(c.verdict.phrase)}" for c in one.checks)
-    return f"- **{escape_markdown(one.title)}**, {said}: {escape_markdown(one.opening)}"
+    place = f", {escape_markdown(one.place)}" if one.place else ""
+    return f"- **{escape_markdown(one.title)}**{place}, {said}: {escape_markdown(one.opening)}"
 
 
 def _side(side: SideView, certainty: str) -> Iterator[str]:
@@ -98,7 +99,8 @@ def _marks(sentence: SentenceView) -> str:
 
 
 def _reference(ref: ReferenceView) -> Iterator[str]:
-    about = [f"**{escape_markdown(ref.title)}**", escape_markdown(ref.source)]
+    about = [f"**{escape_markdown(ref.title)}**", escape_markdown(ref.place)]
+    about += [escape_markdown(ref.source)]
     about += [f"id {escape_markdown(ref.id)}", markdown_link(ref.url)]
     if ref.quality:
         about.append(f"quality {ref.quality}")

@@ -257,8 +257,10 @@ class ReferenceView:
     """A cited passage: where it is from, its text cut at its evidence, and all verdicts on it."""
 
     number: int
+    doc_id: str  # as the index has it
     id: str
     title: str
+    place: str  # which passage of its document it is
     source: str
     url: str  # a web address or empty
     stance: str  # the corpus's own label with its topic
@@ -274,6 +276,7 @@ class UndecidedView:
 
     id: str
     title: str
+    place: str  # which passage of its document it is
     url: str
     opening: str
     checks: tuple[CheckView, ...]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pnyx.judge.answers import Answer, Judged, is_quoted
 from pnyx.judge.naming import introduced
 from pnyx.records import Evidence, Sentence
+from pnyx.search.split_documents import place_of
 from pnyx.view.model import measure_wording
 from pnyx.view.text import escape_markdown, markdown_link, one_line, web_address
 from pnyx.write.reports.reporting import Report
@@ -75,6 +76,7 @@ def _verdict(answers: list[Answer | None]) -> str:
 def _reference(number: int, document: Evidence) -> str:
     about = [
         f"**{_escaped(document.title)}**" if document.title.strip() else "",
+        _escaped(place_of(document)),
         _escaped(document.source),
         f"id {_escaped(document.id)}",
         markdown_link(web_address(document.url)),

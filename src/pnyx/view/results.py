@@ -182,14 +182,14 @@ def calibration_parts(calibration: Recalibration, out: str) -> list[Part]:
 def judged_notes(counts: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
     """Yield warnings of one kind, and what more of them are called."""
     missing = [
-        f"run {escaped(run, 40)} has no report on {len(topics)} of the topics: "
+        f"run {escaped(run)} has no report on {len(topics)} of the topics: "
         f"{', '.join(escaped(topic, 30) for topic in topics[:5])}"
         f"{', ...' if len(topics) > 5 else ''}"
         for run, topics in counts["missing"].items()
     ]
     yield missing, "runs lack topics"
     differing = [
-        f"run {escaped(run, 40)}: {len(texts)} of its cited documents have another text there than "
+        f"run {escaped(run)}: {len(texts)} of its cited documents have another text there than "
         "in the collection, whose text is judged; words in common: "
         + ", ".join(f"{escaped(name, 30)} {share:.0%}" for name, share in list(texts.items())[:3])
         for run, texts in counts["differing"].items()
@@ -219,7 +219,7 @@ def judged_text(manifest: Mapping[str, Any]) -> str:
         first = ", ".join(escaped(doc_id, 30) for doc_id in row["first"])
         more = ", ..." if row["documents"] > len(row["first"]) else ""
         lines.append(
-            f"  {_many(row, 'citations')} of run {escaped(run, 40)} "
+            f"  {_many(row, 'citations')} of run {escaped(run)} "
             f"to {_many(row, 'documents')} that the collection does not hold: {how} ({first}{more})"
         )
     return "\n".join(lines)

@@ -253,12 +253,12 @@ def withheld_line(values: Iterable[Any]) -> str:
 def _withheld_line(found: Iterable[tuple[str, str]]) -> str:
     named: dict[str, dict[str, None]] = {}
     for why, where in found:
-        named.setdefault(why, {})[shorten(where, 40)] = None
+        named.setdefault(why, {})[escaped(where, 40)] = None
     parts = []
     for why, places in named.items():
         first = ", ".join([one for one in places if one][:3])
         parts.append(f"{why} ({first}{', ...' if len(places) > 3 else ''})" if first else why)
-    return f"no interval: {'; '.join(parts)}" if parts else ""
+    return OwnWords(f"no interval: {'; '.join(parts)}" if parts else "")
 
 
 def _why_none(cell: Any) -> str:

@@ -19,7 +19,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pnyx.corpora.text.pages import decode_page, extract_page, extract_pdf
+from pnyx.corpora.text.pages import decode_page, extract_page
+from pnyx.corpora.text.pdf_text import extract_pdf
 from pnyx.errors import PnyxError, shorten
 from pnyx.files import clean_text
 from pnyx.web.fetched import TEXT, Fetched

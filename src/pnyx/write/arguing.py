@@ -16,12 +16,21 @@ from pnyx.judge.questions import Preference
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import precisions
 from pnyx.models.http.flow import run_all, run_blocking
-from pnyx.records import SIDES, Document, Evidence, Question, Response, Side, as_question
+from pnyx.records import (
+    SIDES,
+    Document,
+    Evidence,
+    Question,
+    Response,
+    Side,
+    as_question,
+)
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.listing import Found
 from pnyx.search.pipeline import Searcher
 from pnyx.search.relevance import NEARBY, RankedRelevance
 from pnyx.search.sides import CORPUS_LABEL, label_topic
+from pnyx.search.split_documents import passage_fields
 from pnyx.search.topics import labelled_topics
 from pnyx.students.judge import OF_A_CASE, PackagedJudge
 from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer
@@ -333,7 +342,7 @@ def _response(
         sentences=draft.sentences,
         references=tuple(cited),
         documents={
-            d.id: Document(d.id, d.text, d.title, d.url, d.source)
+            d.id: Document(d.id, d.text, d.title, d.url, d.source, passage_fields(d))
             for d in documents
             if d.id in cited
         },

@@ -13,10 +13,10 @@ from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
 from pnyx.judge.claims import claims_of
 from pnyx.judge.naming import introduced
 from pnyx.measure.core.base import Measured, Result
-from pnyx.records import SIDES, Citation, Evidence, Question, Response, Sentence, Side
+from pnyx.records import SIDES, Citation, Evidence, Question, Response, Sentence, Side, document_id
 from pnyx.search.plan import CERTAINTY
 from pnyx.search.topics import LabelledTopic, near_topics
-from pnyx.write.placing import Expected
+from pnyx.write.placing import Expected, chance
 from pnyx.write.plan import HELD
 from pnyx.write.weighing import Weighing
 
@@ -57,6 +57,18 @@ class ArguedSide:
         """Tell whether a sentence is argued: where some are less sure, it cites one that is not."""
         cited = {citation.doc_id for citation in sentence.citations}
         return not self.filled or not cited <= self.filled
+
+    @property
+    def confident(self) -> tuple[bool, ...]:
+        """For each sentence, whether it is argued, and its conclusion as well."""
+        found: list[bool] = []
+        point = True
+        for sentence in self.response.sentences:
+            argued = self.argues(sentence)
+            if not found or sentence.extra.get("role") == "conclusion":
+                point = argued
+            found.append(point and argued)
+        return tuple(found)
 
     @property
     def argued(self) -> bool:
@@ -125,21 +137,31 @@ class Case(Result):
         return claims_of(self.question)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one flat object for each citation of a sentence, with its verdict of support."""
+        """Return one flat object for each citation of a sentence, with its verdict of support.
+
+        `confident` is False for a sentence that is quoted, but not argued: its passages are less
+        certain to be on the question and on this side.
+        """
         return [
             {
                 "side": side.side,
                 "sentence": place,
                 "role": sentence.extra.get("role"),
+                "confident": confident,
                 "text": sentence.text,
                 "doc_id": doc_id or None,
+                "document": document and document_id(document),
+                "passage": document and document.passage and document.passage.number,
                 "supported": getattr(answer, "value", None),
                 "probability": getattr(answer, "probability", None),
             }
             for side in self.sides
-            for place, sentence in enumerate(side.response.sentences)
+            for place, (sentence, confident) in enumerate(
+                zip(side.response.sentences, side.confident, strict=True)
+            )
             for doc_id in [citation.doc_id for citation in sentence.citations] or [""]
             for answer in [side.support.get((place, doc_id))]
+            for document in [self.documents.get(doc_id)]
         ]
 
     def _repr_html_(self) -> str:
@@ -147,7 +169,10 @@ class Case(Result):
         parts = [f"<h4>{_safe(self.question.text)}</h4>"]
         for side in self.sides:
             parts.append(f"<p><b>{side.side}: {_safe(claims[side.side])}</b></p>")
-            lines = "".join(f"<li>{_shown(one)}</li>" for one in side.response.sentences)
+            marked = zip(side.response.sentences, side.confident, strict=True)
+            lines = "".join(
+                f"<li>{'' if sure else 'Less sure: '}{_shown(s)}</li>" for s, sure in marked
+            )
             parts.append(f"<ul>{lines}</ul>" if lines else f"<p>{_safe(why_empty(self, side))}</p>")
         judges = (f"Judge {line}" for line in introduced(self.judges))
         return "".join([*parts, *(f"<p><small>{_safe(each)}</small></p>" for each in judges)])
@@ -221,9 +246,44 @@ def passages(count: int) -> str:
     return "one passage" if count == 1 else f"{count} passages"
 
 
-def scored_response(side: ArguedSide) -> Response:
-    """Return a side's response with each citation's probability of support as its score."""
-    return with_scores(side.response, side.support)
+def submitted_response(
+    side: ArguedSide, *, scores: bool = False, include_doubtful: bool = False
+) -> Response:
+    """Return a side's response as it is written to a file.
+
+    Each sentence says whether it is `confident`, and its `confidence`: cited document id -> the
+    probabilities that the document is `on_the_question` and `on_this_side`; None where none is
+    stated, as for labels of the corpus. Sentences that are not confident, and citations of
+    documents that are less certain, are left out unless `include_doubtful`. With `scores`, a
+    citation's score is its probability of support.
+    """
+    response = with_scores(side.response, side.support) if scores else side.response
+    sentences = []
+    for sentence, confident in zip(response.sentences, side.confident, strict=True):
+        if not (confident or include_doubtful):
+            continue
+        if not include_doubtful:
+            kept = tuple(c for c in sentence.citations if c.doc_id not in side.filled)
+            sentence = replace(sentence, citations=kept)
+        marks = {"confident": confident, "confidence": _confidence(side, sentence)}
+        sentences.append(replace(sentence, extra={**sentence.extra, **marks}))
+    cited = {citation.doc_id for sentence in sentences for citation in sentence.citations}
+    return replace(
+        response,
+        sentences=tuple(sentences),
+        references=tuple(doc_id for doc_id in response.references if doc_id in cited),
+        documents={d: document for d, document in response.documents.items() if d in cited},
+    )
+
+
+def _confidence(side: ArguedSide, sentence: Sentence) -> dict[str, dict[str, float | None]]:
+    return {
+        citation.doc_id: {
+            "on_the_question": chance(side.relevance.get(citation.doc_id)),
+            "on_this_side": chance(side.stance.get(citation.doc_id)),
+        }
+        for citation in sentence.citations
+    }
 
 
 def with_scores(response: Response, support: Mapping[tuple[int, str], Answer]) -> Response:

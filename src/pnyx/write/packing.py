@@ -187,4 +187,11 @@ def pack(
 def _plain(document: Evidence) -> Document:
     if isinstance(document, Document):
         return document
-    return Document(document.id, document.text, document.title, document.url, document.source)
+    return Document(
+        document.id,
+        document.text,
+        document.title,
+        document.url,
+        document.source,
+        passage=document.passage,
+    )

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import IndexFolderError, InputError, shorten
 from pnyx.records import Evidence
-from pnyx.search.engine import EngineType, FeatureInfo, Hit, Topic, TopicQuery
-from pnyx.search.opening import open_again
+from pnyx.search.engine import EngineType, FeatureInfo, Hit, Topic, TopicQuery, open_again
 from pnyx.search.plan import AUTO, Scoring, check_least
 from pnyx.search.ranking.models import BM25, MODELS, make_model
 from pnyx_pyserini.java import java, told
@@ -71,7 +70,7 @@ class LuceneIndex:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle where it is and what it holds; another process has its own Java machine."""
-        return open_again, (f"{SCHEME}{self.path.absolute()}", self.known_by)
+        return open_again, (type(self).open, f"{SCHEME}{self.path.absolute()}", self.known_by)
 
     @property
     def name(self) -> str:

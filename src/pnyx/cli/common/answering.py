@@ -17,7 +17,8 @@ from pnyx.app.open_judge import (
 )
 from pnyx.app.open_models import prices_by_model
 from pnyx.app.spec import Spec, opt, out_opt
-from pnyx.cli.common.options import Outcome, reasons_shown, say
+from pnyx.app.text_types import FileName, Words
+from pnyx.cli.common.options import Outcome, reasons_shown, say, warn, warn_first
 from pnyx.cli.common.record import record_of_command
 from pnyx.errors import OptionError, escaped
 from pnyx.judge.naming import introduced, short_name
@@ -27,6 +28,7 @@ from pnyx.view.results import plan_lines, plan_row
 
 if TYPE_CHECKING:
     from pnyx.app.judge_specs import JudgeSpec, SpendingSpec
+    from pnyx.app.submissions import Submissions
     from pnyx.judge.answers import Answer
     from pnyx.judge.base import Judge
     from pnyx.judge.formats import JudgingFormat
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 class ShardSpec(Spec, rare="shard"):
     """Which share of the items is judged here."""
 
-    shard: str | None = opt(
+    shard: Words | None = opt(
         None,
         "Judge one of N shares of the items, dealt alike on every machine: 2/8 is the second of "
         "eight (pnyx results merge).",
@@ -58,7 +60,7 @@ class ShardSpec(Spec, rare="shard"):
 class ResultsSpec(ShardSpec, heading="Output"):
     """Where answers are written."""
 
-    out: str | None = out_opt(
+    out: FileName | None = out_opt(
         None, "Results folder to write; required without --plan.", metavar="RESULTS", writes="files"
     )
 
@@ -68,6 +70,13 @@ def needs_out(out: str | None, spec: JudgeSpec) -> None:
     if out is None and not spec.plan:
         raise OptionError("Missing option '--out'.")
     spec.check()
+
+
+def warn_of_submissions(submitted: Submissions) -> None:
+    """Print what an organiser must know of the submissions before anything is judged."""
+    for submission in submitted.left_out:
+        warn(f"left out, and not ranked: {submission}")
+    warn_first(submitted.warnings, "warnings on the names of runs")
 
 
 def answer_into(
@@ -81,15 +90,16 @@ def answer_into(
     support_of: SupportOf = "",
     form: JudgingFormat | None = None,
     settings: Mapping[str, Any] | None = None,
+    facts: Mapping[str, Any] | None = None,
     adapt: Callable[[Judge], Judge] | None = None,
     also: Callable[[Sequence[Answer]], None] | None = None,
     shard: Shard | None = None,
 ) -> int:
     """Ask the judge that a spec names, write answers.jsonl and manifest.json, return the status.
 
-    `settings` also decide the answers, `adapt` makes another judge of the one that is opened,
-    `also` gets an answer for each item, in order, when the folder is written (not for ratings),
-    `shard` is the share of the items that is asked.
+    `settings` also decide the answers, `facts` are more of the manifest, `adapt` makes another
+    judge of the one that is opened, `also` gets an answer for each item, in order, when the folder
+    is written (not for ratings), `shard` is the share of the items that is asked.
     """
     from pnyx.judge.answers import answer_of_row
 
@@ -113,13 +123,15 @@ def answer_into(
             opened,
             spec,
             settings,
+            facts,
             what="items",
             also=also and written,
             shard=shard,
         )
     say_judge(manifest["judge"], manifest["card"])
     line = counts_line(manifest["counts"], "scored", manifest["judge"])
-    outcome = Outcome(manifest, f"{line}; see {escaped(str(out))}", manifest["counts"]["unscored"])
+    incomplete = manifest["counts"]["unscored"] or manifest.get("left_out")
+    outcome = Outcome(manifest, f"{line}; see {escaped(str(out))}", bool(incomplete))
     return outcome.show(as_json=as_json)
 
 

@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING, Literal
 
 from pnyx.app.search_specs import FeatureSpec
 from pnyx.app.spec import file_opt, opt, out_opt
-from pnyx.cli.common.options import EvidenceSpec
+from pnyx.app.text_types import SourceName
+from pnyx.cli.common.options import EvidenceSpec, say, say_account, warn
 from pnyx.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pnyx.models.embed.embedder import Embedder
     from pnyx.models.ray import RayWorkers
     from pnyx.search.features.clusters import Clusters
+    from pnyx.search.sources import SourceReader
     from pnyx.students.quality.surface import TextQuality
 
 
 class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     """Which index is made, and how the corpus is read."""
 
-    out: str | None = out_opt(None, "Folder to create.", metavar="FOLDER", writes="folder")
-    add: str | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
-    update: str | None = file_opt(
+    out: SourceName | None = out_opt(None, "Folder to create.", metavar="FOLDER", writes="folder")
+    add: SourceName | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
+    update: SourceName | None = file_opt(
         None,
         "Existing index to add features to, without a CORPUS: those that are named, else those "
         "that it lacks of a new index or has for a part of its documents.",
@@ -31,9 +35,28 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     )
     force: bool = opt(False, "Replace the index at --out once the new one's words are indexed.")
     fields: tuple[Literal["topic"], ...] = opt((), "Also search this field.")
+    unit: Literal["document", "passage"] | None = opt(
+        None,
+        "Index whole documents, or passages of about 40 to 150 words of longer ones.",
+        shown="passage for folders and files of prose, document for collections",
+    )
     language: str | None = opt(
         None, "Stemmer: a Snowball language, or none.", metavar="NAME", shown="english"
     )
+
+    def reader(self, corpus: Sequence[str]) -> SourceReader:
+        """Return the documents of all sources, which says what became of their files."""
+        from pnyx.search.sources import SourceReader
+
+        return SourceReader(
+            corpus,
+            format=self.format,
+            columns=self.mapping,
+            on_warning=warn,
+            on_account=say_account,
+            strict_files=self.strict_files,
+            unit=self.unit,
+        )
 
     def folder(self, features: FeatureSpec, corpus: tuple[str, ...]) -> str:
         """Return the index folder that is meant; OptionError: choices do not go together."""
@@ -45,6 +68,8 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
             )
         if self.update is not None and corpus:
             raise OptionError("--update goes without a CORPUS: --add adds documents")
+        if self.update is not None and self.unit is not None:
+            raise OptionError("--unit goes with --out and --add: an index keeps its documents")
         if self.update is not None and features.lexical:
             raise OptionError("--lexical goes with --out and --add")
         if self.update is None and not corpus:
@@ -86,6 +111,15 @@ class Makers(contextlib.ExitStack):
         from pnyx.students.quality.remote import RemoteQuality
 
         return RemoteQuality(self._workers)
+
+
+def say_long(reader: SourceReader) -> None:
+    """Say how many documents of a collection were left whole although they are long."""
+    from pnyx.corpora.text.passages import WHOLE_WORDS
+
+    if count := reader.long_documents:
+        documents = "1 document is" if count == 1 else f"{count:,} documents are"
+        say(f"{documents} longer than {WHOLE_WORDS} words; --unit passage splits such documents")
 
 
 def quality_model(spec: FeatureSpec) -> TextQuality:

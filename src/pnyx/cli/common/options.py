@@ -16,6 +16,7 @@ from pnyx.cli.common import EXIT_UNSCORED
 from pnyx.errors import InputError, OptionError, escaped, shorten
 
 if TYPE_CHECKING:
+    from pnyx.corpora.file_account import FileAccount
     from pnyx.records import Evidence
     from pnyx.view.tables import Part
 
@@ -45,16 +46,28 @@ class ColumnSpec(Spec, rare="columns"):
         return mapping
 
 
-class EvidenceSpec(ColumnSpec, rare="format"):
+class EvidenceSpec(ColumnSpec, rare="format strict_files"):
     """How a corpus is read."""
 
     format: str | None = opt(None, "Format of the corpus.", metavar="NAME", shown="recognised")
+    strict_files: bool = opt(
+        False,
+        "Stop at files and documents without text and at files that cannot be read, instead of "
+        "leaving them out.",
+    )
 
     def read(self, source: str) -> Iterator[Evidence]:
         """Yield the documents of a source."""
         from pnyx.corpora import read_evidence
 
-        return read_evidence(source, format=self.format, columns=self.mapping, on_warning=warn)
+        return read_evidence(
+            source,
+            format=self.format,
+            columns=self.mapping,
+            on_warning=warn,
+            on_account=say_account,
+            strict_files=self.strict_files,
+        )
 
 
 class OutSpec(Spec, heading="Output"):
@@ -97,6 +110,17 @@ def say(line: str) -> None:
 def warn(line: str) -> None:
     """Print a warning on standard error."""
     say(f"warning: {line}")
+
+
+def say_account(account: FileAccount) -> None:
+    """Say what became of the files of a folder, as a warning if some were not read."""
+    source = escaped(account.source)
+    if account.skipped:
+        warn(f"{source}: {account.line()}")
+    elif len(account.files) > 1:
+        say(f"{source}: {account.line()}")
+    for note in account.notes():
+        say(f"{source}: {note}")
 
 
 def warn_first(lines: Sequence[str], more: str, most: int = 5) -> None:

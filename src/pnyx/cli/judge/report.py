@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +14,15 @@ from pnyx.app.open_judge import OpenedJudge, deciding_settings, manifest_facts
 from pnyx.app.open_models import prices_by_model
 from pnyx.app.open_reports import ReportInputs, open_report_judge, read_report_inputs
 from pnyx.app.report_specs import JudgeReportSpec, ReportJudgeSpec, WeightSpec, plan_of
-from pnyx.cli.common.answering import ResultsSpec, needs_out, print_planned, say_judge, say_kept
+from pnyx.app.text_types import FileName
+from pnyx.cli.common.answering import (
+    ResultsSpec,
+    needs_out,
+    print_planned,
+    say_judge,
+    say_kept,
+    warn_of_submissions,
+)
 from pnyx.cli.common.options import Outcome, say, warn_first
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.record import record_of_command
@@ -30,11 +40,12 @@ if TYPE_CHECKING:
     "report",
     resumes=True,
     restricts=True,
+    records=True,
     without={"spec": "lookup student calibration cascade cheap prompt"},
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
 def command(
-    runs: tuple[str, ...],
+    runs: tuple[FileName, ...],
     results: ResultsSpec,
     report: JudgeReportSpec,
     weights: WeightSpec,
@@ -59,7 +70,7 @@ def command(
     RESULTS gets reports.jsonl (every finding, each sentence's way through the tree and each nugget,
     for pnyx measure report), answers.jsonl (what a judge was asked) and manifest.json. Running the
     command again, even after a crash, asks only what is missing. Exit status 3: finished, but some
-    findings are unscored.
+    findings are unscored, or --strict left a run out.
 
     \b
     Example:
@@ -74,11 +85,12 @@ def command(
     shard = results.share
     report.check()
     inputs = read_report_inputs(runs, report)
-    if inputs.left_out:
+    warn_of_submissions(inputs.submitted)
+    if inputs.other_topics:
         counted = escaped(report.topics or report.nuggets, 60)
-        say(f"{many(inputs.left_out, 'topic')} not in {counted}: left out")
+        say(f"{many(inputs.other_topics, 'topic')} not in {counted}: left out")
     plan = plan_of(report, weights)
-    with open_report_judge(spec, say) as opened:
+    with open_report_judge(spec, say, strict=report.strict) as opened:
         if spec.plan:
             if shard is not None:
                 raise OptionError("--plan estimates the whole run, without --shard")
@@ -91,12 +103,7 @@ def command(
                 inputs.topics,
                 inputs.digest,
                 plan,
-                lambda: {
-                    **manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
-                    "record": record_of_command(
-                        {f"out/{REPORTS}": f"{results.out}/{REPORTS}"}, asks=bool(opened.models)
-                    ),
-                },
+                lambda: _facts(opened, inputs, runs, f"{results.out}/{REPORTS}"),
                 settings=deciding_settings(opened, spec),
                 from_rows=not opened.models,
                 on_start=say_kept,
@@ -108,7 +115,20 @@ def command(
     say_judge(manifest["judge"], manifest["card"])
     line = f"{judged_text(manifest)}; see {escaped(str(results.out), 200)}"
     nodes = manifest["reports"]["nodes"].values()
-    return Outcome(manifest, line, any(row["scored"] < row["asked"] for row in nodes))
+    unscored = any(row["scored"] < row["asked"] for row in nodes)
+    return Outcome(manifest, line, unscored or bool(inputs.submitted.left_out))
+
+
+def _facts(
+    opened: OpenedJudge, inputs: ReportInputs, runs: Sequence[str], written: str
+) -> dict[str, Any]:
+    """Return what the manifest says of the judge, the submissions and the command."""
+    record = record_of_command({f"out/{Path(written).name}": written}, asks=bool(opened.models))
+    return {
+        **manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
+        **inputs.submitted.facts,
+        "record": record,
+    }
 
 
 def _plan(

@@ -215,7 +215,7 @@ def _rate_table(rate: CorrectedRate) -> Table:
 def _notes(result: Agreement) -> list[str]:
     """Return what a reader of the numbers must know, a line each."""
     counts = result.counts
-    notes = []
+    notes = [f"warning: {note}"] if (note := result.joined.scale_note) else []
     if counts["unscored"]:
         why = reasons_shown(counts["reasons"])
         notes.append(f"{counts['unscored']} of {counts['asked']} answers are unscored: {why}")

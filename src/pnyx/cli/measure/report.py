@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,18 +14,23 @@ import click
 
 from pnyx.app.measure_specs import ComparingSpec
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import FileName, Words
 from pnyx.cli.common.options import Outcome, refuse_same_file, refuse_two_outputs, warn
 from pnyx.cli.common.params import verb
+from pnyx.cli.measure.report_notes import report_notes
 from pnyx.cli.measure.runs import (
     compared_legend,
-    few_warning,
-    listed,
     run_names,
     runs_table,
     topics_table,
-    untested_note,
 )
-from pnyx.cli.measure.strict import check_coverage, judged_strictly, rules_of, write_record
+from pnyx.cli.measure.strict import (
+    check_coverage,
+    judged_strictly,
+    left_out_notes,
+    rules_of,
+    write_record,
+)
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.reports.plan import MIN_SCORED
 from pnyx.view.tables import Column, OwnWords, draws_legend
@@ -43,21 +49,21 @@ _FILES = {"leaderboard": "--leaderboard", "diversity_qrels": "--diversity-qrels"
 class _MeasuresSpec(Spec, heading="Measures"):
     """What is measured on which topics."""
 
-    measures: tuple[str, ...] = opt(
+    measures: tuple[Words, ...] = opt(
         (),
         "Measures that are shown, compared and written. Repeatable.",
         "--measure",
         metavar="MEASURE",
         shown="all are shown; precision, recall and F1 are compared and written",
     )
-    weights: tuple[str, ...] = opt(
+    weights: tuple[Words, ...] = opt(
         (),
         "Weight of nuggets of an importance, from 0; other: of any other, and of none. Repeatable.",
         "--weight",
         metavar="IMPORTANCE=X",
         shown="vital=2, okay=1, other=1",
     )
-    topics: str | None = file_opt(
+    topics: FileName | None = file_opt(
         None, "Topics that count (questions), with or without reports.", shown="those of R"
     )
     missing: Literal["skip", "zero"] = opt(
@@ -68,8 +74,9 @@ class _MeasuresSpec(Spec, heading="Measures"):
     per_topic: bool = opt(False, "Show the values of each topic.")
     strict: bool = opt(
         False,
-        "By the rules of a campaign: R judged by --strict, missing topics are 0, no leaderboard "
-        "below --min-scored, beside it a record of all that decided.",
+        "By the rules of a campaign: R judged by --strict, missing topics and measures of what a "
+        "report has none of are 0, repeated sentences gain nothing, no leaderboard below "
+        "--min-scored, next to it a record of all that decided.",
         restricts=True,
     )
 
@@ -77,15 +84,15 @@ class _MeasuresSpec(Spec, heading="Measures"):
 class _ExportSpec(Spec, heading="Files for other tools"):
     """What is written for other tools."""
 
-    leaderboard: str | None = out_opt(None, "Write a value for each run, topic and measure.")
+    leaderboard: FileName | None = out_opt(None, "Write a value for each run, topic and measure.")
     format: Literal[
         "ir_measures", "tot", "trec_eval", "rag4reports", "ranking", "leaderboard-jsonl"
     ] = opt("ir_measures", "Format of --leaderboard.", needs="leaderboard")
-    nuggetizer: str | None = out_opt(None, "Write nuggetizer's metrics (JSONL).")
-    diversity_qrels: str | None = out_opt(
+    nuggetizer: FileName | None = out_opt(None, "Write nuggetizer's metrics (JSONL).")
+    diversity_qrels: FileName | None = out_opt(
         None, "Write which cited document attests which nugget, as TREC diversity qrels."
     )
-    nuggets: str | None = file_opt(
+    nuggets: FileName | None = file_opt(
         None,
         "Take what attests a nugget from this nugget bank, not from the judge.",
         needs="diversity_qrels",
@@ -126,9 +133,14 @@ class MeasureReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
         return weights
 
 
-@verb("report", restricts=True, short_help="Judged reports: precision, nugget recall, F1 (ARGUE).")
+@verb(
+    "report",
+    restricts=True,
+    records=True,
+    short_help="Judged reports: precision, nugget recall, F1 (ARGUE).",
+)
 @click.argument("folders", nargs=-1, required=True, metavar="R...")
-def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> Outcome:
+def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool) -> Outcome:
     """Measure the judged reports of R (results of pnyx judge report, or its reports.jsonl).
 
     \b
@@ -160,16 +172,18 @@ def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> 
 
     weights = spec.weighted()
     judged = judged_strictly(folders) if spec.strict else {}
+    rules = rules_of(judged) if spec.strict else ()
     runs, runs_of = _read(folders)
     result = measure_reports(
         runs,
         topics=_topics(spec.topics),
         missing="zero" if spec.strict else spec.missing,
+        strict=spec.strict,
         weights=weights,
+        compared=spec.measures or MAIN,
         baseline=_baseline(spec.baseline, runs_of),
         test=spec.test,
         bootstrap=spec.bootstrap,
-        **({"compared": spec.measures} if spec.measures else {}),
     )
     if spec.strict:
         check_coverage(result, spec.measures or MAIN, spec.min_scored)
@@ -182,7 +196,7 @@ def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> 
         result.row(),
         (lambda: _report(result, spec)) if printed else "",
         any(run.unscored for run in result.runs),
-        [*(rules_of(judged) if spec.strict else ()), *_notes(result, runs, spec)],
+        [*left_out_notes(judged), *rules, *report_notes(result, runs, spec.min_scored)],
     )
 
 
@@ -233,12 +247,16 @@ def _read(folders: Sequence[str]) -> tuple[dict[str, list[JudgedReport]], dict[s
         by_run = by_folder.setdefault(folder, {})
         for judged_report in read_judged_reports(folder):
             by_run.setdefault(judged_report.run_id, []).append(judged_report)
-    every = [run for by_run in by_folder.values() for run in by_run]
+    every = Counter(run for by_run in by_folder.values() for run in by_run)
     runs: dict[str, list[JudgedReport]] = {}
     runs_of: dict[str, list[str]] = {}
     for short, (folder, by_run) in zip(run_names(folders), by_folder.items(), strict=True):
         for run, reports in by_run.items():
-            name = run if every.count(run) == 1 else f"{short}/{run}"
+            name = run if every[run] == 1 else f"{short}/{run}"
+            if name in runs or (name != run and name in every):
+                raise InputError(
+                    f"two runs would be called {escaped(name)!r}: measure {folder} alone"
+                )
             runs[name] = reports
             runs_of.setdefault(folder, []).append(name)
     return runs, runs_of
@@ -259,8 +277,8 @@ def _baseline(name: str | None, runs_of: Mapping[str, Sequence[str]]) -> str | N
         return name
     if len(runs_of.get(name, ())) == 1:
         return runs_of[name][0]
-    known = shorten(", ".join(runs), 200)
-    raise OptionError(f"--baseline {shorten(name, 60)}: expected one of the runs {known}")
+    known = escaped(", ".join(runs))
+    raise OptionError(f"--baseline {escaped(name)}: expected one of the runs {known}")
 
 
 def _write(
@@ -325,56 +343,6 @@ def _refused(flag: str) -> Iterator[None]:
         raise InputError(f"{flag}: {error.problem} ({how})") from error
 
 
-def _notes(
-    result: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec
-) -> list[str]:
-    """Return what a reader of the numbers must know, a line each."""
-    notes: list[str] = []
-    for run in result.runs:
-        name = escaped(run.name, 40)
-        if run.missing:
-            count, of = len(run.missing), len(run.per_topic)
-            how = f"counted as 0 in the means over {of}"
-            if result.missing == "skip":
-                how = f"left out: means are over at most {of - count} of {of} topics"
-                how += "; --missing zero counts them as 0, as an empty report is in any case"
-            notes.append(f"warning: {name}: no report on {listed(run.missing)}, {how}")
-        if run.unscored:
-            parts = (f"{n} of {of} {kind}" for kind, (n, of) in run.unscored.items())
-            notes.append(f"{name}: unscored and left out: {', '.join(parts)}")
-        empty = [judged.topic_id for judged in runs[run.name] if judged.empty]
-        if empty := [topic for topic in empty if topic in run.per_topic]:
-            rule = "as 0; --missing says what a report counts as that is not there"
-            notes.append(f"warning: {name}: the report on {listed(empty)} is empty, counted {rule}")
-        notes += _too_few(result, run, name, spec.min_scored)
-    nuggets = (n for reports in runs.values() for judged in reports for n in judged.nuggets)
-    importances = {nugget.importance.strip().lower() for nugget in nuggets}
-    if others := sorted(importances - {"", *result.weights}):
-        shown = ", ".join(shorten(other, 30) for other in others)
-        notes.append(f"nuggets of importance {shown} weigh {result.weights['other']:g} (--weight)")
-    notes += untested_note(result.comparisons, "topics")
-    return notes + few_warning(result.bootstrap, len(result.topics), "topic")
-
-
-def _too_few(result: Reports, run: MeasuredReports, name: str, least: float) -> Iterator[str]:
-    """Yield warnings of values that rest on less than a share of their topics or items."""
-    from pnyx.measure.reports.exports import rests_on
-
-    topics = len(result.topics)
-    few = [n for n in result.compared if 0 < run.measures[n].scored < least * topics]
-    if few:
-        values = f"a value on less than {least:.0%} of the topics, which may be other ones"
-        yield f"warning: {name}: {', '.join(few)} have {values}"
-    thin = {
-        n: f"{n} on {sum(low)} of {topics} topics"
-        for n in result.compared
-        if any(low := [rests_on(values, n) < least for values in run.per_topic.values()])
-    }
-    if thin:
-        rest = f"rest on less than {least:.0%} of their items (--min-scored)"
-        yield f"warning: {name}: these {rest}: {', '.join(thin.values())}"
-
-
 def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     """Return the tables for people."""
     from pnyx.measure.reports.registry import report_measures
@@ -382,7 +350,7 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     names = spec.measures or tuple(report_measures())
     shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in result.runs]
     several = len(shown) > 1
-    runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name, 40)}"
+    runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name)}"
     topics = many(len(result.topics), "topic")
 
     def items(run: MeasuredReports, name: str) -> list[str]:

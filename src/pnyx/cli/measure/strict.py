@@ -8,21 +8,43 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx._version import __version__
 from pnyx.cli.common.record import record_of_command
+from pnyx.cli.measure.runs import listed
 from pnyx.errors import InputError, escaped
 from pnyx.files import read_json, write_json
 from pnyx.judge.answers import MANIFEST
 
 if TYPE_CHECKING:
     from pnyx.measure.perspectives.results import PerspectiveCoverage
-    from pnyx.measure.reports.measuring import Reports
+    from pnyx.measure.reports.measuring import MeasuredReports, Reports
 
-RULES = (
-    "by the campaign's rules, a topic without a report counts as 0, as does an empty report",
-    "by the campaign's rules, texts are the collection's, and a citation of an id that it does not "
-    "hold counts as a no",
-    "what a judge left unscored is left out and never 0: coverage says how much was scored",
-)
-"""What --strict decides, in the words in which it is said."""
+
+def campaign_rules(*, whole: bool = False) -> tuple[str, ...]:
+    """Return the rules of --strict in words; of reports judged as `whole`, no sentence is."""
+    from pnyx.judge.reports.own_text import OWN_TEXT_RULE
+    from pnyx.judge.reports.plan import MAX_SENTENCE
+    from pnyx.judge.reports.repetition import REPETITION_RULE
+
+    of_sentences = (
+        "texts are the collection's, and a citation of an id that it does not hold, or of an "
+        "empty document, counts as a no",
+        "a measure of sentences or citations is 0 for a report that has none to measure, such as "
+        "one without citations",
+        f"a sentence of more than {MAX_SENTENCE:,} characters is not judged and counts as a no",
+        "of sentences that repeat each other, a yes counts once and every no counts; "
+        + REPETITION_RULE,
+    )
+    rules = (
+        "a topic without a report counts as 0, as does an empty report",
+        *(() if whole else of_sentences),
+        "a question that only the report's own text left unscored counts as a no: the judge "
+        f"answers it for {OWN_TEXT_RULE} in its place",
+    )
+    return (
+        *(f"by the campaign's rules, {rule}" for rule in rules),
+        "what a judge left unscored for any other reason, such as a failure of the server, is left "
+        "out and never 0: coverage says how much was scored",
+    )
+
 
 RANKING_RULES = (
     "by the campaign's rules, a topic that a run lacks counts as an empty ranking",
@@ -35,7 +57,7 @@ COVERAGE_RULES = (
     "what a judge left unscored is open and never a no: bounds say what it can come to",
 )
 _DECIDED = ("pnyx", "judge", "prompts", "settings", "plan", "models", "items_sha256",
-            "answers_sha256", "no_text", "record")  # fmt: skip
+            "answers_sha256", "no_text", "left_out", "record")  # fmt: skip
 """What a manifest says of how reports were judged."""
 
 
@@ -50,14 +72,41 @@ def judged_strictly(folders: Sequence[str]) -> dict[str, Any]:
                 "--strict",
                 path=folder,
             )
+        if "plan" in manifest and "strict" not in manifest["plan"]:
+            raise InputError(
+                "--strict: was judged by the rules of an earlier version; run the same pnyx judge "
+                "report again (no stored reply is asked for again)",
+                path=folder,
+            )
         found[folder] = {name: manifest[name] for name in _DECIDED if name in manifest}
     return found
 
 
 def rules_of(judged: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the rules of reports that were judged so; those held against nuggets cite nothing."""
+    """Return the rules of reports that were judged so."""
     commands = {how["record"]["command"] for how in judged.values()}
-    return tuple(r for r in RULES if commands != {"nuggets assign"} or "citation" not in r)
+    return campaign_rules(whole=commands == {"nuggets assign"})
+
+
+def left_out_notes(judged: Mapping[str, Any]) -> list[str]:
+    """Return a line for each submission that was left out before anything was judged."""
+    from pnyx.app.submissions import LeftOut
+
+    left_out = [LeftOut(**row) for how in judged.values() for row in how.get("left_out", ())]
+    return [f"warning: left out, and not ranked: {submission}" for submission in left_out]
+
+
+def zero_notes(run: MeasuredReports, measures: Sequence[str], empty: Sequence[str]) -> list[str]:
+    """Return lines on the values of a run that are 0 as its report has nothing to measure."""
+    from pnyx.measure.core.base import Measured
+
+    topics: dict[str, list[str]] = {}
+    for topic, values in run.per_topic.items():
+        names = [name for name in measures if values[name] == Measured(0.0, 0, 0)]
+        if names and topic not in (*run.missing, *empty):
+            topics.setdefault(", ".join(names), []).append(topic)
+    name = escaped(run.name)
+    return [f"{name}: 0 by the rules, on {listed(of)}: {names}" for names, of in topics.items()]
 
 
 def check_coverage(result: Reports, measures: Sequence[str], least: float) -> None:
@@ -65,19 +114,23 @@ def check_coverage(result: Reports, measures: Sequence[str], least: float) -> No
     from pnyx.measure.reports.exports import rests_on
 
     low: list[tuple[float, str]] = []
+    runs: dict[str, None] = {}
     for run in result.runs:
         for topic, values in run.per_topic.items():
             for name in measures:
                 share = rests_on(values, name)
                 if share < least or values[name].value is None:
-                    place = f"{escaped(run.name, 40)}, topic {escaped(topic, 40)}: {name}"
+                    place = f"{escaped(run.name)}, topic {escaped(topic, 40)}: {name}"
                     low.append((share, place))
+                    runs[run.name] = None
     if low:
         share, place = min(low)
         more = f", and {len(low) - 1} more cells" if len(low) > 1 else ""
+        others = f" (of {len(runs)} of {len(result.runs)} runs)" if len(low) > 1 else ""
         why = "is not defined" if share >= least else f"rests on {share:.0%} of its items"
         raise InputError(
-            f"no leaderboard: {place} {why}{more}; --min-scored asks for {least:.0%} of each cell"
+            f"no leaderboard: {place} {why}{more}{others}; --min-scored asks for {least:.0%} of "
+            "each cell. Judge again what is unscored, or judge without these runs"
         )
 
 
@@ -105,7 +158,7 @@ def check_pairs(result: PerspectiveCoverage, least: float) -> dict[str, float]:
     """
     counts = {run.name: run.pairs for run in result.runs}
     if empty := [name for name, n in counts.items() if not n["asked"]]:
-        raise InputError(f"no leaderboard: {escaped(empty[0], 40)} has no pair to judge")
+        raise InputError(f"no leaderboard: {escaped(empty[0])} has no pair to judge")
     shares = {name: n["scored"] / n["asked"] for name, n in counts.items()}
     return _enough(shares, "its pairs", least)
 
@@ -115,7 +168,7 @@ def _enough(shares: dict[str, float], what: str, least: float) -> dict[str, floa
     low = min(shares, key=shares.__getitem__)
     if shares[low] < least:
         raise InputError(
-            f"no leaderboard: {escaped(low, 40)}: {shares[low]:.0%} of {what} are judged; "
+            f"no leaderboard: {escaped(low)}: {shares[low]:.0%} of {what} are judged; "
             f"--min-judged asks for {least:.0%}"
         )
     return shares
@@ -125,7 +178,7 @@ def said_strictly(
     rules: Sequence[str], of: str, judged: Mapping[str, float]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what --json and the notes also say of runs by the rules of a campaign."""
-    shares = ", ".join(f"{escaped(name, 40)} {share:.0%}" for name, share in judged.items())
+    shares = ", ".join(f"{escaped(name)} {share:.0%}" for name, share in judged.items())
     row = {"rules": rules, "judged": judged, "record": record_of_command()}
     return row, [*rules, f"judged of {of}: {shares}"]
 

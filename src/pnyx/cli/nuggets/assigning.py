@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ import click
 
 from pnyx.app.nugget_specs import NuggetJudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt
-from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
+from pnyx.app.text_types import FileName
+from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out, warn_of_submissions
 from pnyx.cli.common.options import say, warn, warn_first
 from pnyx.cli.common.params import Raw, verb
 from pnyx.errors import InputError, escaped
@@ -27,13 +29,14 @@ ASSIGNMENTS = "assignments.jsonl"
 class AssignSpec(Spec, heading="Nuggets"):
     """What reports are held against."""
 
-    nuggets: str = file_opt(
+    nuggets: FileName = file_opt(
         ..., "Nugget banks, in any format; a folder may hold one a topic.", metavar="BANK"
     )
     strict: bool = opt(
         False,
-        "By the rules of a campaign: no text is written down (--text: they may be shown), and "
-        "pnyx measure report --strict takes RESULTS.",
+        "By the rules of a campaign, for pnyx measure report --strict: runs that cannot be read "
+        "are left out, a report that its own text makes unjudgeable supports no nugget, and no "
+        "text is written (--text: it may be).",
         restricts=True,
     )
 
@@ -42,12 +45,13 @@ class AssignSpec(Spec, heading="Nuggets"):
     "assign",
     resumes=True,
     restricts=True,
+    records=True,
     short_help="Hold reports against nuggets: support, in part, or not.",
     without={"spec": "student", "results": "shard"},
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
 def assign(
-    runs: tuple[str, ...],
+    runs: tuple[FileName, ...],
     results: ResultsSpec,
     options: AssignSpec,
     spec: NuggetJudgeSpec,
@@ -71,12 +75,15 @@ def assign(
       pnyx nuggets assign run.jsonl --nuggets bank.jsonl --out assigned
       pnyx measure report assigned
     """
-    from pnyx.corpora import read_nugget_banks, read_responses
+    from pnyx.app.submissions import read_submissions
+    from pnyx.corpora import read_nugget_banks
     from pnyx.judge.reports.assigning import Assigning
+    from pnyx.judge.reports.own_text import OwnTextJudge
 
     needs_out(results.out, spec)
-    responses = [response for run in runs for response in read_responses(run)]
-    assigning = Assigning.of(responses, read_nugget_banks(options.nuggets))
+    submitted = read_submissions(runs, strict=options.strict)
+    warn_of_submissions(submitted)
+    assigning = Assigning.of(submitted.responses, read_nugget_banks(options.nuggets))
     questions = list(assigning.questions())
     if not questions:
         raise InputError("holds no answer of a topic that the runs report on", path=options.nuggets)
@@ -84,7 +91,7 @@ def assign(
         names = ", ".join(escaped(topic, 30) for topic in assigning.without_bank[:5])
         warn(f"{many(len(assigning.without_bank), 'topic')} of the runs without a bank: {names}")
     missing = Counter(run for run, _ in assigning.without_report).items()
-    lines = [f"run {escaped(r, 40)} has no report on {n} of the banks' topics" for r, n in missing]
+    lines = [f"run {escaped(r)} has no report on {n} of the banks' topics" for r, n in missing]
     warn_first(lines, "runs lack topics")
 
     def also(answers: Sequence[Answer]) -> None:
@@ -92,7 +99,17 @@ def assign(
         _write(Path(str(results.out)), assigning, by_id)
 
     source = ", ".join(escaped(run, 60) for run in runs)
-    return answer_into(results.out, "nugget", source, questions, spec, as_json=as_json, also=also)
+    return answer_into(
+        results.out,
+        "nugget",
+        source,
+        questions,
+        spec,
+        as_json=as_json,
+        facts=submitted.facts,
+        adapt=partial(OwnTextJudge, whole=True) if options.strict else None,
+        also=also,
+    )
 
 
 def _write(folder: Path, assigning: Assigning, answers: dict[str, Answer]) -> None:

@@ -18,7 +18,7 @@ from typing import IO, Any, Final, Literal, TypeAlias
 from pnyx.corpora.base import row_writer
 from pnyx.corpora.benchmarks.trec import a_token
 from pnyx.corpora.fields import merged
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped, shorten
 from pnyx.records import LeaderboardCell
 
 ALL: Final = "all"
@@ -174,7 +174,7 @@ def settled(
         elif unscored == "zero":
             yield replace(cell, value=0.0)
         elif unscored == "error":
-            shown = shorten(f"{cell.run_id}, topic {cell.topic_id}: {cell.measure}")
+            shown = escaped(f"{cell.run_id}, topic {cell.topic_id}: {cell.measure}")
             raise InputError(f"{shown} is unscored: say whether to skip it or to write 0")
 
 
@@ -205,7 +205,7 @@ def write_trec_eval(stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
             run = cell.run_id
             stream.write(f"runid\t{ALL}\t{a_token(run, 'run')}\n")
         if cell.run_id != run:
-            both = f"{shorten(run, 40)!r} and {shorten(cell.run_id, 40)!r}"
+            both = f"{escaped(run)!r} and {escaped(cell.run_id)!r}"
             raise InputError(f"trec_eval holds one run a file, found {both}")
         if cell.measure == "runid":
             raise InputError("trec_eval cannot hold a measure named runid")
@@ -231,10 +231,10 @@ def write_ranking(stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
 def _line(layout: str, cell: LeaderboardCell, rank: int = 0) -> str:
     if cell.extra:
         names = ", ".join(shorten(name, 30) for name in cell.extra)
-        raise InputError(f"{shorten(cell.run_id, 40)!r}: the format cannot hold {names}")
+        raise InputError(f"{escaped(cell.run_id)!r}: the format cannot hold {names}")
     value = cell.value if cell.value is not None and math.isfinite(cell.value) else None
     if value is None:
-        raise InputError(f"{shorten(cell.run_id, 40)!r}: value {cell.value!r} is not finite")
+        raise InputError(f"{escaped(cell.run_id)!r}: value {cell.value!r} is not finite")
     held = {
         "run": a_token(cell.run_id, "run"),
         "topic": a_token(cell.topic_id, "topic"),

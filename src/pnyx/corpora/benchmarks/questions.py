@@ -23,6 +23,7 @@ from pnyx.files import scan_lines
 from pnyx.records import Question
 
 _IDS = ("id", "_id", "qid", "query_id", "request_id", "topic_id", "narrative_id")
+_HEADER_IDS = (*_IDS, "topic", "number", "query-id", "queryid", "topicid")
 _TEXTS = ("text", "query", "title", "question", "narrative", "problem_statement")
 _DESCRIPTIONS = ("description", "problem_statement")
 _NARRATIVES = ("narrative", "background")
@@ -80,6 +81,22 @@ def _row(question: Question, names: Mapping[str, str] = _OWN) -> dict[str, Any]:
     return dict(merged(row, extra, ()))
 
 
+def _is_header(line: str) -> bool:
+    """Whether a line names the columns of a table of topics, as pandas and PyTerrier write it."""
+    names = [name.strip().strip('"').lower() for name in line.split("\t")]
+    return len(names) == 2 and names[0] in _HEADER_IDS and names[1] in _TEXTS
+
+
+def _topic_lines(source: str) -> Iterator[Row[str]]:
+    """Yield the lines of tab-separated topics, without a header."""
+    first = True
+    for row in scan_text_lines(source):
+        header = first and not isinstance(row, InputError) and _is_header(row[1])
+        first = False
+        if not header:
+            yield row
+
+
 def _tsv(line: str) -> Question:
     identifier, tab, text = line.partition("\t")
     if not tab or not identifier.strip() or not text.strip():
@@ -88,10 +105,12 @@ def _tsv(line: str) -> Question:
 
 
 def _write_tsv(stream: IO[str], records: Iterable[Question]) -> None:
-    for q in records:
+    for number, q in enumerate(records):
         if q.description or q.narrative or q.definition or q.extra:
             shown = shorten(q.id)
             raise InputError(f"{shown!r}: the format holds only id and text, and there is more")
+        if number == 0 and _is_header(f"{q.id}\t{q.text}"):
+            raise InputError(f"id {shorten(q.id)!r} and its text would be taken for a header")
         if re.search(r"[\t\r\n\0]", q.id) or q.id.startswith("\ufeff"):
             raise InputError(f"id {shorten(q.id)!r} holds a tab or line end")
         if re.search(r"[\r\n\0]", q.text):
@@ -238,7 +257,7 @@ FORMATS = (
     json_lines("topics", parse_question, row_writer(lambda q: _row(q, _REQUEST))),
     format_of(
         "topics-tsv",
-        with_options(lambda source: scanned(source, _tsv, rows=scan_text_lines(source))),
+        with_options(lambda source: scanned(source, _tsv, rows=_topic_lines(source))),
         _write_tsv,
     ),
     format_of(

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import IO
 
 from pnyx.corpora.base import Row, format_of, scan_text_lines, scanned, with_options
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped, shorten
 from pnyx.files import scan_lines
 from pnyx.records import Qrel, RunEntry
 
@@ -85,7 +85,7 @@ def write_run(stream: IO[str], entries: Iterable[RunEntry]) -> None:
 def a_token(text: str, what: str) -> str:
     """Return a text that fits into one column, or refuse it."""
     if not text or re.search(r"[ \t\r\n\0]", text) or text.startswith("\ufeff"):
-        raise InputError(f"{what} {shorten(text)!r} is empty or holds white space")
+        raise InputError(f"{what} {escaped(text)!r} is empty or holds white space")
     return text
 
 

@@ -8,7 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from pnyx.corpora.base import Options, Row, format_of, json_lines, row_writer, scanned
+from pnyx.corpora.base import (
+    EmptyDocumentError,
+    Options,
+    Row,
+    format_of,
+    json_lines,
+    row_writer,
+    scanned,
+)
 from pnyx.corpora.fields import Fields, an_object, merged, string, within
 from pnyx.errors import InputError, shorten
 from pnyx.records import SIDES, STANCES, Argument, Document, Evidence, Premise, Side, Stance
@@ -27,7 +35,24 @@ def parse_evidence(row: Mapping[str, Any]) -> Evidence:
     if "premises" in row or "conclusion" in row:
         return parse_argument(row)
     fields = Fields(row)
-    return document(fields, fields.identifier(*ID_NAMES), fields.required(*TEXT_NAMES))
+    identifier = fields.identifier(*ID_NAMES)
+    return document(fields, identifier, required_text(fields, identifier, *TEXT_NAMES))
+
+
+def required_text(fields: Fields, identifier: str, *names: str) -> str:
+    """Return the text of a document, or its title where the text is empty (TREC-COVID, SCIDOCS).
+
+    EmptyDocumentError where there is neither, InputError where there is no field for a text.
+    """
+    present = next((name for name in names if name in fields.rest), None)
+    if present is None:
+        return fields.required(*names)
+    text = fields.text(*names)
+    if not text.strip():
+        text = fields.text("title")
+    if not text.strip():
+        raise EmptyDocumentError(f"{present} is empty", identifier)
+    return text
 
 
 def document(fields: Fields, identifier: str, text: str, title: str = "") -> Document:
@@ -61,7 +86,7 @@ def check_body(argument: Argument) -> Argument:
     if not (argument.body or "").strip() or argument.body == plain.text:
         argument = plain
     if not argument.text.strip():
-        raise InputError("no text: conclusion and premises are empty")
+        raise EmptyDocumentError("no text: conclusion and premises are empty", argument.id)
     return argument
 
 
@@ -107,7 +132,8 @@ def _pyserini(row: Mapping[str, Any]) -> Document:
     """Read `id, contents`; without a title, a first line in double quotes is it (as in DPR)."""
     fields = Fields(row)
     identifier = fields.identifier("id", "docid")
-    title, text = fields.text("title"), fields.required("contents")
+    text = required_text(fields, identifier, "contents")
+    title = fields.text("title")
     quoted = None if title else _QUOTED_TITLE.match(text)
     if quoted is not None and text[quoted.end() :].strip():
         title, text = quoted[1], text[quoted.end() :]
@@ -116,7 +142,8 @@ def _pyserini(row: Mapping[str, Any]) -> Document:
 
 def _msmarco(row: Mapping[str, Any]) -> Document:
     fields = Fields(row)
-    return document(fields, fields.identifier("pid", "docid"), fields.required(*MSMARCO_TEXT))
+    identifier = fields.identifier("pid", "docid")
+    return document(fields, identifier, required_text(fields, identifier, *MSMARCO_TEXT))
 
 
 def _only_argument(row: Mapping[str, Any]) -> Argument:

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeAlias, cast
 
 from pnyx.corpora.base import Options, Row, Scan, Writer, format_of, scanned
 from pnyx.corpora.documents.evidence import ID_NAMES, TEXT_NAMES, parse_evidence
+from pnyx.corpora.documents.tsv import tsv_rows
 from pnyx.corpora.fields import rename, unlike
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import MAX_LINE_BYTES, atomic_text, clean_value, scan_lines
@@ -58,45 +59,64 @@ def scan_cells(
     if csv.field_size_limit() < MAX_LINE_BYTES:
         csv.field_size_limit(MAX_LINE_BYTES)  # the default of 128 KB is too small for documents
     faults: list[InputError] = []
-    numbers: list[int] = []
-    reader = csv.reader(_good_lines(source, numbers, faults), delimiter=delimiter, strict=True)
+    rows = _tsv_rows if delimiter == "\t" else _csv_rows
     header: list[str] | None = None
-    while True:
-        numbers.clear()
-        problem, row = _next_row(reader)
+    for start, row in rows(source, delimiter, faults):
         yield from faults
         faults.clear()
-        start = numbers[0] if numbers else None
-        if problem:
-            yield InputError(problem, path=source, line=start)
+        if isinstance(row, str):
+            yield InputError(row, path=source, line=start)
             return  # where the next row starts is anybody's guess
-        if row is None or start is None:
-            return
         if header is None:
             header = _header(row, source, start)
             if check_header is not None:
                 check_header(header, start)
         elif len(row) == len(header):
             yield start, dict(zip(header, row, strict=True))
-        elif row:
+        elif any(row):
             problem = f"found {len(row)} columns, expected {len(header)} as in the header"
             yield InputError(problem, path=source, line=start)
+    yield from faults
 
 
-def _next_row(reader: Iterator[list[str]]) -> tuple[str, list[str] | None]:
+_NumberedRow: TypeAlias = tuple[int, list[str] | str]
+"""The first line of a row, and its cells or what is wrong with it."""
+
+
+def _csv_rows(source: str, delimiter: str, faults: list[InputError]) -> Iterator[_NumberedRow]:
+    numbers: list[int] = []
+
+    def lines() -> Iterator[str]:
+        for number, line in _good_lines(source, faults):
+            numbers.append(number)
+            yield line
+
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    while True:
+        numbers.clear()
+        try:
+            row: list[str] | str | None = next(reader, None)
+        except csv.Error as error:
+            row = f"not valid CSV ({error})"
+        if row is None or not numbers:
+            return
+        yield numbers[0], row
+
+
+def _tsv_rows(source: str, _: str, faults: list[InputError]) -> Iterator[_NumberedRow]:
+    rows = tsv_rows(_good_lines(source, faults))
     try:
-        return "", next(reader, None)
-    except csv.Error as error:
-        return f"not valid CSV ({error})", None
+        yield from rows
+    except InputError as error:
+        yield error.line or 1, error.problem
 
 
-def _good_lines(source: str, numbers: list[int], faults: list[InputError]) -> Iterator[str]:
+def _good_lines(source: str, faults: list[InputError]) -> Iterator[tuple[int, str]]:
     for number, line in scan_lines(source, keepends=True):
         if isinstance(line, InputError):
             faults.append(line)
         else:
-            numbers.append(number)
-            yield line
+            yield number, line
 
 
 def _header(row: list[str], source: str, line: int) -> list[str]:
@@ -119,7 +139,9 @@ def _check_header(names: list[str], columns: Mapping[str, str], source: str, lin
 
 
 def _parse(cells: Mapping[str, Any]) -> Evidence:
-    row: dict[str, Any] = {name: cell for name, cell in cells.items() if cell != ""}
+    row: dict[str, Any] = {
+        name: cell for name, cell in cells.items() if cell != "" or name in TEXT_NAMES
+    }
     if "premises" in row:
         row["premises"] = _premises(row["premises"])
     elif "premise" in row and "premises" not in cells:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
+from unicodedata import normalize
 
 from pnyx.corpora.text.folded import STOP_WORDS, FoldedWords, languages, spaces
 from pnyx.corpora.text.word_breaks import Automaton, automaton, split_words
@@ -47,13 +48,17 @@ _STEP_4: Final = {
 
 
 class EnglishWords:
-    """How English texts become terms: exactly those of Lucene 8's EnglishAnalyzer."""
+    """How English texts become terms: those of Lucene 8's EnglishAnalyzer on composed letters.
+
+    Lucene takes a letter as it comes, in one character or two (NFC, NFD), so that a question as it
+    is typed would not match a text from macOS.
+    """
 
     def words(self, text: str) -> list[str]:
         """Return the words of `text` in lower case and in order."""
         if text.isascii():
             return split_words(text.lower())
-        return list(map(_lower, split_words(text)))
+        return list(map(_lower, split_words(normalize("NFC", text))))
 
     def term(self, word: str) -> str | None:
         """Return the term of a word, or None where it is left out."""
@@ -116,7 +121,9 @@ class Tokenizer:
 
     def prepared(self, text: str) -> str:
         """Return the text that `automaton` reads."""
-        return text if isinstance(self._words, EnglishWords) else self._words.spaced(text)
+        if isinstance(self._words, EnglishWords):
+            return text if text.isascii() else normalize("NFC", text)
+        return self._words.spaced(text)
 
     def to_manifest(self) -> dict[str, Any]:
         """Return what an index records about its tokenizer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from pnyx.judge.questions import Support
@@ -32,10 +33,13 @@ def ask_answers(
             )
 
 
-def ask_attests(prefix: str, document: str, sentence: str, doc_id: str, /, **where: Any) -> Support:
-    """Ask whether a document attests a sentence that cites it."""
+def ask_attests(
+    prefix: str, document: str, sentence: str, doc_id: str, submitter: str = "", /, **where: Any
+) -> Support:
+    """Ask whether a document attests a sentence that cites it; see `Support.submitter`."""
     extra = {**where, "node": "attests", "doc_id": doc_id}
-    return _ask(SUPPORT, f"{prefix}/attests/{doc_id}", document, sentence, extra)
+    question = _ask(SUPPORT, f"{prefix}/attests/{doc_id}", document, sentence, extra)
+    return replace(question, submitter=submitter) if submitter else question
 
 
 def ask_said_before(prefix: str, earlier: Sequence[str], sentence: str, /, **where: Any) -> Support:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.questions import Support
 from pnyx.judge.reports.asking import ask_answers
+from pnyx.judge.reports.own_text import is_own_text
 from pnyx.judge.reports.records import JudgedAnswer, JudgedNugget, JudgedReport
 from pnyx.records import Nugget, NuggetBank, Response
 from pnyx.restricted import hides_text
@@ -35,14 +36,14 @@ def by_keys(
     by_topic: dict[str, NuggetBank] = {}
     for bank in banks:
         if bank.topic_id in by_topic:
-            topic = shorten(bank.topic_id, 40)
+            topic = escaped(bank.topic_id)
             raise InputError(f"topic {topic!r} has two nugget banks (pnyx nuggets merge)")
         by_topic[bank.topic_id] = bank
     of_run: dict[tuple[str, str], Response] = {}
     for response in responses:
         key = response.run_id, response.topic_id
         if key in of_run:
-            run, topic = (shorten(part, 40) for part in key)
+            run, topic = map(escaped, key)
             raise InputError(f"run {run!r} has two reports on topic {topic!r}")
         of_run[key] = response
     return by_topic, of_run
@@ -102,7 +103,8 @@ def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer] | None) -
             given.append(JudgedAnswer(expected.text, False))
             continue
         answer = answers[f"{prefix}/{nugget.id}/{n}"]
-        value = answer.value is True if isinstance(answer, Judged) else None
+        scored = isinstance(answer, Judged) or is_own_text(answer)
+        value = getattr(answer, "value", False) is True if scored else None
         partial = isinstance(answer, Judged) and bool(answer.notes.get("partial"))
         given.append(JudgedAnswer(expected.text, value, partial=partial))
     return JudgedNugget.of(nugget, given)

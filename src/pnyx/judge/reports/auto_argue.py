@@ -23,6 +23,7 @@ from pnyx.judge.reports.records import (
     NodeAnswer,
     TreePath,
 )
+from pnyx.judge.reports.repetition import repeated_sentences
 from pnyx.records import Document, Node, NuggetBank
 
 KEYS: Final = frozenset({"report", "judgments"})
@@ -64,7 +65,10 @@ def report_of(row: Row) -> JudgedReport:
         ))
         for question, answers in nuggets.items()
     )  # fmt: skip
-    return JudgedReport(topic, run, tuple(sentences), known, notes=(ANSWERED_ONLY,))
+    repeats = repeated_sentences([sentence.text for sentence in sentences])
+    pairs = zip(sentences, repeats, strict=True)
+    judged = tuple(replace(sentence, repeats=other) for sentence, other in pairs)
+    return JudgedReport(topic, run, judged, known, notes=(ANSWERED_ONLY,))
 
 
 def documents_of(row: Row) -> dict[str, Document]:

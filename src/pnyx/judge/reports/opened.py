@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer
 from pnyx.judge.questions import Support
 from pnyx.judge.reports.asking import ask_answers
-from pnyx.judge.reports.matching import plain_words, share_held
+from pnyx.judge.reports.matching import share_held
 from pnyx.judge.reports.opened_sentence import OpenSentence, RelevantDocument, TopicBank
-from pnyx.judge.reports.plan import ReportPlan
+from pnyx.judge.reports.plan import MAX_SENTENCE, ReportPlan
 from pnyx.judge.reports.records import (
     COLLECTION,
+    RULE,
     JudgedAnswer,
     JudgedNugget,
     JudgedReport,
     NodeAnswer,
 )
+from pnyx.judge.reports.repetition import repeated_sentences
 from pnyx.records import Evidence, Nugget, NuggetBank, Response, judged_text
 
 STAGES: Final = 3
@@ -36,6 +38,7 @@ class DocumentSources:
 
 
 _UNKNOWN = "unknown: the collection holds no document of this id"
+_EMPTY = "the document is empty, and attests nothing"
 
 
 def _lacking(why: str) -> NodeAnswer:
@@ -87,7 +90,11 @@ class OpenTopic(TopicBank):
         documents = self.sources.documents(doc_id)
         if documents is not None:
             text = judged_text(documents)
-            return (text, None) if text.strip() else ("", _lacking("that of the document is empty"))
+            if text.strip():
+                return text, None
+            if self.plan.strict:
+                return "", NodeAnswer(False, RULE, _EMPTY)
+            return "", _lacking("that of the document is empty")
         if doc_id in self.attesting or doc_id in self.sources.qrels.get(self.id, {}):
             named = "the collection does not hold the document, which the bank or the qrels name"
             return "", _lacking(named)
@@ -143,7 +150,11 @@ class OpenReport:
 
     def __init__(self, topic: OpenTopic, response: Response) -> None:
         self.topic, self.response = topic, response
-        self.text = "\n".join(" ".join(sentence.text.split()) for sentence in response.sentences)
+        self.text = "\n".join(
+            " ".join(sentence.text.split())
+            for sentence in response.sentences
+            if not topic.plan.is_too_long(sentence.text)
+        )
         self.sentences: list[OpenSentence] = []
         earlier: list[str] = []
         for number, sentence in enumerate(response.sentences, 1):
@@ -152,8 +163,10 @@ class OpenReport:
             documents = [topic.document(response, doc_id) for doc_id in cited]
             args = (where, sentence.text, documents, self.text, tuple(earlier))
             self.sentences.append(opened := OpenSentence(topic, *args))
-            if opened.cites and not opened.blank:
+            if opened.cites and not (opened.blank or opened.too_long):
                 earlier.append(opened.text)
+
+        self._repeats = repeated_sentences([sentence.text for sentence in response.sentences])
 
     def questions(self, stage: int) -> Iterator[Support]:
         """Yield what is to be asked of its sentences at a stage."""
@@ -170,10 +183,13 @@ class OpenReport:
         return JudgedReport(
             topic.id,
             self.response.run_id,
-            tuple(sentence.judged() for sentence in self.sentences),
+            tuple(
+                replace(sentence.judged(), repeats=repeated)
+                for sentence, repeated in zip(self.sentences, self._repeats, strict=True)
+            ),
             tuple(map(self._nugget, topic.bank.nuggets)),
             tuple(topic.attesting),
-            notes=tuple(self._notes()),
+            notes=(*self._notes(), *self._document_notes()),
             differing=tuple(self._differing()),
         )
 
@@ -199,16 +215,22 @@ class OpenReport:
         return JudgedAnswer(text, True if giving else None if open_ else False, giving, partial)
 
     def _notes(self) -> Iterator[str]:
-        """Yield what a reader of the report's figures must know."""
+        """Yield what a reader of the report's figures must know of its sentences."""
         if not self.sentences:
             yield "the report is empty"
         if not self.topic.has_bank:
             yield "no nugget bank for the topic"
         if blank := sum(sentence.blank for sentence in self.sentences):
             yield f"{blank} of {len(self.sentences)} sentences have no words"
-        texts = [plain_words(sentence.text) for sentence in self.sentences if not sentence.blank]
-        if repeated := len(texts) - len(set(texts)):
-            yield f"{repeated} sentences have the same words as an earlier one"
+        if too_long := sum(sentence.too_long for sentence in self.sentences):
+            yield f"{too_long} sentences have more than {MAX_SENTENCE:,} characters: a no"
+        if own_text := sum(sentence.own_text for sentence in self.sentences):
+            yield f"{own_text} sentences: only the report's own text left them unscored: a no"
+        if repeated := len(self._repeats) - self._repeats.count(None):
+            yield f"{repeated} sentences repeat another one"
+
+    def _document_notes(self) -> Iterator[str]:
+        """Yield what a reader of the report's figures must know of the documents that it cites."""
         lacks = {d.doc_id: d.lacks.why for s in self.sentences for d in s.documents if d.lacks}
         for reason in dict.fromkeys(lacks.values()):
             named = [doc_id for doc_id, why in lacks.items() if why == reason]

@@ -16,9 +16,11 @@ from pnyx.judge.reports.asking import (
     ask_unanswerable,
 )
 from pnyx.judge.reports.matching import ANSWER_RULE, contains, gives, plain_words, repeats
-from pnyx.judge.reports.plan import ReportPlan, Weights
+from pnyx.judge.reports.own_text import is_own_text
+from pnyx.judge.reports.plan import MAX_SENTENCE, ReportPlan, Weights
 from pnyx.judge.reports.records import (
     COLLECTION,
+    RULE,
     JudgedCitation,
     JudgedSentence,
     NodeAnswer,
@@ -29,6 +31,9 @@ from pnyx.judge.reports.records import (
 from pnyx.records import Node, NuggetBank
 
 _BLANK = "the sentence has no words: it says nothing"
+_TOO_LONG = f"the sentence has more than {MAX_SENTENCE:,} characters"
+_WORST_IS_YES = ("needs_citation",)
+"""Nodes at which yes counts against a sentence; at all others it is no."""
 
 Pair = tuple[str, int]
 """A nugget's id, and the position of an answer."""
@@ -75,10 +80,12 @@ class NodeAnswers:
         return NodeAnswer(value, self._by, why, chance, self._prefix)
 
 
-def _finding_of(answer: Answer, id_: str = "") -> NodeAnswer:
-    """Return what one answer says."""
+def _finding_of(answer: Answer, id_: str = "", *, worst: bool = False) -> NodeAnswer:
+    """Return what one answer says; `worst` is what counts against the report at this node."""
     by = answer.provenance.judge
     if isinstance(answer, Unscored):
+        if is_own_text(answer):
+            return NodeAnswer(worst, RULE, answer.reason, None, id_)
         return NodeAnswer(None, by, answer.reason, None, id_)
     return NodeAnswer(answer.value is True, by, answer.explanation, answer.probability, id_)
 
@@ -131,6 +138,8 @@ class OpenSentence:
         self.text, self.documents = text, documents
         self._report, self._earlier = report, earlier
         self.blank = not any(character.isalnum() for character in text)
+        self.too_long = self._plan.is_too_long(text)
+        self.own_text = False
         self.given: dict[Pair, None] = {}
         self.open: dict[Pair, None] = {}
         self.partial: dict[Pair, None] = {}
@@ -145,8 +154,11 @@ class OpenSentence:
         if self.documents:
             yield from (self._attested, self._answered)[stage - 1]() if stage else ()
         elif self.blank:
-            self._findings["negative"] = NodeAnswer(False, "rule", _BLANK)
-            self._findings["needs_citation"] = NodeAnswer(False, "rule", _BLANK)
+            self._findings["negative"] = NodeAnswer(False, RULE, _BLANK)
+            self._findings["needs_citation"] = NodeAnswer(False, RULE, _BLANK)
+        elif self.too_long:
+            for node in ("negative", "needs_citation", "said_before"):
+                self._findings[node] = NodeAnswer(node in _WORST_IS_YES, RULE, _TOO_LONG)
         else:
             yield from (self._negative, self._follows, self._last)[stage]()
 
@@ -166,14 +178,16 @@ class OpenSentence:
                 self._attests[document.doc_id] = document.relevant
             elif document.relevant.value is False and self._plan.attest == "relevant":
                 why = "not asked, for the document is not relevant"
-                self._attests[document.doc_id] = NodeAnswer(False, "rule", why)
-            elif self.blank:
-                self._attests[document.doc_id] = NodeAnswer(False, "rule", _BLANK)
+                self._attests[document.doc_id] = NodeAnswer(False, RULE, why)
+            elif self.blank or self.too_long:
+                why = _BLANK if self.blank else _TOO_LONG
+                self._attests[document.doc_id] = NodeAnswer(False, RULE, why)
             elif document.lacks is not None:
                 self._attests[document.doc_id] = document.lacks
             else:
+                run = self._where["run_id"] if self._plan.strict else ""
                 yield ask_attests(
-                    self._prefix, document.text, self.text, document.doc_id, **self._where
+                    self._prefix, document.text, self.text, document.doc_id, run, **self._where
                 )
 
     @property
@@ -186,7 +200,7 @@ class OpenSentence:
     @property
     def _credit(self) -> bool | None:
         """Whether it can give answers."""
-        if self.blank:
+        if self.blank or self.too_long:
             return False
         if self._plan.credit == "attested":
             return credited(self._citations)
@@ -217,7 +231,7 @@ class OpenSentence:
                 if gives(words, cited, answer):
                     self._give((nugget.id, n))
         value = True if self.given else None if self.open else False
-        self._findings["answers"] = NodeAnswer(value, "rule", ANSWER_RULE)
+        self._findings["answers"] = NodeAnswer(value, RULE, ANSWER_RULE)
 
     def _give(self, pair: Pair) -> None:
         """Count an answer that is given for certain; the bank vouches for texts not to be had."""
@@ -252,10 +266,10 @@ class OpenSentence:
         if needs is not None and (needs.value or (needs.value is None and self._plan.every)):
             if not self._earlier:
                 why = "nothing is cited before it"
-                self._findings["said_before"] = NodeAnswer(False, "rule", why)
+                self._findings["said_before"] = NodeAnswer(False, RULE, why)
             elif repeats(self.text, self._earlier):
                 why = "an earlier sentence with a citation has the same words"
-                self._findings["said_before"] = NodeAnswer(True, "rule", why)
+                self._findings["said_before"] = NodeAnswer(True, RULE, why)
             else:
                 yield ask_said_before(self._prefix, self._earlier, self.text, **self._where)
         yield from self._answered()
@@ -265,6 +279,7 @@ class OpenSentence:
     def take(self, question: Support, answer: Answer) -> None:
         """Receive an answer to one of `questions`."""
         extra, node = question.extra, question.extra["node"]
+        self.own_text |= is_own_text(answer)
         if node == "attests":
             self._attests[extra["doc_id"]] = _finding_of(answer, question.id)
         elif node == "unanswerable":
@@ -273,7 +288,7 @@ class OpenSentence:
         elif node == "answers":
             self._take_answer((extra["nugget_id"], extra["answer"]), answer)
         else:
-            self._findings[node] = _finding_of(answer, question.id)
+            self._findings[node] = _finding_of(answer, question.id, worst=node in _WORST_IS_YES)
 
     def _take_answer(self, pair: Pair, answer: Answer) -> None:
         value = self._answers.take(answer, f"nugget {pair[0]}")

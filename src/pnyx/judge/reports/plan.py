@@ -10,6 +10,10 @@ MIN_SCORED: Final = 0.8
 """Share of its items that a value of a leaderboard must rest on. Stated, not fitted: by leaving a
 fifth out a share rises by a quarter at most."""
 
+MAX_SENTENCE: Final = 2000
+"""Characters of a sentence by the rules of a campaign; a longer one is not judged and is a no. The
+longest of 11,264 sentences of real reports has 1,373 (RAGTIME 2026, NeuCLIR 2024, iKAT 2024)."""
+
 EXPECTED: Final = {
     "attests": 0.8,
     "needs_citation": 0.95,
@@ -74,6 +78,8 @@ class ReportPlan:
         answers, credit, attest: see the types of these names.
         unknown_documents: see `Unknown`.
         min_grade: grade of the qrels from which a document is relevant.
+        strict: by the rules of a campaign: a sentence of more than `MAX_SENTENCE` characters and a
+            citation of a document without text are a no, and runs do not share a call.
         every, least: where an answer is missing, ask all that could follow on it, or only what
             follows whatever it is: to count what a run may cost, of a judge that only looks up what
             was asked before.
@@ -85,11 +91,17 @@ class ReportPlan:
     min_grade: int = 1
     unknown_documents: Unknown = "no"
     weights: Weights = field(default_factory=Weights)
+    strict: bool = False
     every: bool = False
     least: bool = False
+
+    def is_too_long(self, sentence: str) -> bool:
+        """Whether a sentence is a no without being judged."""
+        return self.strict and len(sentence) > MAX_SENTENCE
 
     def row(self) -> dict[str, object]:
         """Return what decides the outcomes, as an object of JSON."""
         weights = {f.name: getattr(self.weights, f.name) for f in fields(self.weights)}
         names = ("answers", "credit", "attest", "min_grade", "unknown_documents")
-        return {**{name: getattr(self, name) for name in names}, "weights": weights}
+        rules = {"strict": True, "max_sentence": MAX_SENTENCE} if self.strict else {}
+        return {**{name: getattr(self, name) for name in names}, **rules, "weights": weights}

@@ -89,8 +89,16 @@ def _check(report: JudgedReport) -> None:
             if not 0 <= n < answers.get(nugget, 0):
                 found = f"answer {n} of nugget {shorten(nugget, 40)!r}"
                 raise InputError(f"sentences.{number}.answers: found {found}, which is not listed")
+        if sentence.repeats is not None and not _is_repeated(report, sentence.repeats):
+            found = f"found {sentence.repeats}, expected the position of a sentence that is new"
+            raise InputError(f"sentences.{number}.repeats: {found}")
         unknown = next((node for node in sentence.findings if node not in NODES), None)
         if unknown is not None:
             expected = ", ".join(NODES)
             found = shorten(unknown, 40)
             raise InputError(f"sentences.{number}.findings: found {found!r}, expected {expected}")
+
+
+def _is_repeated(report: JudgedReport, position: int) -> bool:
+    known = 0 <= position < len(report.sentences)
+    return known and report.sentences[position].repeats is None

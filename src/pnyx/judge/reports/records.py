@@ -84,6 +84,7 @@ class JudgedSentence:
         unscored_answers: such pairs of which it is open whether it gives them.
         quoted: whether it stands word for word in each document that it cites, but for case,
             punctuation and white space: such a document attests itself.
+        repeats: position of the sentence that it repeats (`repetition.REPETITION_RULE`).
     """
 
     text: str
@@ -93,6 +94,7 @@ class JudgedSentence:
     steps: tuple[TreePath, ...] = ()
     unscored_answers: tuple[tuple[str, int], ...] = ()
     quoted: bool = False
+    repeats: int | None = None
 
     @property
     def blank(self) -> bool:
@@ -181,6 +183,9 @@ class JudgedReport:
         row = asdict(self)
         if not self.whole:
             del row["whole"]
+        for sentence in row["sentences"]:
+            if sentence["repeats"] is None:
+                del sentence["repeats"]
         return {**textless(row, _NAMED), "notes": [NO_TEXT]} if hides_text() else row
 
 

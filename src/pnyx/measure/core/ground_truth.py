@@ -48,10 +48,14 @@ _TAKEN: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Gold of several annotators by key; questions without a majority are `tied` and have none."""
+    """Gold of several annotators by key; questions without a majority are `tied` and have none.
+
+    `scale_note` says that numbers look like a scale on which no label is a no; empty if not.
+    """
 
     gold: Mapping[LabelKey, Gold]
     tied: frozenset[LabelKey] = frozenset()
+    scale_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ class Joined:
 
     `tied` counts labels without a majority, which are left out; `labels_without_answer` those whose
     question has no line among the answers; `unlabelled` how many answers without a label that
-    counts say what, by group and value. Of the verdicts' `extra` little is kept.
+    counts say what, by group and value. Of the verdicts' `extra` little is kept. `scale_note`: as
+    in `Labels`.
     """
 
     task: str
@@ -70,6 +75,30 @@ class Joined:
     labels_without_answer: int = 0
     tied: int = 0
     unlabelled: Mapping[tuple[str, Any], int] = field(default_factory=dict)
+    scale_note: str = ""
+
+
+class _Scale:
+    """Notices numbers that all count as yes, though they look like a scale or like shares."""
+
+    def __init__(self) -> None:
+        self._least, self._largest, self._has_no, self._count = math.inf, -math.inf, False, 0
+
+    def add(self, grade: float) -> None:
+        """Add a label."""
+        self._count += 1
+        self._has_no |= grade <= 0
+        self._least, self._largest = min(self._least, grade), max(self._largest, grade)
+
+    def note(self) -> str:
+        """Return a warning, or nothing where some label is a no or all are 1."""
+        if self._has_no or not self._count or self._least == self._largest == 1:
+            return ""
+        span = f"{self._least:g} to {self._largest:g}"
+        return (
+            f"no label is a no: the {self._count:,} labels are numbers from {span}, and a number "
+            "above 0 counts as yes; write 0, no or false for no"
+        )
 
 
 class _Label(NamedTuple):
@@ -131,6 +160,9 @@ def read_labels(source: Source, task: str) -> Labels:
     explicit = graded = False
     for label in every:
         explicit, graded = explicit or label.gain is not None, graded or label.graded
+    scale = _Scale()
+    for label in chain(votes.values(), *several.values()) if graded and task != "quality" else ():
+        scale.add(label.grade)
     gold: dict[LabelKey, Gold] = {}
     single: dict[_Label, Gold] = {}
     alike: dict[Gold, Gold] = {}  # Most labels of a group say the same
@@ -155,7 +187,7 @@ def read_labels(source: Source, task: str) -> Labels:
         gold[key] = alike.setdefault(one, one)
         if len(labels) == 1:
             single[first] = gold[key]
-    return Labels(gold, frozenset(tied))
+    return Labels(gold, frozenset(tied), scale.note())
 
 
 def _one_group(labels: Sequence[_Label], source: Source) -> str:
@@ -269,6 +301,7 @@ class _Joining:
         self._pairs, self._unlabelled, self._tied = PairColumns(), 0, False
         self._shown: list[LabelKey] = []
         self._others = Counter[tuple[str, Any]]()
+        self._scale, self._graded = _Scale(), False
 
     def add(self, said: Said) -> None:
         """Add an answer."""
@@ -290,10 +323,13 @@ class _Joining:
         if label is None:
             return None
         try:
-            return _OWN[grade_of(label) > 0]
+            grade = grade_of(label)
         except InputError as error:
             problem = InputError(f"label: {error.problem.removeprefix('value: ')}")
             raise located(problem, self._path, said[4]) from error
+        self._graded |= not isinstance(label, bool | str)
+        self._scale.add(grade)
+        return _OWN[grade > 0]
 
     def joined(self, task: str, judge: str) -> Joined:
         """Return what was joined; InputError where it is nothing."""
@@ -307,6 +343,7 @@ class _Joining:
             labels_without_answer=0 if self._own else len(self._labels.gold) - len(self._pairs),
             tied=len(self._labels.tied),
             unlabelled=self._others,
+            scale_note=self._scale.note() if self._graded else self._labels.scale_note,
         )
 
     def _no_pairs(self) -> str:

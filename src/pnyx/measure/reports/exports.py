@@ -76,8 +76,8 @@ def nugget_qrels(
     """Return diversity qrels with nuggets as subtopics: which document attests which nugget.
 
     Without banks, grade 1 has a relevant document that attests a sentence which gives an answer of
-    the nugget; with banks, one that the bank names for an answer. Grade 0 has a cited document that
-    is not relevant, for each nugget of the topic.
+    the nugget; with banks, one that the bank names for an answer. Grade 0 has a cited document of
+    the collection that is not relevant, for each nugget of the topic.
 
     Args:
         reports: judged ones, of any runs.
@@ -112,6 +112,8 @@ def _judged_pairs(
         given = {nugget for nugget, _ in sentence.answers}
         maybe = {nugget for nugget, _ in sentence.unscored_answers}
         for citation in sentence.citations:
+            if citation.unknown:  # no document of the collection, whatever its id looks like
+                continue
             for nugget in nuggets:
                 if not citation.relevant.value:
                     yield nugget, citation.doc_id, citation.relevant.value

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from pnyx.errors import InputError, shorten
-from pnyx.judge.reports.records import JudgedReport
+from pnyx.errors import InputError, escaped
+from pnyx.judge.reports.records import JudgedReport, JudgedSentence
 from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain
 from pnyx.measure.core.significance import Test
 from pnyx.measure.reports.nuggets import WEIGHTS, checked_weights
 from pnyx.measure.reports.registry import MAIN, measure_report, report_measures
-from pnyx.measure.reports.sentences import citation_recall
+from pnyx.measure.reports.sentences import citation_recall, sentence_precision
 from pnyx.measure.runs.table import ComparedRuns, RunTable, against
 
 Missing: TypeAlias = Literal["skip", "zero"]
@@ -31,6 +32,8 @@ class MeasuredReports:
             (Auto-ARGUE's `_micro`).
         per_topic: topic -> name -> value; `scored` and `asked` count items.
         missing: topics without a report.
+        repeated: sentences that repeat another one of their report.
+        precision_once: sentence precision if these counted once, the mean over topics.
     """
 
     name: str
@@ -39,6 +42,8 @@ class MeasuredReports:
     pooled: Mapping[str, float | None]
     per_topic: Mapping[str, Mapping[str, Measured]]
     missing: tuple[str, ...]
+    repeated: int = 0
+    precision_once: float | None = None
 
     @property
     def unscored(self) -> dict[str, tuple[int, int]]:
@@ -58,6 +63,7 @@ class MeasuredReports:
             "run": self.name,
             "topics": {"asked": len(self.per_topic), "missing": list(self.missing)},
             "measures": plain(self.measures),
+            "repeated": {"sentences": self.repeated, "precision_once": self.precision_once},
             "items": {
                 name: {
                     "of": report_measures()[name].items,
@@ -82,6 +88,7 @@ class Reports(ComparedRuns):
     compared: tuple[str, ...]
     missing: Missing
     weights: Mapping[str, float]
+    strict: bool = False
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -94,6 +101,7 @@ class Reports(ComparedRuns):
             "task": "report",
             **self._runs_row(),
             "missing": self.missing,
+            "strict": self.strict,
             "weights": dict(self.weights),
             "compared": list(self.compared),
             **self._methods_row(),
@@ -105,6 +113,7 @@ def measure_reports(
     *,
     topics: Sequence[str] | None = None,
     missing: Missing = "skip",
+    strict: bool = False,
     weights: Mapping[str, float] = WEIGHTS,
     compared: Sequence[str] = MAIN,
     baseline: str | None = None,
@@ -119,6 +128,7 @@ def measure_reports(
         topics: that count; by default all on which some run has a report. Other reports are left
             out.
         missing: how a topic counts on which a run has no report.
+        strict: by the rules of a campaign; see `measure_report`.
         weights: importance of a nugget -> weight from 0, in place of those in `WEIGHTS`; `other` is
             that of any other importance, and of none.
         compared: measures by which runs are compared with the baseline, as one family.
@@ -138,14 +148,14 @@ def measure_reports(
     known = every if topics is None else list(dict.fromkeys(topics))
     if not any(topic in by_topic for by_topic in by_run.values() for topic in known):
         raise InputError("found no judged report on these topics, expected one")
-    table = RunTable(
-        {name: _measured(run, known, missing, weights) for name, run in by_run.items()}
-    )
-    runs = tuple(_run(name, run, table, weights, bootstrap) for name, run in by_run.items())
+    how = _Measuring(missing, weights, strict, bootstrap)
+    table = RunTable({name: how.cells(run, known) for name, run in by_run.items()})
+    runs = tuple(how.run(name, run, table) for name, run in by_run.items())
     return Reports(
         runs=runs,
         compared=tuple(compared),
         missing=missing,
+        strict=strict,
         weights=weights,
         comparisons=table.compare(against(by_run, baseline, compared), test, bootstrap),
         baseline=baseline,
@@ -168,8 +178,8 @@ def _by_run(
     for name, report in named:
         run = runs.setdefault(name, {})
         if report.topic_id in run:
-            where = f"topic {shorten(report.topic_id, 40)!r}"
-            raise InputError(f"run {shorten(name, 40)!r} has two reports on {where}, expected one")
+            where = f"topic {escaped(report.topic_id)!r}"
+            raise InputError(f"run {escaped(name)!r} has two reports on {where}, expected one")
         run[report.topic_id] = report
     return runs
 
@@ -180,20 +190,6 @@ def _check_names(compared: Sequence[str], runs: Iterable[str], baseline: str | N
         raise ValueError(f"found the measure {unknown[0]!r}, expected one of report_measures()")
     if baseline is not None and baseline not in runs:
         raise ValueError(f"found the baseline {baseline!r}, expected one of {', '.join(runs)}")
-
-
-def _measured(
-    run: _Run, topics: Sequence[str], missing: Missing, weights: Mapping[str, float]
-) -> dict[str, dict[str, Measured]]:
-    absent = Measured(0.0 if missing == "zero" else None, 0, 0)
-    values = {}
-    for topic in topics:
-        report = run.get(topic)
-        if report is None or report.missing:
-            values[topic] = dict.fromkeys(report_measures(), absent)
-        else:
-            values[topic] = measure_report(report, weights)
-    return values
 
 
 def means_over_topics(
@@ -207,45 +203,83 @@ def means_over_topics(
     return table.means("", names, bootstrap, [known[name].range for name in names])
 
 
-def _run(
-    name: str,
-    run: _Run,
-    table: RunTable[Measured],
-    weights: Mapping[str, float],
-    bootstrap: Bootstrap,
-) -> MeasuredReports:
-    """Return the means over topics, and what they rest on."""
-    cells = table.cells[name]
-    measures = report_measures()
-    items = {
-        measure: (
-            sum(row[measure].scored for row in cells.values()),
-            sum(row[measure].asked for row in cells.values()),
+@dataclass(frozen=True, slots=True)
+class _Measuring:
+    """How the reports of a run become its values."""
+
+    missing: Missing
+    weights: Mapping[str, float]
+    strict: bool
+    bootstrap: Bootstrap
+
+    def cells(self, run: _Run, topics: Sequence[str]) -> dict[str, dict[str, Measured]]:
+        """Return topic -> measure -> value."""
+        absent = Measured(0.0 if self.missing == "zero" else None, 0, 0)
+        values = {}
+        for topic in topics:
+            report = run.get(topic)
+            if report is None or report.missing:
+                values[topic] = dict.fromkeys(report_measures(), absent)
+            else:
+                values[topic] = measure_report(report, self.weights, strict=self.strict)
+        return values
+
+    def run(self, name: str, run: _Run, table: RunTable[Measured]) -> MeasuredReports:
+        """Return the means over topics, and what they rest on."""
+        cells = table.cells[name]
+        measures = report_measures()
+        items = {
+            measure: (
+                sum(row[measure].scored for row in cells.values()),
+                sum(row[measure].asked for row in cells.values()),
+            )
+            for measure in measures
+        }
+        reports = [run[topic] for topic in cells if topic in run]
+        return MeasuredReports(
+            name,
+            means_over_topics(cells, tuple(measures), self.bootstrap),
+            items,
+            _pooled(reports, self.weights, strict=self.strict),
+            cells,
+            tuple(topic for topic in cells if topic not in run or run[topic].missing),
+            sum(s.repeats is not None for report in reports for s in report.sentences),
+            self._precision_once(cells, run),
         )
-        for measure in measures
-    }
-    return MeasuredReports(
-        name,
-        means_over_topics(cells, tuple(measures), bootstrap),
-        items,
-        _pooled([run[topic] for topic in cells if topic in run], weights),
-        cells,
-        tuple(topic for topic in cells if topic not in run or run[topic].missing),
-    )
+
+    def _precision_once(
+        self, cells: Mapping[str, Mapping[str, Measured]], run: _Run
+    ) -> float | None:
+        """Return the mean of sentence precision over topics if repetitions gained nothing."""
+        values = [
+            sentence_precision(run[topic]).value
+            if topic in run and run[topic].sentences
+            else row["sentence_precision"].value
+            for topic, row in cells.items()
+        ]
+        known = [value for value in values if value is not None]
+        return math.fsum(known) / len(known) if known else None
 
 
 def _pooled(
-    reports: Sequence[JudgedReport], weights: Mapping[str, float]
+    reports: Sequence[JudgedReport], weights: Mapping[str, float], *, strict: bool
 ) -> dict[str, float | None]:
     """Return the shares of all reports as of one; documents are told apart by their topics."""
+    sentences: list[JudgedSentence] = []
+    for report in reports:
+        before = len(sentences)
+        sentences += [
+            s if s.repeats is None else replace(s, repeats=before + s.repeats)
+            for s in report.sentences
+        ]
     whole = JudgedReport(
         "all",
         "",
-        tuple(sentence for report in reports for sentence in report.sentences),
+        tuple(sentences),
         tuple(nugget for report in reports for nugget in report.nuggets),
         whole=any(report.whole for report in reports),
     )
-    pooled = measure_report(whole, weights)
+    pooled = measure_report(whole, weights, strict=strict)
     of_topics = [citation_recall(report) for report in reports]
     asked = sum(topic.asked for topic in of_topics)
     cited = sum((topic.value or 0.0) * topic.scored for topic in of_topics)

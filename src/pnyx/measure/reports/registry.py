@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from pnyx.judge.reports.records import JudgedReport
@@ -42,6 +42,11 @@ class ReportMeasure:
     def range(self) -> Range | None:
         """Its least and greatest value; None where it lacks one of them."""
         return UNIT if (self.low, self.high) == UNIT else None
+
+    @property
+    def of_submission(self) -> bool:
+        """Whether its items are the report's own, so that who writes it decides if it has any."""
+        return self.items in ("sentences", "citations", "steps")
 
     @property
     def is_share(self) -> bool:
@@ -114,20 +119,63 @@ def measure_report(
     report: JudgedReport,
     weights: Mapping[str, float] = nuggets.WEIGHTS,
     names: Sequence[str] | None = None,
+    *,
+    strict: bool = False,
 ) -> dict[str, Measured]:
     """Return measures of one report, without intervals; nothing of a missing one.
 
     An empty report is 0 by precision, too: whoever says nothing shall not gain by it in a mean.
     Of one held against nuggets as a whole, what rests on its sentences is not known, and never 0.
+
+    Args:
+        report: a judged one.
+        weights: importance of a nugget -> weight.
+        names: of the measures; by default all.
+        strict: by the rules of a campaign: what repeated sentences gain counts once, and a measure
+            of sentences or citations is 0 for a report that has none to measure.
     """
     measures = report_measures()
     if names is not None:
         measures = {name: measures[name] for name in names}
+    if not strict:
+        report = _without_repetitions(report)
     known = {
-        name: measure.of(report, weights) if measure.weighted else measure.of(report)
+        name: _value(measure, report, weights)
         for name, measure in measures.items()
         if not (report.missing or (report.whole and measure.items not in _OF_NUGGETS))
     }
     if report.empty:
         known |= {name: Measured(0.0, 0, 0) for name, measure in measures.items() if measure.said}
+    if strict:
+        known |= {
+            name: replace(value, value=0.0)
+            for name, value in known.items()
+            if value.value is None and _nothing_to_measure(measures[name], report, weights)
+        }
     return {name: known.get(name, Measured(None, 0, 0)) for name in measures}
+
+
+def _without_repetitions(report: JudgedReport) -> JudgedReport:
+    """Return a report whose sentences all count, whether or not they repeat earlier ones."""
+    if all(sentence.repeats is None for sentence in report.sentences):
+        return report
+    sentences = tuple(replace(sentence, repeats=None) for sentence in report.sentences)
+    return replace(report, sentences=sentences)
+
+
+def _value(measure: ReportMeasure, report: JudgedReport, weights: Mapping[str, float]) -> Measured:
+    value: Measured = measure.of(report, weights) if measure.weighted else measure.of(report)
+    return value
+
+
+def _nothing_to_measure(
+    measure: ReportMeasure, report: JudgedReport, weights: Mapping[str, float]
+) -> bool:
+    """Whether a measure is undefined only because the report has none of its items.
+
+    What a bank does not hold, or a judge left unscored, is not up to the report.
+    """
+    parts = [report_measures()[part] for part in measure.parts] or [measure]
+    values = [(part.of_submission, _value(part, report, weights)) for part in parts]
+    undefined = [(own, value.asked) for own, value in values if value.value is None]
+    return all(own and not asked for own, asked in undefined)

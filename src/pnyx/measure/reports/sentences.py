@@ -1,13 +1,14 @@
 """Measures of a judged report's sentences and citations (Auto-ARGUE, 2.2).
 
 Everything is three-valued: what is open is neither true nor false, and counts as asked, not scored.
+Where sentences say which one they repeat (`JudgedSentence.repeats`), a yes counts once for all of
+them, and each no counts: repeating a sentence gains nothing, and hides nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from unicodedata import normalize
 
 from pnyx.judge.reports.records import NO_TEXT, JudgedReport, JudgedSentence, all_of
@@ -19,6 +20,19 @@ def share(truths: Iterable[bool | None]) -> Measured:
     every = list(truths)
     known = [truth for truth in every if truth is not None]
     return Measured(sum(known) / len(known) if known else None, len(known), len(every))
+
+
+def _share_once(truths: Iterable[tuple[Hashable, bool | None]]) -> Measured:
+    """Return the share of the true among the known; the true ones of one key count once."""
+    every = list(truths)
+    true = dict.fromkeys(key for key, truth in every if truth)
+    return share([True] * len(true) + [truth for _, truth in every if not truth])
+
+
+def _by_group(report: JudgedReport) -> Iterator[tuple[int, JudgedSentence]]:
+    """Yield the sentences, each after the position of the one that it repeats, or its own."""
+    for position, sentence in enumerate(report.sentences):
+        yield position if sentence.repeats is None else sentence.repeats, sentence
 
 
 def _found(sentence: JudgedSentence, node: str) -> bool | None:
@@ -50,26 +64,35 @@ def sentence_precision(report: JudgedReport) -> Measured:
     not attested. Neutral and negative sentences without citations are left out: so does Auto-ARGUE,
     whose score files divide by `sentences_with_citations_or_requiring_citations`.
     """
-    counted = [(s, needs_citation(s)) for s in report.sentences]
-    return share(
-        sentence.attested if needed else None for sentence, needed in counted if needed is not False
+    return _precision(_by_group(report))
+
+
+def _precision(sentences: Iterable[tuple[int, JudgedSentence]]) -> Measured:
+    counted = [(group, s, needs_citation(s)) for group, s in sentences]
+    return _share_once(
+        (group, sentence.attested if needed else None)
+        for group, sentence, needed in counted
+        if needed is not False
     )
 
 
 def sentence_precision_own(report: JudgedReport) -> Measured:
     """Return sentence precision of the sentences that quote no document; see `quoted`."""
-    unquoted = tuple(sentence for sentence in report.sentences if not sentence.quoted)
-    return sentence_precision(replace(report, sentences=unquoted))
+    return _precision(pair for pair in _by_group(report) if not pair[1].quoted)
 
 
 def sentence_precision_all(report: JudgedReport) -> Measured:
     """Return the share of all sentences that have citations, each of which attests them."""
-    return share(sentence.attested for sentence in report.sentences)
+    return _share_once((group, sentence.attested) for group, sentence in _by_group(report))
 
 
 def citation_precision(report: JudgedReport) -> Measured:
     """Return the share of citations, each document once a sentence, that attest their sentence."""
-    return share(citation.attests.value for s in report.sentences for citation in s.citations)
+    return _share_once(
+        ((group, citation.doc_id), citation.attests.value)
+        for group, sentence in _by_group(report)
+        for citation in sentence.citations
+    )
 
 
 def citation_relevance(report: JudgedReport) -> Measured:
@@ -77,7 +100,11 @@ def citation_relevance(report: JudgedReport) -> Measured:
 
     It need not be one that the sentence gives.
     """
-    return share(citation.relevant.value for s in report.sentences for citation in s.citations)
+    return _share_once(
+        ((group, citation.doc_id), citation.relevant.value)
+        for group, sentence in _by_group(report)
+        for citation in sentence.citations
+    )
 
 
 def citation_recall(report: JudgedReport) -> Measured:
@@ -96,9 +123,9 @@ def negatives_confirmed(report: JudgedReport) -> Measured:
     A nugget without answers confirms that the collection has none. Asked are also sentences of
     which it is open whether they are negative.
     """
-    return share(
-        _found(sentence, "unanswerable") if negative else None
-        for sentence in report.sentences
+    return _share_once(
+        (group, _found(sentence, "unanswerable") if negative else None)
+        for group, sentence in _by_group(report)
         if not sentence.citations and (negative := _found(sentence, "negative")) is not False
     )
 
@@ -130,7 +157,17 @@ def reward_per_step(report: JudgedReport) -> Measured:
 
 
 def _weights(report: JudgedReport) -> list[float | None]:
-    return [step.weight for sentence in report.sentences for step in sentence.steps]
+    """Return the weights of all steps; a reward for the same thing counts once by repetitions."""
+    rewarded: set[tuple[int, tuple[str, ...], str]] = set()
+    weights = []
+    for group, sentence in _by_group(report):
+        for step in sentence.steps:
+            reward = (group, step.path[-1:], step.about)
+            if step.outcome != "reward" or reward not in rewarded:
+                weights.append(step.weight)
+            if step.outcome == "reward":
+                rewarded.add(reward)
+    return weights
 
 
 def _summed(report: JudgedReport, part: Callable[[float], float]) -> Measured:

@@ -19,6 +19,8 @@ MAX_REPLY_BYTES = 1024 * 1024
 _MAX_TOKENS_BYTES = 6 * 1024 * 1024
 _LONGEST_NAME = 1000
 _OVERSIZED = "oversized"
+_TEXT_PARTS = ("text", "output_text")
+"""Types of the parts of a content that hold the reply's text."""
 _USAGE = tuple(f"{k}_tokens" for k in ("prompt", "completion", "total", "cached", "reasoning"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -139,7 +141,9 @@ def read_reply(
         return CallFailed("malformed: the reply's choice holds no message")
     finish = choice.get("finish_reason")
     named = value.get("model")
-    content, finish = _content(message, finish if isinstance(finish, str) else "")
+    raw, finish = _content(message, finish if isinstance(finish, str) else "")
+    if (content := _whole_text(raw)) is None:
+        return CallFailed("malformed: the reply's content is not text")
     if not content.strip() and finish not in ("length", "content_filter", "refusal"):
         return CallFailed("empty: the reply holds no text")
     text, finish = hide(clean_text(content)), hide(clean_text(finish))
@@ -170,16 +174,28 @@ def _looks_like(text: str) -> str:
     return f"the endpoint sent {shorten(text.strip(), 60)!r}" if head else "an empty body"
 
 
-def _content(message: Mapping[str, Any], finish: str) -> tuple[str, str]:
-    """Return (text, finish reason); a refusal counts as a finish reason of its own."""
+def _content(message: Mapping[str, Any], finish: str) -> tuple[Any, str]:
+    """Return (content, finish reason); a refusal counts as a finish reason of its own."""
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal.strip():
         return refusal, "refusal"
-    content = message.get("content")
-    if isinstance(content, list):  # some servers send typed parts
-        parts = [p.get("text") for p in content if isinstance(p, dict)]
-        content = "".join(part for part in parts if isinstance(part, str))
-    return (content if isinstance(content, str) else ""), finish
+    return message.get("content"), finish
+
+
+def _whole_text(content: object) -> str | None:
+    """Return a content as text, which some servers send in parts; None if any of it is not text."""
+    if content is None:
+        return ""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else None
+    texts: list[str] = []
+    for part in content:
+        text = part.get("text") if isinstance(part, dict) else None
+        if isinstance(text, str):
+            texts.append(text)
+        elif not isinstance(part, dict) or part.get("type", "text") in _TEXT_PARTS:
+            return None  # parts of other types, such as thoughts, are not of the text
+    return "".join(texts)
 
 
 def _tokens(value: object) -> tuple[Token, ...] | None:

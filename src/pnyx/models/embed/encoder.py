@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.models.http.flow import in_threads, wanted
+from pnyx.models.http.flow import in_threads
 from pnyx.native import load_onnxruntime
 
 _FOLDERS = {"minilm-int8": "minilm"}
@@ -94,6 +94,12 @@ class Encoder:
             self._remember(new, fresh)
         return out[[unique[text] for text in texts]]
 
+    def count_cut(self, texts: Sequence[str]) -> int:
+        """Return how many texts are longer than `max_tokens`, so that their end does not count."""
+        long = [text[:_MAX_CHARACTERS] for text in texts if len(text) > self.max_tokens - 2]
+        safe = [text.encode("utf-8", "replace").decode("utf-8") for text in long]
+        return sum(bool(e.overflowing) for e in self._tokenizer.encode_batch(safe))
+
     def states(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return what each layer holds of texts, over the first `max_tokens` tokens of each.
 
@@ -136,16 +142,14 @@ class Encoder:
         encoded = self._tokenizer.encode_batch_fast([text.decode("utf-8") for text in cut])
 
         # One text per run and one thread per text: docs/decisions/packaged-encoder.md says why.
-        check = wanted()
-
         def run(row: int) -> None:
-            check()
             ids = np.array([encoded[row].ids], dtype=np.int64)
             out[row] = read({"input_ids": ids, "attention_mask": np.ones_like(ids)})
 
         # The longest first, so that all cores end at about the same time.
         rows = sorted(range(len(texts)), key=lambda row: -len(encoded[row].ids))
-        list(map(run, rows)) if sum(len(e.ids) for e in encoded) <= _FEW else in_threads(run, rows)
+        few = sum(len(e.ids) for e in encoded) <= _FEW
+        in_threads(run, rows, threads=1 if few else None)
 
 
 def load_encoder(name: str = "minilm-int8") -> Encoder:

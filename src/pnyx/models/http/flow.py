@@ -15,12 +15,12 @@ from collections.abc import (
     Iterator,
     Sequence,
 )
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Generic, TypeVar
 
 from pnyx.errors import PnyxError
+from pnyx.threads import WorkerThreads
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -56,7 +56,11 @@ def wanted() -> Callable[[], None]:
 async def run_all(
     items: Iterable[T], work: Callable[[T], Awaitable[None]], *, workers: int
 ) -> None:
-    """Do `work` for each item, at most `workers` at once; the first exception is raised."""
+    """Do `work` for each item, at most `workers` at once; the first exception is raised.
+
+    An exception cancels the work on other items, except LeftError: then no further item is begun,
+    and the work under way ends by itself, as replies that were asked for are paid for.
+    """
     import anyio
     import anyio.lowlevel
 
@@ -72,7 +76,8 @@ async def run_all(
                 await work(item)
         except Exception as error:  # raised below, out of the exception group
             failures.append(error)
-            group.cancel_scope.cancel()
+            if not isinstance(error, LeftError):
+                group.cancel_scope.cancel()
 
     async with anyio.create_task_group() as group:
         for _ in range(workers):
@@ -118,13 +123,25 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def in_threads(work: Callable[[R], T], items: Sequence[R]) -> list[T]:
-    """Return what `work` makes of each item, in order, on all cores."""
-    workers = min(cores(), len(items))
-    if workers < 2:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(workers, thread_name_prefix="pnyx") as pool:
-        return list(pool.map(work, items))
+def in_threads(
+    work: Callable[[R], T], items: Sequence[R], *, threads: int | None = None
+) -> list[T]:
+    """Return the result of `work` for each item, in order.
+
+    It uses a thread for each core, or at most so many `threads`. Before each item it raises
+    LeftError if nobody waits any more.
+    """
+    check = wanted()
+
+    def step(item: R) -> T:
+        check()
+        return work(item)
+
+    count = min(threads or cores(), cores(), len(items))
+    if count < 2:
+        return [step(item) for item in items]
+    with WorkerThreads(count, thread_name_prefix="pnyx") as pool:
+        return list(pool.map(step, items))
 
 
 class PerLoop(Generic[T]):

@@ -23,6 +23,7 @@ from pnyx.models.local.process import (
     model_files,
     packaged_weights,
 )
+from pnyx.threads import start_thread
 
 if TYPE_CHECKING:
     from pnyx.models.chat.ledger import Ledger
@@ -262,6 +263,8 @@ class _Held:
 class _LlamaEndpoint(ChatEndpoint):
     """A process as an endpoint, which says schemas in llama.cpp's own grammar."""
 
+    own_process = True
+
     def __init__(self, worker: Worker, retry: RetryPolicy) -> None:
         super().__init__(worker.base_url, "local", worker.key, retry=retry, concurrency=_SLOTS + 1)
         self.worker = worker
@@ -305,7 +308,7 @@ async def _aside(work: Callable[[], T], say: Callable[[], Any] | None = None) ->
         except BaseException as error:
             future.set_exception(error)
 
-    threading.Thread(target=run, daemon=True, name="pnyx-local").start()
+    start_thread(run, "pnyx-local")
     began, pause = anyio.current_time(), 0.001
     while not future.done():
         await anyio.sleep(pause)

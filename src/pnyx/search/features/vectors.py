@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import InputError, PnyxError, escaped, shorten
+from pnyx.models.embed.cut_texts import CutCounter
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.placing import try_lock, unlock
 from pnyx.progress import counting
@@ -49,12 +50,24 @@ Question = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class EmbedStats:
-    """What `embed_documents` did: documents in all, reused of them, distinct texts embedded."""
+    """What `embed_documents` did.
+
+    Attributes:
+        documents: how many have a vector.
+        reused: of them, those that had one.
+        embedded: distinct texts that were embedded.
+        seconds: how long that took.
+        cut: of the texts embedded, those that the embedder did not read to the end; None where it
+            cannot say.
+        max_tokens: how many tokens of a text the embedder reads; None where it cannot say.
+    """
 
     documents: int
     reused: int
     embedded: int
     seconds: float
+    cut: int | None = 0
+    max_tokens: int | None = None
 
 
 def embed_documents(
@@ -81,7 +94,7 @@ def embed_documents(
     started = time.perf_counter()
     folder = Path(index_folder)
     index = WordIndex.open(folder)
-    embedder = embedder or embedder_from()
+    embedder = counter = CutCounter(embedder or embedder_from())
     meta = vector_meta(embedder)
     feature = index.known(VECTORS)
     old = np.zeros((0, embedder.dimensions), dtype=np.float16)
@@ -101,7 +114,9 @@ def embed_documents(
                 embedded = _embed_rest(index, embedder, rows, done, partial, advance)
         put_feature(folder, VECTORS, {VECTORS: rows}, documents=len(index), meta=meta)
         partial.remove()
-    return EmbedStats(len(index), done, embedded, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    max_tokens = getattr(embedder, "max_tokens", None)
+    return EmbedStats(len(index), done, embedded, seconds, counter.cut, max_tokens)
 
 
 def vector_meta(embedder: Embedder) -> dict[str, Any]:

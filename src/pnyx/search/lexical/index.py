@@ -17,7 +17,7 @@ from pnyx.records import Evidence
 from pnyx.search.engine import FeatureInfo, Hit, Remembering
 from pnyx.search.features.access import Feature, read_feature
 from pnyx.search.lexical.kernels import Boosts, Kernel, KernelName, score_terms
-from pnyx.search.lexical.manifest import read_manifest
+from pnyx.search.lexical.manifest import PASSAGES, read_manifest
 from pnyx.search.lexical.query import QueryCompiler
 from pnyx.search.lexical.segments import open_segments
 from pnyx.search.plan import check_least
@@ -35,9 +35,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexStats:
-    """What an index holds; `added` and `seconds` are of the call that built it, or 0."""
+    """What an index holds; `added` and `seconds` are of the call that built it, or 0.
+
+    `documents` counts what is found: whole documents, and `passages` of `split_documents`.
+    """
 
     documents: int
+    passages: int = 0
+    split_documents: int = 0
     added: int = 0
     tokens: int
     postings: int
@@ -62,6 +67,7 @@ class WordIndex(Remembering):
         entries, counts = manifest["segments"], opened.statistics
         size = sum(entry["bytes"] for entry in entries)
         kept = {name: counts[name] for name in ("documents", "tokens", "postings")}
+        kept |= {name: counts[name] for name in PASSAGES if name in counts}
         self.statistics = IndexStats(**kept, segments=len(entries), bytes=size)
         collection = CollectionStatistics(counts["documents_with_terms"], counts["tokens"])
         self._segments = opened.segments
@@ -244,6 +250,9 @@ class WordIndex(Remembering):
 
     def feature_info(self, name: str) -> FeatureInfo | None:
         """See `Engine`."""
+        if name == "passages":
+            passages = self.statistics.passages
+            return FeatureInfo(passages, "pnyx index") if passages else None
         feature = self.known(name)
         if feature is None:
             return None

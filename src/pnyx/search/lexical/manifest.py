@@ -23,6 +23,9 @@ KIND, FORMAT_VERSION, MANIFEST = "pnyx-index", 2, "manifest.json"
 SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-[0-9]{6,12}\.data")
 FEATURE_NAME: Final = re.compile(r"[a-z_]{1,40}")
 
+PASSAGES: Final = ("passages", "split_documents")
+"""Statistics of an index with passages: how many it has, and of how many documents they are."""
+
 _MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 _MOST = 1 << 53
 """More than any number in a manifest: what is below is exact wherever it is computed with."""
@@ -72,7 +75,7 @@ def write_manifest(folder: Path, content: dict[str, Any]) -> None:
 
 def contents(manifest: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return what a manifest says of its index, with changes, for `write_manifest`."""
-    names = ("tokenizer", "fields", "statistics", "segments", "features")
+    names = ("tokenizer", "fields", "statistics", "segments", "features", "sources")
     return {name: manifest[name] for name in names if name in manifest} | changes
 
 
@@ -105,7 +108,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def count(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Return the statistics of a whole index from the manifest entries of its segments."""
     names = ("documents", "documents_with_terms", "tokens", "postings")
-    return {name: sum(entry[name] for entry in entries) for name in names}
+    counts = {name: sum(entry[name] for entry in entries) for name in names}
+    passages = {name: sum(entry.get(name, 0) for entry in entries) for name in PASSAGES}
+    return counts | (passages if any(passages.values()) else {})
 
 
 def _check(content: Mapping[str, Any]) -> None:
@@ -118,23 +123,48 @@ def _check(content: Mapping[str, Any]) -> None:
             raise ValueError("segments are not numbered in order")
         _check_file(entry)
         documents, with_terms, postings, tokens, _ = (_whole(entry[name]) for name in counted)
+        passages, split = (_whole(entry.get(name, 0)) for name in PASSAGES)
+        if not split <= passages <= documents:
+            raise ValueError("its passages are impossible")
         if not (with_terms <= documents and with_terms <= postings <= tokens and documents > 0):
             raise ValueError("its statistics are impossible")
     if content["statistics"] != count(entries):
         raise ValueError("its statistics are not those of its segments")
+    if "sources" in content:
+        _check_sources(content["sources"], content["statistics"]["documents"])
+    _check_features(features, content["statistics"]["documents"])
+
+
+def _check_features(features: Mapping[str, Any], documents: int) -> None:
+    """Check the entries of features."""
     for name, entry in features.items():
         if not (
             FEATURE_NAME.fullmatch(name)
             and SEGMENT_NAME.fullmatch(entry["file"])
             and entry["file"].startswith(f"feature-{name}-")
             and isinstance(entry["meta"], dict)
-            and _whole(entry["documents"]) <= content["statistics"]["documents"]
+            and _whole(entry["documents"]) <= documents
         ):
             raise ValueError(f"feature {shorten(name, 40)}")
         _check_file(entry)
         for shape in entry["shapes"].values():
             if not (isinstance(shape, list) and len(shape) <= 2 and shape == [*map(_whole, shape)]):
                 raise ValueError(f"a shape of {name}")
+
+
+def _check_sources(sources: Mapping[str, Any], documents: int) -> None:
+    """Check which files the documents come from."""
+    for source in sources["sources"]:
+        known_by = set(source) - {"unit"}
+        if known_by != {"path", "format", "columns"} or not isinstance(source["path"], str):
+            raise ValueError("a source is not a path and how it is read")
+    known = len(sources["sources"])
+    for number, name, mark, *_ in sources["files"]:
+        texts = isinstance(name, str) and isinstance(mark, str)
+        if type(number) is not int or not -1 <= number < known or not texts:
+            raise ValueError("a file is of no source")
+    if sum(_whole(file[3]) for file in sources["files"]) != documents:
+        raise ValueError("its files do not have its documents")
 
 
 def _check_file(entry: Mapping[str, Any]) -> None:

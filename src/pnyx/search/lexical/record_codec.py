@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from pnyx.errors import InputError, shorten
 from pnyx.files import json_line, parse_json_object
-from pnyx.records import STANCES, Argument, Document, Evidence, Premise, judged_text
+from pnyx.records import STANCES, Argument, Document, Evidence, Passage, Premise, judged_text
 
 EXTRA_FIELDS = ("topic",)
 """Fields that can be searched in addition to title and text."""
+
+_PASSAGE: Final = {"document": str, "number": int, "count": int, "heading": str, "speaker": str}
+"""Fields of a passage and their types."""
 
 _HALF_CHARACTERS = re.compile("[\ud800-\udfff]")
 
@@ -31,7 +34,14 @@ def to_row(record: Evidence) -> dict[str, Any]:
         if record.body is not None:
             row["body"] = record.body
     optional |= {"url": record.url, "source": record.source, "extra": dict(record.extra)}
+    if record.passage is not None:
+        optional["passage"] = _passage_row(record.passage)
     return row | {name: value for name, value in optional.items() if value}
+
+
+def _passage_row(passage: Passage) -> dict[str, Any]:
+    row = {name: getattr(passage, name) for name in _PASSAGE}
+    return {name: value for name, value in row.items() if value != ""}
 
 
 def _premise_row(premise: Premise) -> dict[str, Any]:
@@ -42,11 +52,21 @@ def _premise_row(premise: Premise) -> dict[str, Any]:
 def from_row(row: dict[str, Any]) -> Evidence:
     """Return the record of an object of `to_row`, or raise KeyError, TypeError or ValueError."""
     fields = dict(row)
+    passage = _passage(fields.pop("passage", None))
     if fields.pop("kind") == "document":
-        return Document(**_checked(fields))
+        return Document(**_checked(fields), passage=passage)
     premises = fields.pop("premises", [])
     made = tuple(Premise(**_checked(premise)) for premise in premises)
-    return Argument(**_checked(fields), premises=made)
+    return Argument(**_checked(fields), premises=made, passage=passage)
+
+
+def _passage(row: dict[str, Any] | None) -> Passage | None:
+    if row is None:
+        return None
+    for name, value in row.items():
+        if type(value) is not _PASSAGE[name]:
+            raise TypeError(f"{name} of a passage is not what it must be")
+    return Passage(**row)
 
 
 def _checked(fields: dict[str, Any]) -> dict[str, Any]:

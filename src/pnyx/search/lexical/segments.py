@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from pnyx.search.lexical.postings import (
 )
 from pnyx.search.lexical.storage import Keys, SegmentFile, SegmentWriter, hash_keys, write_keys
 from pnyx.search.lexical.term_numbering import WordNumbers
+from pnyx.threads import WorkerThreads
 
 FIELDS = ["title", "text"]
 """What is searched of every record."""
@@ -50,12 +51,13 @@ class SegmentBuilder:
         self._postings = PostingsBuilder()
         # A second core numbers and sorts a chunk, mostly without the interpreter's lock, while
         # the next one is read.
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="pnyx-postings")
+        self._worker = WorkerThreads(1, thread_name_prefix="pnyx-postings")
         self._working: Future[None] | None = None
         self._done = 0  # postings, without those of the chunk that is worked on
         self._texts: list[str] = []
         self._characters = 0
         self._ids: list[bytes] = []
+        self._passages = self._split_documents = 0
         self._offsets = array("Q", [0])
         self._writer = SegmentWriter(path)
         self._writer.begin("documents.bytes", "u1")
@@ -81,6 +83,9 @@ class SegmentBuilder:
         self._writer.write(line)
         self._offsets.append(self._offsets[-1] + len(line))
         self._ids.append(record.id.encode())
+        if record.passage is not None and record.passage.is_part:
+            self._passages += 1
+            self._split_documents += record.passage.number == 1
         text = record_codec.searched_text(record, self._extra_fields)
         self._texts.append(text)
         self._characters += len(text)
@@ -119,13 +124,18 @@ class SegmentBuilder:
         writer.array("exceptions.positions", "<u8", postings.exception_positions)
         writer.array("exceptions.frequencies", "<u4", postings.exception_frequencies)
         self._write_postings(postings.postings)
-        return writer.finish() | {
-            "documents": len(self._ids),
-            "documents_with_terms": int(np.count_nonzero(postings.lengths)),
-            "tokens": int(postings.lengths.sum()),
-            "postings": len(postings.postings),
-            "terms": len(self._numbers.terms),
-        }
+        passages = {"passages": self._passages, "split_documents": self._split_documents}
+        return (
+            writer.finish()
+            | (passages if self._passages else {})
+            | {
+                "documents": len(self._ids),
+                "documents_with_terms": int(np.count_nonzero(postings.lengths)),
+                "tokens": int(postings.lengths.sum()),
+                "postings": len(postings.postings),
+                "terms": len(self._numbers.terms),
+            }
+        )
 
     def _write_postings(self, postings: NDArray[np.uint32]) -> None:
         for half, (name, dtype) in enumerate([("postings.lows", "<u2"), ("postings.highs", "u1")]):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 from pnyx.errors import InputError, PnyxError, escaped, shorten
-from pnyx.search.opensearch.client import (
-    Cluster,
-    OverloadedError,
+from pnyx.search.opensearch.answers import (
+    ClusterAnswer,
     PartialAnswerError,
-    UnreachableError,
+    read_bulk,
+    read_documents,
 )
+from pnyx.search.opensearch.client import Cluster, OverloadedError, UnreachableError
+
+T = TypeVar("T")
 
 _PATIENCE: Final = 600.0
 """Seconds for which a cluster may refuse everything before loading gives up."""
@@ -39,17 +42,21 @@ class Bulk:
         answer = self._patiently(
             lambda: self._cluster.ask("POST", path, body, _source="number,digest")
         )
-        return {row["_id"]: row["_source"] for row in answer["docs"] if row.get("found")}
+        sources = zip(keys, read_documents(answer, keys), strict=True)
+        return {key: _identity(source) for key, source in sources if source is not None}
 
     def loaded(self, first: int, stop: int) -> dict[int, tuple[str, Row]]:
         """Return the documents with these numbers that an earlier load has left: key, and so on."""
         numbers = {"range": {"number": {"gte": first, "lt": stop}}}
         body = {"query": numbers, "size": stop - first, "_source": ["number", "digest"]}
-        path = f"/{self._index}/_search"
-        whole: dict[str, Any] = {"allow_partial_search_results": "false"}
-        answer = self._patiently(lambda: self._cluster.ask("POST", path, body, **whole))
-        hits = answer["hits"]["hits"]
-        return {hit["_source"]["number"]: (hit["_id"], hit["_source"]) for hit in hits}
+        hits = self._patiently(lambda: self._cluster.hits(self._index, body))
+        documents: dict[int, tuple[str, Row]] = {}
+        for hit in hits:
+            number = hit.source("number")
+            if number.integer(first, stop - 1) in documents:
+                raise number.wrong("the number of one document alone")
+            documents[number.value] = hit.id, _identity(hit.answer.field("_source"))
+        return documents
 
     def create(self, rows: Sequence[Row]) -> None:
         """Create documents, in smaller parts and more slowly where the cluster is overloaded.
@@ -84,26 +91,28 @@ class Bulk:
         except (OverloadedError, PartialAnswerError, UnreachableError):
             return list(rows)
         refused, there = [], []
-        for row, item in zip(rows, answer["items"], strict=True):
-            error = item["create"].get("error")
-            if error is None:
-                continue
-            status = item["create"]["status"]
-            kind = str(error.get("type", ""))
-            if status == 409:
+        results = read_bulk(answer, "create", [row["_id"] for row in rows])
+        for row, result in zip(rows, results, strict=True):
+            if result.status == 409:
                 there.append(row)
-            elif kind == "cluster_block_exception":
-                raise PnyxError(f"{shown}: is blocked: {shorten(error.get('reason', ''), 160)}")
-            elif status in (429, 503) or kind == "circuit_breaking_exception":
+            elif result.error == "cluster_block_exception":
+                raise PnyxError(f"{shown}: is blocked: {shorten(result.reason, 160)}")
+            elif result.status in (429, 503) or result.error == "circuit_breaking_exception":
                 refused.append(row)
-            else:
-                told = f"{escaped(kind, 60)}: {shorten(error.get('reason', ''), 160)}"
-                raise PnyxError(f"{shown}: refuses document {row['number'] + 1}: {told}")
-        if there:
-            known = self.known([row["_id"] for row in there])
-            for row in there:
-                check_same(row, row["_id"], known[row["_id"]])
+            elif result.error:
+                problem = f"{escaped(result.error, 60)}: {shorten(result.reason, 160)}"
+                raise PnyxError(f"{shown}: refuses document {row['number'] + 1}: {problem}")
+        self._check_same(there)
         return refused
+
+    def _check_same(self, rows: Sequence[Row]) -> None:
+        """Refuse rows whose ids other documents of the index have."""
+        stored = self.known([row["_id"] for row in rows]) if rows else {}
+        for row in rows:
+            if row["_id"] not in stored:
+                where, name = escaped(str(self._cluster.address)), shorten(row["_id"], 60)
+                raise PnyxError(f"{where}: has document {name!r}, but does not return it")
+            check_same(row, row["_id"], stored[row["_id"]])
 
     def _wait(self, begun: float) -> None:
         gone = time.monotonic() - begun
@@ -115,13 +124,18 @@ class Bulk:
         self.waited += pause
         time.sleep(pause)
 
-    def _patiently(self, ask: Any) -> Any:
+    def _patiently(self, ask: Callable[[], T]) -> T:
         begun = time.monotonic()
         while True:
             try:
                 return ask()
             except (OverloadedError, PartialAnswerError, UnreachableError):
                 self._wait(begun)
+
+
+def _identity(source: ClusterAnswer) -> Row:
+    """Return what a document is recognised by."""
+    return {"number": source.field("number").integer(), "digest": source.field("digest").text()}
 
 
 def check_same(row: Row, key: str, known: Row) -> None:

@@ -17,6 +17,14 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pnyx.errors import IndexFolderError, InputError, MissingExtra, PnyxError, escaped, shorten
+from pnyx.network import check_network
+from pnyx.search.opensearch.answers import (
+    ClusterAnswer,
+    PartialAnswerError,
+    SearchHit,
+    read_count,
+    read_hits,
+)
 
 SCHEMES: Final = ("opensearch://", "opensearch+https://")
 OLDEST: Final = (2, 19)
@@ -25,7 +33,7 @@ OLDEST: Final = (2, 19)
 USER, PASSWORD = "PNYX_OPENSEARCH_USER", "PNYX_OPENSEARCH_PASSWORD"
 CA, INSECURE = "PNYX_OPENSEARCH_CA", "PNYX_OPENSEARCH_INSECURE"
 
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
+INDEX_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
 _EXPECTED: Final = "expected opensearch://HOST:PORT/NAME or opensearch+https://HOST:PORT/NAME"
 _READS: Final = ("/_search", "/_msearch", "/_mget")
 """Asked once more when a node goes meanwhile: another has a copy of its shards."""
@@ -74,7 +82,7 @@ class ClusterAddress:
             if not host or not re.fullmatch(r"[\w.:-]+", host):
                 raise InputError(f"{shorten(node, 60)!r} is no host: {_EXPECTED}")
             hosts.append((host, port))
-        if not _NAME.fullmatch(name):
+        if not INDEX_NAME.fullmatch(name):
             told = "a name has small letters, digits, '.', '_' and '-'"
             raise InputError(f"{shorten(name, 60)!r} names no index: {_EXPECTED}; {told}")
         return cls(tuple(hosts), name, scheme.endswith("https"))
@@ -82,10 +90,6 @@ class ClusterAddress:
     def __str__(self) -> str:
         nodes = ",".join(f"[{h}]:{p}" if ":" in h else f"{h}:{p}" for h, p in self.hosts)
         return f"{SCHEMES[self.secure]}{nodes}/{self.name}"
-
-
-class PartialAnswerError(PnyxError):
-    """Some shards did not answer, so there is no whole answer."""
 
 
 class UnreachableError(PnyxError):
@@ -111,6 +115,7 @@ class Cluster:
             from opensearchpy import OpenSearch
         except ImportError as error:
             raise MissingExtra("an index in OpenSearch", "opensearch") from error
+        check_network(*(host for host, _ in self.address.hosts))
         logging.getLogger("opensearch").addHandler(logging.NullHandler())  # what fails is told once
         own: dict[str, Any] = {}
         if user := os.environ.get(USER):
@@ -129,7 +134,9 @@ class Cluster:
             "retry_on_timeout": False,
             "pool_maxsize": _CONNECTIONS,
         }
-        return OpenSearch(hosts, timeout=_SECONDS, **retried, **own).transport
+        transport: Any = OpenSearch(hosts, timeout=_SECONDS, **retried, **own).transport
+        transport.deserializer = _UnreadAnswers()
+        return transport
 
     def ask(
         self,
@@ -139,52 +146,66 @@ class Cluster:
         *,
         seconds: float = _SECONDS,
         **params: str | float,
-    ) -> Any:
-        """Return what the cluster answers, decoded; PnyxError for whatever goes wrong."""
+    ) -> ClusterAnswer:
+        """Return what the cluster answers; PnyxError for whatever goes wrong."""
         transport = self._transport
         from opensearchpy.exceptions import OpenSearchException
 
+        request = f"{escaped(str(self.address))}: {method} {escaped(path)}"
         own = {**params, "request_timeout": seconds}
         reads = path.endswith(_READS)
         for again in (reads, False):
             try:
-                return transport.perform_request(method, path, params=dict(own), body=body)
+                text = transport.perform_request(method, path, params=dict(own), body=body)
             except OpenSearchException as error:
-                failure = self._failure(error)
+                failure = self._failure(error, request)
                 if not (again and isinstance(failure, PartialAnswerError)):
                     raise failure from error
+            except (AttributeError, RecursionError) as error:
+                # The client takes the JSON of an error for an object of few levels, unchecked.
+                raise ClusterAnswer(None, None, request).wrong(
+                    "an error as an object", "another"
+                ) from error
+            else:
+                return ClusterAnswer.decoded(text, request)
         raise AssertionError
 
-    def lines(self, path: str, rows: Iterable[Mapping[str, Any]], **params: Any) -> Any:
+    def lines(self, path: str, rows: Iterable[Mapping[str, Any]], **params: Any) -> ClusterAnswer:
         """Ask with a body of one JSON object a line."""
         body = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         return self.ask("POST", path, body.encode("utf-8", "replace"), **params)
 
-    def exists(self, method: str, path: str, **params: Any) -> Any:
+    def exists(self, method: str, path: str, **params: Any) -> ClusterAnswer | None:
         """Return what the cluster answers, None for "not found"."""
         try:
             return self.ask(method, path, **params)
         except IndexFolderError:
             return None
 
+    def search(self, index: str, body: Mapping[str, Any], **params: Any) -> ClusterAnswer:
+        """Return the answer of all shards of an index, never of some of them."""
+        params["allow_partial_search_results"] = "false"
+        return self.ask("POST", f"/{index}/_search", dict(body), **params)
+
+    def hits(
+        self,
+        index: str,
+        body: Mapping[str, Any],
+        before: int = 0,
+        matching: int | None = None,
+        **params: Any,
+    ) -> list[SearchHit]:
+        """Return the documents of one page of a search; see `read_hits`."""
+        body = {"track_total_hits": before + body["size"], **body}
+        answer = self.search(index, body, **params)
+        return read_hits(answer, index, body["size"], before, matching)
+
     def count(self, index: str, query: Mapping[str, Any]) -> int:
         """Return how many documents of an index a query has."""
-        # Not by `_count`, which leaves out without a word what is on shards that are away.
-        body = {"size": 0, "track_total_hits": True, "query": query}
-        answer = self.ask("POST", f"/{index}/_search", body, allow_partial_search_results="false")
-        counted: int = self.whole(answer)["hits"]["total"]["value"]
-        return counted
+        # `_count` would leave out, without saying so, the documents of shards that are away.
+        return read_count(self.search(index, {"size": 0, "track_total_hits": True, "query": query}))
 
-    def whole(self, answer: Any) -> Any:
-        """Return an answer; PartialAnswerError where some shards did not give theirs."""
-        shards = answer.get("_shards", {})
-        if "error" in answer or shards.get("failed", 1) or answer.get("timed_out"):
-            where = escaped(str(self.address))
-            asked = f"{shards.get('successful', 0)} of {shards.get('total', '?')} shards answered"
-            raise PartialAnswerError(f"{where}: {asked}, and a part is not shown as the whole")
-        return answer
-
-    def _failure(self, error: Exception) -> PnyxError:
+    def _failure(self, error: Exception, request: str) -> PnyxError:
         """Return what went wrong, in a line; never what was sent."""
         from opensearchpy import exceptions as known
 
@@ -193,10 +214,16 @@ class Cluster:
             return PnyxError(f"{where}: {_tls(str(error))}")
         if isinstance(error, known.ConnectionTimeout):
             return OverloadedError(f"{where}: no answer in time")
-        if isinstance(error, known.ConnectionError):
-            return UnreachableError(f"{where}: cannot be reached")
-        status = getattr(error, "status_code", None)
         info = getattr(error, "info", None)
+        if isinstance(error, known.ConnectionError):
+            if isinstance(info, UnicodeDecodeError):
+                return ClusterAnswer(None, None, request).wrong("JSON", "bytes that are not UTF-8")
+            return UnreachableError(f"{where}: cannot be reached")
+        return self._refusal(getattr(error, "status_code", None), info)
+
+    def _refusal(self, status: Any, info: Any) -> PnyxError:
+        """Return what an error of the cluster says, by its HTTP status and its JSON."""
+        where = escaped(str(self.address))
         kind, reason = cause_of(info.get("error") if isinstance(info, dict) else None)
         if status == 401:
             return PnyxError(f"{where}: refuses user and password ({USER}, {PASSWORD})")
@@ -226,8 +253,16 @@ def cause_of(error: Any) -> tuple[str, str]:
     kind, reason = "", ""
     while isinstance(error, dict):
         kind, reason = str(error.get("type", "")), str(error.get("reason", ""))
-        shards = error.get("failed_shards") or error.get("root_cause") or []
-        first = shards[0] if shards and isinstance(shards[0], dict) else None
+        shards = error.get("failed_shards") or error.get("root_cause")
+        first = shards[0] if shards and isinstance(shards, list) else None
+        first = first if isinstance(first, dict) else None
         deeper = error.get("caused_by") or (first.get("reason", first) if first else None)
         error = deeper if isinstance(deeper, dict) and deeper is not error else None
     return kind, reason
+
+
+class _UnreadAnswers:
+    """In place of the client's reader of answers, which takes whatever is JSON, or plain text."""
+
+    def loads(self, text: str, _kind: str | None = None) -> str:
+        return text

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
+from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped
 from pnyx.records import Evidence
-from pnyx.search.engine import FeatureInfo, Hit, Remembering, Topic, TopicQuery
+from pnyx.search.engine import FeatureInfo, Hit, Remembering, Topic, TopicQuery, open_again
 from pnyx.search.features.clusters import Clusters, topic_factors, why_not_used
-from pnyx.search.features.topic_points import ClusterLabel
 from pnyx.search.features.vectors import check_made_by
-from pnyx.search.lexical import record_codec
-from pnyx.search.opening import open_again
 from pnyx.search.opensearch import schema
+from pnyx.search.opensearch.answers import read_shares
 from pnyx.search.opensearch.client import Cluster, ClusterAddress
+from pnyx.search.opensearch.documents import StoredDocuments
 from pnyx.search.opensearch.naming import behind, check_version, forget
 from pnyx.search.opensearch.ranking import EVERY, Query, RemoteRanking, scored
+from pnyx.search.opensearch.stored_topics import read_topics
 from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_parameter
 from pnyx.search.ranking.fusion import RankedList
 from pnyx.search.ranking.scoring import depth_of_parts, fuse, moved_question
@@ -30,9 +29,6 @@ from pnyx.search.ranking.scoring import depth_of_parts, fuse, moved_question
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
 
-T = TypeVar("T")
-
-_AT_ONCE: Final = 500
 _HOW: Final = {
     "vectors": "pnyx index --update INDEX --vectors",
     "quality": "pnyx index --update INDEX --quality",
@@ -50,6 +46,7 @@ class RemoteIndex(Remembering):
         self.cluster, self.concrete, self.meta = cluster, concrete, meta
         self.path = str(cluster.address)
         self._ranking = RemoteRanking(cluster, concrete, meta)
+        self.stored = StoredDocuments(cluster, concrete, meta)
         self.tokenizer = self._ranking.tokenizer
         super().__init__()
 
@@ -63,19 +60,24 @@ class RemoteIndex(Remembering):
         address = where if isinstance(where, ClusterAddress) else ClusterAddress.parse(where)
         cluster = Cluster(address, lambda: forget(str(address)))
         check_version(cluster)
-        concrete, found = behind(cluster)
-        meta = schema.meta_of(found, str(address))
+        concrete, described = behind(cluster)
+        meta = schema.meta_of(described, str(address))
         if not meta.get("complete"):
             raise IndexFolderError("is not loaded to the end", path=str(address))
         health = cluster.ask("GET", f"/_cluster/health/{concrete}")
-        if health["status"] == "red":
-            told = f"is red: only {health['active_shards']} shards of it can be asked"
+        status = health.field("status")
+        if status.text() == "red":
+            told = (
+                f"is red: only {health.field('active_shards').integer()} shards of it can be asked"
+            )
             raise PnyxError(f"{escaped(str(address))}: {told}")
+        if status.value not in ("green", "yellow"):
+            raise status.wrong("green, yellow or red")
         return cls(cluster, concrete, meta)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle its address and what it holds; another process has its own connection."""
-        return open_again, (self.path, self.known_by)
+        return open_again, (type(self).open, self.path, self.known_by)
 
     @property
     def name(self) -> str:
@@ -88,8 +90,7 @@ class RemoteIndex(Remembering):
         return self.meta["content"]
 
     def __len__(self) -> int:
-        documents: int = self.meta["statistics"]["documents"]
-        return documents
+        return self.stored.count
 
     # Ranking -------------------------------------------------------------------------------------
 
@@ -120,7 +121,10 @@ class RemoteIndex(Remembering):
             query = self._touche(text, scoring, embedder)
         else:
             query = self._ranking.words(text, scoring.model, scoring.parameters)
-        return _NOTHING if query is None else self._ranking.top(query, k, ids)
+        if query is None:
+            return _NOTHING
+        matching = len(self) if scoring.flat else None
+        return self._ranking.top(query, k, ids, matching=matching)
 
     def _fused(
         self, text: str, scoring: Scoring, k: int, embedder: Embedder | None, ids: dict[int, str]
@@ -195,7 +199,8 @@ class RemoteIndex(Remembering):
     def _names(self, keys: Sequence[str]) -> list[str]:
         """Return the ids of documents by their keys."""
         hashed = [key for key in keys if schema.is_hashed(key)]
-        known = {key: record.id for key, record in self._records(hashed)}
+        records = self.stored.records(hashed)
+        known = {key: record.id for key, record in zip(hashed, records, strict=True)}
         return [known.get(key, key) for key in keys]
 
     # Parts of a score ----------------------------------------------------------------------------
@@ -205,7 +210,11 @@ class RemoteIndex(Remembering):
     ) -> list[dict[str, float]]:
         """See `Explainable`."""
         keys = list(map(schema.key_of, ids))
-        return self._each(self._ranking.term_scores(text, keys, model, parameters), keys)
+        scores = self._ranking.term_scores(text, keys, model, parameters)
+        for key in keys:
+            if key not in scores:
+                raise self.stored.unknown(key)
+        return [scores[key] for key in keys]
 
     def cosines(
         self, text: str, ids: Sequence[str], embedder: Embedder | None
@@ -241,11 +250,11 @@ class RemoteIndex(Remembering):
     def __contains__(self, doc_id: object) -> bool:
         if not isinstance(doc_id, str) or not doc_id:
             return False
-        return bool(self._got([schema.key_of(doc_id)], "number")[0]["found"])
+        return self.stored.contains(schema.key_of(doc_id))
 
     def fetch(self, ids: Sequence[str]) -> list[Evidence]:
         """See `Engine`."""
-        return [record for _, record in self._records([schema.key_of(i) for i in ids])]
+        return self.stored.records([schema.key_of(doc_id) for doc_id in ids])
 
     def document(self, doc_id: str) -> Evidence:
         """Return the record with this id, as it was loaded; KeyError where there is none."""
@@ -255,85 +264,27 @@ class RemoteIndex(Remembering):
 
     def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
         """Return the records with these 0-based numbers, in the order asked."""
-        for row in self._at(numbers, ["record", "number"]):
-            yield self.decoded(row["_source"]["record"])
+        return self.stored.records_at(numbers)
 
     def vectors_at(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the unit vectors of documents by number; shape (documents, dimensions)."""
-        found = np.zeros((len(numbers), self.meta["features"]["vectors"]["dimensions"]), np.float32)
-        for at, row in enumerate(self._at(numbers.tolist(), ["number"], "vector")):
-            found[at] = schema.decoded(row["fields"]["vector"][0])
-        return found
-
-    def _at(self, numbers: Sequence[int], kept: Sequence[str], *fields: str) -> Iterator[Any]:
-        for start in range(0, len(numbers), _AT_ONCE):
-            some = list(numbers[start : start + _AT_ONCE])
-            body: Query = {"query": {"terms": {"number": some}}, "size": len(some)}
-            body |= {"_source": kept, "docvalue_fields": fields}
-            hits = self._ranking.search(body)["hits"]["hits"]
-            found = {hit["_source"]["number"]: hit for hit in hits}
-            yield from (found[number] for number in some)
+        return self.stored.vectors_at(numbers.tolist())
 
     def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of documents by id; InputError for an unknown one."""
-        rows = self._found([schema.key_of(doc_id) for doc_id in ids], "number")
-        return np.array([row["_source"]["number"] for row in rows], dtype=np.int64)
+        return self.stored.numbers([schema.key_of(doc_id) for doc_id in ids])
 
     def documents(self) -> Iterator[Evidence]:
         """Return every record in the order of loading."""
-        for row in self.pages(0):
-            yield self.decoded(row["_source"]["record"])
-
-    def rows(self, first: int = 0) -> Iterator[tuple[Evidence, dict[str, Any]]]:
-        """Return every record from a number on, with the fields of its features."""
-        for row in self.pages(first, *schema.FEATURES.values()):
-            fields = {name: values[0] for name, values in row.get("fields", {}).items()}
-            if "vector" in fields:
-                fields["vector"] = schema.padded(fields["vector"])
-            yield self.decoded(row["_source"]["record"]), fields
-
-    def pages(self, first: int, *fields: str) -> Iterator[Any]:
-        """Return what the cluster keeps of every document from a number on."""
-        for at in range(first, len(self), _AT_ONCE):
-            within = {"gte": at, "lt": min(at + _AT_ONCE, len(self))}
-            body: Query = {"query": {"range": {"number": within}}, "size": _AT_ONCE}
-            body |= {"sort": ["number"], "docvalue_fields": list(fields)}
-            yield from self._ranking.search(body)["hits"]["hits"]
-
-    def _records(self, keys: Sequence[str]) -> Iterator[tuple[str, Evidence]]:
-        for key, row in zip(keys, self._found(keys, "record"), strict=True):
-            yield key, self.decoded(row["_source"]["record"])
-
-    def _found(self, keys: Sequence[str], field: str) -> list[Any]:
-        rows = self._got(keys, field)
-        for row in rows:
-            if not row["found"]:
-                raise InputError(f"has no document {shorten(row['_id'], 60)!r}", path=self.path)
-        return rows
-
-    def _got(self, keys: Sequence[str], field: str) -> list[Any]:
-        rows: list[Any] = []
-        for start in range(0, len(keys), _AT_ONCE):
-            body = {"ids": list(keys[start : start + _AT_ONCE])}
-            found = self.cluster.ask("POST", f"/{self.concrete}/_mget", body, _source=field)
-            rows += found["docs"]
-        if any("error" in row for row in rows):
-            raise PnyxError(f"{escaped(self.path)}: some documents cannot be read")
-        return rows
-
-    def decoded(self, line: str) -> Evidence:
-        """Return a record as it was loaded."""
-        try:
-            return record_codec.decode(line.encode())
-        except (InputError, KeyError, TypeError, ValueError) as error:
-            raise IndexFolderError(
-                "holds a record that is not understood", path=self.path
-            ) from error
+        return (record for record, _ in self.stored.rows())
 
     # Features ------------------------------------------------------------------------------------
 
     def feature_info(self, name: str) -> FeatureInfo | None:
         """See `Engine`."""
+        if name == "passages":
+            passages = self.meta.get("statistics", {}).get("passages", 0)
+            return FeatureInfo(passages, "pnyx index") if passages else None
         known = self.meta.get("features", {}).get(name)
         if known is None:
             return None
@@ -348,30 +299,12 @@ class RemoteIndex(Remembering):
             raise InputError(f"{found}: {_HOW[name]}", path=self.path)
         return known
 
-    def _values(self, keys: Sequence[str], name: str) -> list[Any]:
-        """Return a feature's field of documents, in their order; None for unknown."""
-        field = schema.FEATURES[name]
-        found: dict[str, Any] = {}
-        distinct = list(dict.fromkeys(keys))
-        for start in range(0, len(distinct), _AT_ONCE):
-            some = distinct[start : start + _AT_ONCE]
-            body: Query = {"query": {"ids": {"values": some}}, "size": len(some), "_source": False}
-            for row in self._ranking.search(body | {"docvalue_fields": [field]})["hits"]["hits"]:
-                found[row["_id"]] = row.get("fields", {}).get(field, [None])[0]
-        return self._each(found, keys)
-
-    def _each(self, found: Mapping[str, T], keys: Sequence[str]) -> list[T]:
-        for key in keys:
-            if key not in found:
-                raise InputError(f"has no document {shorten(key, 60)!r}", path=self.path)
-        return [found[key] for key in keys]
-
     def _of(self, ids: Sequence[str], name: str) -> list[Any]:
         self._needs(name)
-        return self._values([schema.key_of(doc_id) for doc_id in ids], name)
+        return self.stored.values([schema.key_of(doc_id) for doc_id in ids], name)
 
     def _vectors_of(self, keys: Sequence[str]) -> NDArray[np.float32]:
-        rows = list(map(schema.decoded, self._values(keys, "vectors")))
+        rows = self.stored.values(keys, "vectors")
         return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
     def vectors(self, ids: Sequence[str]) -> NDArray[np.float32]:
@@ -388,33 +321,19 @@ class RemoteIndex(Remembering):
         """See `Engine`."""
         own = self.quality(ids).astype(np.float64)
         values = np.unique(own[~np.isnan(own)]).tolist()
-        shares = {}
+        shares: dict[float, float] = {}
         if values:
             ranges = [{"key": str(at), "to": value} for at, value in enumerate(values)]
             below = {"range": {"field": "quality", "keyed": True, "ranges": ranges}}
             aggregated = {"below": below, "all": {"value_count": {"field": "quality"}}}
-            found = self._ranking.search({"size": 0, "aggs": aggregated})["aggregations"]
-            documents = max(1, found["all"]["value"])
-            buckets = found["below"]["buckets"]
-            shares = {v: buckets[str(at)]["doc_count"] / documents for at, v in enumerate(values)}
+            answer = self.cluster.search(self.concrete, {"size": 0, "aggs": aggregated})
+            shares = dict(zip(values, read_shares(answer, len(values), len(self)), strict=True))
         return np.array([shares.get(value, np.nan) for value in own.tolist()])
 
     @cached_property
     def clusters(self) -> Clusters:
         """The topics; which document is on which is known to the cluster alone."""
-        path = f"/{schema.topics_of(self.concrete)}/_search"
-        body: Query = {"sort": ["number"], "size": 10_000, "query": EVERY}
-        answer = self.cluster.ask("POST", path, body, allow_partial_search_results="false")
-        self.cluster.whole(answer)
-        rows = [hit["_source"] for hit in answer["hits"]["hits"]]
-        meta = self.meta["features"]["clusters"]
-        if len(rows) != meta["k"]:
-            raise IndexFolderError("has lost some of its topics", path=self.path)
-        read = [json.loads(row["label"]) for row in rows]
-        labels = [ClusterLabel(label, tuple(terms), size) for label, terms, size in read]
-        centroids = np.stack([schema.decoded_centroid(row["centroid"]) for row in rows])
-        nobody = np.zeros(0, dtype=np.uint32)
-        return Clusters(nobody, centroids, labels, meta["space"], meta["embedder"], dict(meta))
+        return read_topics(self.cluster, self.concrete, self.meta["features"]["clusters"])
 
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """See `Engine`."""

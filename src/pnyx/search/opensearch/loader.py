@@ -7,24 +7,31 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.errors import IndexFolderError, InputError, PnyxError
+from pnyx.errors import IndexFolderError, InputError
 from pnyx.records import Evidence
 from pnyx.search.features.clusters import Clusters
 from pnyx.search.features.topic_points import nearest_centroids
 from pnyx.search.features.vectors import VECTORS, vector_meta
 from pnyx.search.lexical import record_codec
 from pnyx.search.opensearch import schema
+from pnyx.search.opensearch.answers import (
+    ClusterAnswer,
+    check_acknowledged,
+    check_shards,
+    read_settings,
+)
 from pnyx.search.opensearch.bulk import Bulk, OtherCorpusError, Row, check_same
 from pnyx.search.opensearch.client import Cluster, ClusterAddress
 from pnyx.search.opensearch.index import RemoteIndex
 from pnyx.search.opensearch.naming import behind, check_version
 from pnyx.search.opensearch.ranking import EVERY
+from pnyx.search.opensearch.stored_topics import put_topics, topics_of
 from pnyx.search.quality.documents import rated_text
 from pnyx.students.quality.surface import TextQuality, predictions
 
@@ -82,7 +89,8 @@ class Loading:
         self.address = ClusterAddress.parse(where)
         self.cluster = Cluster(self.address)
         check_version(self.cluster)
-        self._found = self.cluster.ask("GET", f"/{self.address.name}-v*") or {}
+        self._found = self.cluster.ask("GET", f"/{self.address.name}-v*").entries()
+        self._described: ClusterAnswer | None = None
         self.live = self._live()
         self.concrete = ""
         self.meta: dict[str, Any] = {}
@@ -94,10 +102,11 @@ class Loading:
         found = self.cluster.exists("GET", f"/{self.address.name}")
         if found is None:
             return None
-        concrete, known = behind(self.cluster)
-        schema.meta_of(known, str(self.address))
+        concrete, index = behind(self.cluster)
+        schema.check_own(index, str(self.address))
         if concrete == self.address.name:
             raise IndexFolderError("is an index itself, expected an alias", path=str(self.address))
+        self._described = index
         return concrete
 
     def _unfinished(self) -> str | None:
@@ -135,8 +144,7 @@ class Loading:
             "complete": False,
         }
         if (unfinished := self._unfinished()) is not None:
-            known = schema.meta_of(self._found[unfinished], str(self.address))
-            if _choices(known) == _choices(self.meta):
+            if self._has_choices(self._found[unfinished]):
                 self.concrete, self._resumed = unfinished, True
                 return
             self._drop(unfinished, plan)
@@ -145,19 +153,28 @@ class Loading:
             "settings": schema.settings_of(plan.shards, plan.replicas),
             "mappings": schema.mapping_of(self.meta),
         }
-        self.cluster.ask("PUT", f"/{self.concrete}", body)
+        check_acknowledged(self.cluster.ask("PUT", f"/{self.concrete}", body))
+
+    def _has_choices(self, unfinished: ClusterAnswer) -> bool:
+        """Whether a load was begun by the same choices as this one."""
+        try:
+            meta = schema.meta_of(unfinished, str(self.address))
+        except IndexFolderError:  # by another version of Pnyx
+            return False
+        return bool(_choices(meta) == _choices(self.meta))
 
     def _drop(self, unfinished: str, plan: LoadPlan) -> None:
         if not plan.replace:
             told = "a load by other choices is unfinished: --force drops it"
             raise InputError(told, path=str(self.address))
-        self.cluster.ask("DELETE", f"/{unfinished},{schema.topics_of(unfinished)}*")
+        path = f"/{unfinished},{topics_of(unfinished)}*"
+        check_acknowledged(self.cluster.ask("DELETE", path))
 
     def begin_adding(self, plan: LoadPlan) -> None:
         """Make a copy of the index, or go on with one that was begun."""
-        if self.live is None:
+        if self.live is None or self._described is None:
             raise IndexFolderError("is not there", path=str(self.address))
-        known = schema.meta_of(self._found[self.live], str(self.address))
+        known = schema.meta_of(self._described, str(self.address))
         self.meta = dict(known) | {"first": known["statistics"]["documents"], "complete": False}
         for name, maker in (("quality", plan.quality), (VECTORS, plan.embedder)):
             made = known["features"].get(name, {}).get("documents", self.meta["first"])
@@ -175,21 +192,22 @@ class Loading:
         self._resumed = unfinished is not None
         self.concrete = unfinished or self._next()
         if unfinished is None:
-            replicas = self.settings(self.live)["index.number_of_replicas"]  # not cloned
+            _, replicas = self.settings(self.live)  # which are not cloned
             own = {"index.blocks.write": False, "index.number_of_replicas": replicas}
             body = {"settings": own}
             path = f"/{self.live}/_clone/{self.concrete}"
-            self.cluster.ask("PUT", path, body, seconds=300.0, wait_for_active_shards="1")
+            waits: dict[str, Any] = {"seconds": 300.0, "wait_for_active_shards": "1"}
+            check_acknowledged(self.cluster.ask("PUT", path, body, **waits))
         self._put_meta()
 
-    def settings(self, index: str) -> Any:
-        """Return the settings of an index, by their whole names."""
-        found = self.cluster.ask("GET", f"/{index}/_settings", flat_settings="true")
-        return found[index]["settings"]
+    def settings(self, index: str) -> tuple[int, int]:
+        """Return the number of shards of an index, and of further copies of each."""
+        answer = self.cluster.ask("GET", f"/{index}/_settings", flat_settings="true")
+        return read_settings(answer, index)
 
     def _put_meta(self) -> None:
-        body = {"_meta": {"pnyx": self.meta}}
-        self.cluster.ask("PUT", f"/{self.concrete}/_mapping", body)
+        body = {"_meta": schema.described(self.meta)}
+        check_acknowledged(self.cluster.ask("PUT", f"/{self.concrete}/_mapping", body))
 
     # Documents -----------------------------------------------------------------------------------
 
@@ -208,7 +226,7 @@ class Loading:
                 state.told(batch[-1][0]["number"] + 1 - first)
             if state.documents == first:
                 raise InputError("found no records, expected at least one")
-            size = self._finish(state, plan)
+            size, shards = self._finish(state, plan)
         except OtherCorpusError as error:
             raise self._other_corpus(error, plan) from error
         except InputError:
@@ -220,7 +238,7 @@ class Loading:
             added=state.documents - first,
             tokens=state.tokens,
             bytes=size,
-            shards=int(self.settings(self.concrete)["index.number_of_shards"]),
+            shards=shards,
             seconds=time.perf_counter() - started,
             waited=bulk.waited,
         )
@@ -235,7 +253,7 @@ class Loading:
             row |= {"digest": schema.digest_of(line), "length": schema.kept_length(len(terms))}
             if terms:
                 row["terms"] = schema.as_terms(terms)
-            state.count(row, len(terms))
+            state.count(row, len(terms), record)
             yield row | carried | {"record": line.decode().rstrip("\n")}, record
 
     def _send(self, bulk: Bulk, batch: list[tuple[Row, Evidence]], plan: LoadPlan) -> None:
@@ -289,8 +307,11 @@ class Loading:
 
     # The end -------------------------------------------------------------------------------------
 
-    def _finish(self, state: _Counted, plan: LoadPlan) -> int:
-        """Check that all is there, put the new index in place of the old; return its bytes."""
+    def _finish(self, state: _Counted, plan: LoadPlan) -> tuple[int, int]:
+        """Check that all is there, put the new index in place of the old.
+
+        Returns its bytes and its shards.
+        """
         self._refresh()
         there = self.cluster.count(self.concrete, EVERY)
         if there != state.documents:
@@ -298,54 +319,43 @@ class Loading:
             raise OtherCorpusError(told)
         having = self.cluster.count(self.concrete, {"exists": {"field": "terms"}})
         counts = {"documents": there, "documents_with_terms": having, "tokens": state.tokens}
+        if state.passages:
+            counts["passages"] = state.passages
+        rated = self.cluster.count(self.concrete, {"exists": {"field": "quality"}})
+        counts["documents_with_quality"] = rated
         features = {name: dict(known) for name, known in self.meta["features"].items()}
         made = {"quality": plan.quality is not None, VECTORS: plan.embedder is not None}
         made["clusters"] = self._assigns(plan)
         for name, known in features.items():
             if made[name] or "documents" not in known:
                 known["documents"] = there
+        shards, replicas = self.settings(self.concrete)
         if self._topics is not None:
-            self._put_topics(self._topics)
+            put_topics(self.cluster, self.concrete, self._topics, replicas)
         self.meta |= {"statistics": counts, "features": features, "content": state.content}
         self.meta |= {"complete": True}
         self._put_meta()
         fixed = {"index.blocks.write": True}
-        self.cluster.ask("PUT", f"/{self.concrete}/_settings", fixed)
-        self.cluster.ask("POST", f"/{self.concrete}/_flush", seconds=300.0)
+        check_acknowledged(self.cluster.ask("PUT", f"/{self.concrete}/_settings", fixed))
+        check_shards(self.cluster.ask("POST", f"/{self.concrete}/_flush", seconds=300.0))
+        # Before the switch: what fails after it would hide that the index is in its place.
+        store = self.cluster.ask("GET", f"/{self.concrete}/_stats/store").field("_all", "primaries")
+        size = store.field("store", "size_in_bytes").integer()
         self._switch()
-        found = self.cluster.ask("GET", f"/{self.concrete}/_stats/store")
-        size: int = found["_all"]["primaries"]["store"]["size_in_bytes"]
-        return size
+        return size, shards
 
     def _refresh(self) -> None:
         path = f"/{self.concrete}/_refresh"
-        self.cluster.whole(self.cluster.ask("POST", path, seconds=300.0))
-
-    def _put_topics(self, topics: Clusters) -> None:
-        name = schema.topics_of(self.concrete)
-        self.cluster.exists("DELETE", f"/{name}")
-        own = self.settings(self.concrete)
-        kept = {"number_of_shards": 1, "number_of_replicas": own["index.number_of_replicas"]}
-        body = {"settings": kept, "mappings": schema.topic_mapping()}
-        self.cluster.ask("PUT", f"/{name}", body)
-        rows: list[Row] = []
-        for number, label in enumerate(topics.labels):
-            told = json.dumps(list(asdict(label).values()))
-            centroid = schema.coded_centroid(topics.centroids[number])
-            rows += [{"index": {"_id": str(number)}}]
-            rows += [{"number": number, "label": told, "centroid": centroid}]
-        answer = self.cluster.lines(f"/{name}/_bulk", rows, refresh="true")
-        if answer["errors"]:
-            raise PnyxError(f"{self.address}: the topics could not be stored, start again")
+        check_shards(self.cluster.ask("POST", path, seconds=300.0))
 
     def _switch(self) -> None:
         alias = {"index": self.concrete, "alias": self.address.name}
         actions: list[Any] = [{"add": alias}]
         if self.live is not None:
             actions.append({"remove_index": {"index": self.live}})
-        self.cluster.ask("POST", "/_aliases", {"actions": actions})
+        check_acknowledged(self.cluster.ask("POST", "/_aliases", {"actions": actions}))
         if self.live is not None:
-            self.cluster.exists("DELETE", f"/{schema.topics_of(self.live)}")
+            self.cluster.exists("DELETE", f"/{topics_of(self.live)}")
 
 
 class _Counted:
@@ -355,12 +365,14 @@ class _Counted:
         before = meta.get("statistics", {}) if meta["first"] else {}
         self.documents: int = meta["first"]
         self.tokens: int = before.get("tokens", 0)
+        self.passages: int = before.get("passages", 0)
         self._hash = hashlib.blake2b(str(meta.get("content", "")).encode(), digest_size=16)
         self._on_progress, self._last = on_progress, 0
 
-    def count(self, row: Row, terms: int) -> None:
+    def count(self, row: Row, terms: int, record: Evidence) -> None:
         """Count a document."""
         self.documents += 1
+        self.passages += record.passage is not None and record.passage.is_part
         self.tokens += terms
         self._hash.update(json.dumps([row["_id"], row["digest"]]).encode() + b"\n")
 

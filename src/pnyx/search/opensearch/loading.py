@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -116,14 +115,14 @@ def update(
         for name, known in old.meta["features"].items()
         if not _remade(name, known, plan)
     }
-    own = work.settings(old.concrete)
+    shards, replicas = work.settings(old.concrete)
     plan = replace(
         plan,
         replace=True,
         language=str(old.meta["tokenizer"]["language"]),
         fields=tuple(old.meta["fields"]),
-        shards=int(own["index.number_of_shards"]),
-        replicas=int(own["index.number_of_replicas"]),
+        shards=shards,
+        replicas=replicas,
     )
     made = old.clusters if "clusters" in kept else None
     fields = {schema.FEATURES[name] for name in kept}
@@ -139,8 +138,10 @@ def update(
 def _updated(
     old: RemoteIndex, fields: Container[str], cluster: NDArray[np.uint32] | None
 ) -> Iterator[Carried]:
-    for number, (record, known) in enumerate(old.rows()):
+    for number, (record, known) in enumerate(old.stored.rows()):
         own = {name: value for name, value in known.items() if name in fields}
+        if "vector" in own:
+            own["vector"] = schema.coded(own["vector"])
         if cluster is not None and cluster[number] != NO_CLUSTER:
             own["cluster"] = int(cluster[number])
         yield record, own
@@ -151,9 +152,9 @@ def topics_so_far(index: RemoteIndex) -> Clusters | None:
     known = index.meta["features"].get("clusters")
     if known is None:
         return None
-    rows = islice(index.pages(0, "cluster"), known["documents"])
-    own = [row.get("fields", {}).get("cluster", [NO_CLUSTER])[0] for row in rows]
-    return replace(index.clusters, cluster=np.array(own, dtype=np.uint32))
+    topics = index.stored.topics(known["documents"])
+    numbers = [NO_CLUSTER if topic is None else topic for topic in topics]
+    return replace(index.clusters, cluster=np.array(numbers, dtype=np.uint32))
 
 
 def _remade(name: str, known: Mapping[str, Any], plan: LoadPlan) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
-from typing import Any, Final
+from typing import Final
 
 from pnyx.errors import IndexFolderError, PnyxError, escaped
-from pnyx.search.opensearch.client import OLDEST, Cluster, ClusterAddress
+from pnyx.search.opensearch.answers import ClusterAnswer
+from pnyx.search.opensearch.client import INDEX_NAME, OLDEST, Cluster, ClusterAddress
+from pnyx.threads import start_thread
 
 _STATES: Final[dict[str, tuple[float, str]]] = {}
 _LOOKED: Final = 5.0
@@ -34,15 +35,21 @@ def remote_state(where: str) -> tuple[str]:
             raise OSError(str(error)) from error
     elif time.monotonic() - looked >= _LOOKED:
         _STATES[key] = time.monotonic(), concrete
-        threading.Thread(target=_look_again, args=(key,), daemon=True).start()
+        start_thread(lambda: _look_again(key), "pnyx-opensearch")
     return (concrete,)
 
 
 def _look(where: str) -> str:
     address = ClusterAddress.parse(where)
-    found = ",".join(Cluster(address).ask("GET", f"/_alias/{address.name}", seconds=2.0))
-    _STATES[where] = time.monotonic(), found
-    return found
+    answer = Cluster(address).ask("GET", f"/_alias/{address.name}", seconds=2.0)
+    indexes = answer.entries()
+    if not indexes:
+        raise answer.wrong("an index that has this alias")
+    for index in indexes.values():
+        index.field("aliases", address.name)
+    names = ",".join(indexes)
+    _STATES[where] = time.monotonic(), names
+    return names
 
 
 def _look_again(where: str) -> None:
@@ -51,23 +58,28 @@ def _look_again(where: str) -> None:
 
 
 def check_version(cluster: Cluster) -> None:
-    """Refuse what is no OpenSearch, or one that is too old."""
-    found = cluster.ask("GET", "/")
-    version = found.get("version", {}) if isinstance(found, dict) else {}
-    number = str(version.get("number", "?"))
+    """Refuse a server that is not OpenSearch, or one that is too old."""
+    version = cluster.ask("GET", "/").field("version")
     where, oldest = escaped(str(cluster.address)), ".".join(map(str, OLDEST))
-    if version.get("distribution") != "opensearch":
-        raise PnyxError(f"{where}: is no OpenSearch, expected {oldest} or newer")
-    parts = [int(part) if part.isdigit() else 0 for part in number.split(".")[:2]]
+    distribution = version.optional("distribution")
+    if distribution is None or distribution.text() != "opensearch":
+        raise PnyxError(f"{where}: is not OpenSearch, expected {oldest} or newer")
+    number = version.field("number").text()
+    parts = [int(part) if part.isdecimal() else 0 for part in number[:20].split(".")[:2]]
     if tuple(parts) < OLDEST:
         raise PnyxError(f"{where}: is OpenSearch {escaped(number, 20)}, expected {oldest} or newer")
 
 
-def behind(cluster: Cluster) -> tuple[str, Any]:
-    """Return the index that an address stands for, and what it says of itself."""
+def behind(cluster: Cluster) -> tuple[str, ClusterAnswer]:
+    """Return the index that an address stands for, and the cluster's answer about it."""
     address = cluster.address
-    found = cluster.ask("GET", f"/{address.name}")
-    if len(found) != 1:
-        raise IndexFolderError(f"stands for {len(found)} indexes, expected one", path=str(address))
-    ((concrete, known),) = found.items()
-    return concrete, known
+    answer = cluster.ask("GET", f"/{address.name}")
+    indexes = answer.entries()
+    for name in indexes:
+        if not INDEX_NAME.fullmatch(name):
+            raise answer.wrong("the name of an index as the only key")
+    if len(indexes) != 1:
+        problem = f"stands for {len(indexes)} indexes, expected one"
+        raise IndexFolderError(problem, path=str(address))
+    ((concrete, index),) = indexes.items()
+    return concrete, index

@@ -6,6 +6,7 @@ ties are broken by the same code.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import InputError
 from pnyx.search.opensearch import schema
+from pnyx.search.opensearch.answers import SearchHit, read_count, read_ranking
 from pnyx.search.opensearch.client import Cluster
 from pnyx.search.plan import check_least
 from pnyx.search.ranking.fusion import RankedList
@@ -29,6 +31,10 @@ _MOST_WORDS: Final = 1_000
 _EXPLAINED: Final = 500
 """Documents whose terms are scored at once."""
 _KEPT_TERMS: Final = 100_000
+_ROUNDED: Final = 1.01
+"""Longest vector of a document: a unit vector whose numbers are rounded to 16 bits."""
+_BY_ALL: Final[dict[str, Any]] = {"search_type": "dfs_query_then_fetch"}
+"""Scores by the statistics of all shards."""
 
 Query = dict[str, Any]
 
@@ -46,6 +52,7 @@ class RemoteRanking:
         counts = meta["statistics"]
         self.tokenizer = Tokenizer.from_manifest(meta["tokenizer"])
         self._collection = CollectionStatistics(counts["documents_with_terms"], counts["tokens"])
+        self._documents: int = counts["documents"]
         self._terms: dict[str, Term] = {}
         self._lock = threading.Lock()
 
@@ -87,24 +94,30 @@ class RemoteRanking:
         with self._lock:
             known = {term: self._terms[term] for term in terms if term in self._terms}
         new = [term for term in terms if term not in known]
-        counted: Query = {"size": 0, "track_total_hits": True}
-        counted |= {"aggs": {"n": {"sum": {"script": {"source": "_score"}}}}}
-        field = schema.WORDS["dirichlet"]
-        rows: list[Query] = []
-        for term in new:
-            own = {"field": field, "term": term}
-            query = scored({"term": {field: term}}, schema.FREQUENCY, own)
-            rows += [{}, counted | {"query": query}]
-        path = f"/{self._index}/_msearch"
-        answers = self._cluster.lines(path, rows)["responses"] if rows else []
-        for term, answer in zip(new, map(self._cluster.whole, answers), strict=True):
-            often = round(answer["aggregations"]["n"]["value"])
-            known[term] = Term(answer["hits"]["total"]["value"], often)
+        if new:
+            known |= zip(new, self._counted(new), strict=True)
         with self._lock:
             if len(self._terms) > _KEPT_TERMS:
                 self._terms = {}
             self._terms |= known
         return known
+
+    def _counted(self, terms: Sequence[str]) -> list[Term]:
+        field, rows = schema.WORDS["dirichlet"], list[Query]()
+        for place, term in enumerate(terms):
+            own = {"field": field, "term": term}
+            query = scored({"term": {field: term}}, schema.FREQUENCY, own)
+            # The name of the sum shows which request an answer belongs to.
+            sums = {str(place): {"sum": {"script": {"source": "_score"}}}}
+            rows += [{}, {"size": 0, "track_total_hits": True, "query": query, "aggs": sums}]
+        answer = self._cluster.lines(f"/{self._index}/_msearch", rows)
+        counts: list[Term] = []
+        for place, part in enumerate(answer.field("responses").elements(len(terms))):
+            documents = read_count(part)
+            most = float(self._collection.tokens)
+            total = part.field("aggregations", str(place), "value")
+            counts.append(Term(documents, round(total.number(documents, most))))
+        return counts
 
     def term_scores(
         self, text: str, keys: Sequence[str], model: str, parameters: Mapping[str, float]
@@ -119,42 +132,56 @@ class RemoteRanking:
             some = list(keys[start : start + _EXPLAINED])
             asked: Query = {"bool": {"filter": {"ids": {"values": some}}, "should": each}}
             body = {"query": asked, "size": len(some), "_source": False}
-            for hit in self.search(body, include_named_queries_score="true")["hits"]["hits"]:
-                own = hit.get("matched_queries", {})
-                found[hit["_id"]] = {term: own[term] for term in counts if term in own}
+            more = {"include_named_queries_score": "true", **_BY_ALL}
+            for hit in self._cluster.hits(self._index, body, **more):
+                scores = hit.named_scores()
+                found[hit.id] = {term: scores[term] for term in counts if term in scores}
         return found
 
     def top(
-        self, query: Query, k: int, ids: dict[int, str], *, by: Query | None = None
+        self,
+        query: Query,
+        k: int,
+        ids: dict[int, str],
+        *,
+        by: Query | None = None,
+        matching: int | None = None,
+        highest: float = math.inf,
     ) -> RankedList:
-        """Return the best `k` numbers and their scores; `by` is a script in place of the score."""
+        """Return the best `k` numbers and their scores; `by` is a script in place of the score.
+
+        `matching` is the number of documents that the query has, where that is known, `highest` the
+        largest size of a score.
+        """
         check_least("k", k, 1)
         first: Any = {"_score": "desc"} if by is None else {"_script": by}
         body: Query = {"query": query, "sort": [first, {"number": "asc"}], "_source": False}
-        body |= {"track_total_hits": False}
-        rows: list[Any] = []
-        while len(rows) < k:
-            body["size"] = min(_AT_ONCE, k - len(rows))
-            hits = self.search(body)["hits"]["hits"]
-            rows += [hit["sort"] for hit in hits]
-            ids.update((int(hit["sort"][1]), hit["_id"]) for hit in hits)
-            if len(hits) < body["size"]:
+        hits: list[SearchHit] = []
+        while len(hits) < k:
+            body["size"] = min(_AT_ONCE, k - len(hits))
+            page = self._cluster.hits(self._index, body, len(hits), matching, **_BY_ALL)
+            hits += page
+            if len(page) < body["size"]:
                 break
-            body["search_after"] = hits[-1]["sort"]
+            body["search_after"] = [value.value for value in hits[-1].sort_values(2)]
+        rows = list(read_ranking(hits, self._documents, highest))
+        numbers_by_key = {key: number for number, key in ids.items()}
+        for hit, (_, number) in zip(hits, rows, strict=True):
+            if (ids.setdefault(number, hit.id), numbers_by_key.setdefault(hit.id, number)) != (
+                hit.id,
+                number,
+            ):
+                raise hit.answer.wrong("the number that the document had before", "another")
         numbers = np.array([number for _, number in rows], dtype=np.int64)
-        return numbers, np.array([float(score) for score, _ in rows])
+        return numbers, np.array([score for score, _ in rows])
 
     def nearest(self, unit: NDArray[np.float32], k: int, ids: dict[int, str]) -> RankedList:
         """Return the documents with the largest dot product with a vector, by number."""
         script = {"source": schema.COSINE, "params": {"q": unit.astype(np.float64).tolist()}}
         by = {"type": "number", "order": "desc", "script": script}
-        return self.top({"exists": {"field": "vector"}}, k, ids, by=by)
-
-    def search(self, body: Query, **more: Any) -> Any:
-        """Return the answer of all shards, by the statistics of all; never a part of it."""
-        path = f"/{self._index}/_search"
-        more |= {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": "false"}
-        return self._cluster.whole(self._cluster.ask("POST", path, body, **more))
+        query = {"exists": {"field": "vector"}}
+        highest = _ROUNDED * float(np.linalg.norm(unit))
+        return self.top(query, k, ids, by=by, matching=self._documents, highest=highest)
 
 
 def scored(query: Query, script: str, params: Mapping[str, Any]) -> Query:

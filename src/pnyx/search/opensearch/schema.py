@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pnyx.corpora.text.tokens import Tokenizer
 from pnyx.errors import IndexFolderError
 from pnyx.search.lexical.postings import LENGTHS, encode_lengths
+from pnyx.search.opensearch.answers import ClusterAnswer
 from pnyx.search.plan import PARAMETERS
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+"""Format 2 has a digest of what the index says of itself."""
 WORDS: Final = {"dirichlet": "terms", "bm25": "terms.bm25"}
 """The field of each model, with its default parameters."""
 FEATURES: Final = {"vectors": "vector", "quality": "quality", "clusters": "cluster"}
@@ -65,7 +69,7 @@ def mapping_of(meta: Mapping[str, Any]) -> dict[str, Any]:
     bm25 = words | {"similarity": "bm25"}
     number = {"type": "integer", "index": False}
     return {
-        "_meta": {"pnyx": dict(meta)},
+        "_meta": described(meta),
         "dynamic": "strict",
         "_source": {"excludes": ["terms", "vector"]},
         "properties": {
@@ -81,14 +85,51 @@ def mapping_of(meta: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def meta_of(found: Any, path: str) -> dict[str, Any]:
-    """Return what an index says of itself; IndexFolderError where it is not one of Pnyx."""
-    own = found.get("mappings", {}).get("_meta", {}).get("pnyx")
-    if not isinstance(own, dict) or not isinstance(own.get("format"), int):
+def described(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `_meta` of a mapping: what an index says of itself, with a digest of that."""
+    return {"pnyx": {**meta, "digest": _meta_digest(meta)}}
+
+
+def _meta_digest(meta: Mapping[str, Any]) -> str:
+    return digest_of(json.dumps(meta, sort_keys=True).encode())
+
+
+def check_own(index: ClusterAnswer, path: str) -> int:
+    """Return the format of an index; IndexFolderError where it is not one of Pnyx."""
+    meta = index.field("mappings").optional("_meta")
+    description = None if meta is None else meta.optional("pnyx")
+    if description is None or description.optional("format") is None:
         raise IndexFolderError("is not an index of Pnyx (its mapping is another)", path=path)
-    if own["format"] != FORMAT:
-        raise IndexFolderError(f"is of format {own['format']}, expected {FORMAT}", path=path)
-    return own
+    return description.field("format").integer()
+
+
+def meta_of(index: ClusterAnswer, path: str) -> dict[str, Any]:
+    """Return what an index says of itself, as it was written; else IndexFolderError."""
+    if (version := check_own(index, path)) != FORMAT:
+        problem = f"is of format {version}, expected {FORMAT}: load it again with --out and --force"
+        raise IndexFolderError(problem, path=path)
+    description = index.field("mappings", "_meta", "pnyx")
+    meta = {key: value.value for key, value in description.entries().items()}
+    if meta.pop("digest", None) != _meta_digest(meta):
+        raise description.wrong("a description with the digest that it was written with", "another")
+    try:
+        Tokenizer.from_manifest(meta["tokenizer"])
+    except ValueError as error:
+        raise IndexFolderError(f"was loaded by another Pnyx: {error}", path=path) from error
+    return meta
+
+
+def documents_having(meta: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many of the first documents all have a value, by the field of each feature."""
+    having = {}
+    for name, feature in meta["features"].items():
+        count = feature["documents"]
+        if name == "quality":  # a document whose quality was unknown in a folder has none
+            complete = meta["statistics"]["documents_with_quality"] == count
+        else:
+            complete = not feature.get("without", 0)
+        having[FEATURES[name]] = count if complete else 0
+    return having
 
 
 # Values ------------------------------------------------------------------------------------------
@@ -135,14 +176,10 @@ def coded(vector: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(vector, dtype="<f2").tobytes()).decode()
 
 
-def padded(text: str) -> str:
-    """Return base64 with the padding that a cluster leaves out of what it answers."""
-    return text + "=" * (-len(text) % 4)
-
-
 def decoded(text: str) -> NDArray[np.float32]:
-    """Return the vector of a field."""
-    content = base64.b64decode(padded(text))
+    """Return the vector of a field; ValueError for any other text."""
+    padding = "=" * (-len(text) % 4)  # which a cluster leaves out of what it answers
+    content = base64.b64decode(text + padding, validate=True)
     return np.frombuffer(content, dtype="<f2").astype(np.float32)
 
 
@@ -192,28 +229,3 @@ return sum;
 """The models with parameters of the question's own."""
 
 FREQUENCY: Final = "return termFreq(params.field, params.term);"
-
-
-# Topics ------------------------------------------------------------------------------------------
-
-
-def topics_of(concrete: str) -> str:
-    """Return the name of the index that holds the topics of another."""
-    return f"{concrete}-topics"
-
-
-def topic_mapping() -> dict[str, Any]:
-    """Return the mapping of topics: their numbers, labels and centroids."""
-    kept = {"type": "keyword", "index": False, "doc_values": False}
-    fields = {"number": {"type": "integer"}, "label": kept, "centroid": kept}
-    return {"dynamic": "strict", "properties": fields}
-
-
-def coded_centroid(centroid: NDArray[np.float32]) -> str:
-    """Return a centroid in float32, in base64."""
-    return base64.b64encode(np.ascontiguousarray(centroid, dtype="<f4").tobytes()).decode()
-
-
-def decoded_centroid(text: str) -> NDArray[np.float32]:
-    """Return what `coded_centroid` was given."""
-    return np.frombuffer(base64.b64decode(text), dtype="<f4").astype(np.float32)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pnyx.records import Passage
 from pnyx.serve.asking.choices import MOST_HITS, question_text, whole
 from pnyx.serve.rendering import Links, slug
 from pnyx.view.text import one_line
@@ -69,8 +70,18 @@ def read_asked(given: Mapping[str, Any]) -> Asked:
     )
 
 
-def document_link(links: Links, doc_id: str, question: str = "") -> str:
-    """Return a document's address; an id that is no plain part of one is asked for."""
+FOUND_PART: Final = "found"
+"""Anchor of the passage that was found, on the page of its document."""
+
+
+def document_link(
+    links: Links, doc_id: str, question: str = "", passage: Passage | None = None
+) -> str:
+    """Return a document's address; an id that is no plain part of one is asked for.
+
+    That of a passage opens its document where the passage is.
+    """
+    anchor = FOUND_PART if passage is not None and passage.is_part else ""
     if slug(doc_id) == doc_id:
-        return links.to("doc", doc_id, q=question)
-    return links.to("doc", id=doc_id, q=question)
+        return links.to("doc", doc_id, anchor=anchor, q=question)
+    return links.to("doc", anchor=anchor, id=doc_id, q=question)

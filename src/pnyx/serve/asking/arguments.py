@@ -17,7 +17,7 @@ from pnyx.errors import PnyxError
 from pnyx.judge.claims import claims
 from pnyx.records import SIDES
 from pnyx.serve.application import event, html, not_found, see, sent_form
-from pnyx.serve.asking.address import Asked, read_asked
+from pnyx.serve.asking.address import Asked, document_link, read_asked
 from pnyx.serve.asking.choices import chosen
 from pnyx.serve.asking.pool import SharedResults
 from pnyx.serve.rendering import Links
@@ -171,10 +171,17 @@ class ArgumentPages:
 
         case, seconds = self._find(request)
         key = request.path_params["id"]
+
+        def document_href(doc_id: str) -> str:
+            document = case.documents.get(doc_id)
+            passage = None if document is None else document.passage
+            return document_link(_LINKS, doc_id, case.question.text, passage)
+
         return html(
             request,
             "asking/argument.html.j2",
             **case_values(case),
+            document_href=document_href,
             back=Asked(case.question.text).link(_LINKS),
             downloads=[(f[0], _LINKS.to("argument", key, name)) for name, f in _FILES.items()],
             took=f"Made in {seconds:.1f} s.",

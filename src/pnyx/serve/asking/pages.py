@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
+from pnyx.search.split_documents import size_of
 from pnyx.search.topics import labelled_topics, near_topics
 from pnyx.serve.application import html, not_found, see, sent_form
 from pnyx.serve.asking.address import Asked, read_asked
@@ -162,7 +163,7 @@ class _Pages:
         count = len(results)
         if not count:
             return "Nothing was found."
-        of_all = f"{count} of {self._service.documents:,} documents"
+        of_all = f"{count} of {size_of(self._service.index)}"
         if told is None:
             wait = "takes some seconds"
             if self._pace:

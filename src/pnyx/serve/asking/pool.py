@@ -7,11 +7,11 @@ import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pnyx.errors import PnyxError
 from pnyx.models.http.flow import LeftError, while_wanted
+from pnyx.threads import WorkerThreads
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -31,7 +31,7 @@ class Pool:
     """Threads (`workers`) for blocking work, of which so much may be `waiting` beside."""
 
     def __init__(self, name: str, workers: int, waiting: int) -> None:
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix=f"pnyx-{name}")
+        self._threads = WorkerThreads(workers, thread_name_prefix=f"pnyx-{name}")
         self._most = workers + waiting
         self._open = 0
 

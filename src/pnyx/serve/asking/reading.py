@@ -11,7 +11,9 @@ import numpy as np
 from pnyx.records import Argument
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.listing import has_all
+from pnyx.search.split_documents import shown_title
 from pnyx.serve.asking.address import Asked, document_link
+from pnyx.serve.asking.document_parts import MOST_CHARACTERS, parts_view
 from pnyx.view.text import Segment, clean, one_line, web_address
 
 if TYPE_CHECKING:
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
     from pnyx.serve.asking.marking import Marker
     from pnyx.serve.rendering import Links
 
-_LONGEST: Final = 200_000
-"""Characters of a text that a page shows."""
+_LONGEST: Final = MOST_CHARACTERS
 _TITLE: Final = 300
 _NEAR: Final = 6
 _FIELDS: Final = 30
@@ -32,15 +33,19 @@ def document_view(
     index: DocumentIndex, document: Evidence, marker: Marker, question: str, links: Links
 ) -> dict[str, Any]:
     """Return what is shown of a document; `question` is what it was found for, or empty."""
-    title = one_line(document.title)[:_TITLE] or one_line(document.id)[:_TITLE] or "(no id)"
-    body = _body(document)
+    title = one_line(shown_title(document))[:_TITLE] or "(no id)"
+    split = parts_view(index, document, marker)
+    body = "" if split.parts else _body(document)
     long = len(body) > _LONGEST
     return {
         "title": title,
         "heading": one_line(document.title)[: 4 * _TITLE] or title,
         "premises": list(_premises(document, marker)),
         "body": marker.marked(body[:_LONGEST]),
-        "cut": f"The first {_LONGEST:,} of {len(body):,} characters are shown." if long else "",
+        "parts": split.parts,
+        "cut": f"The first {_LONGEST:,} of {len(body):,} characters are shown."
+        if long
+        else split.cut,
         "facts": [(label, value) for label, value in _facts(index, document) if value],
         "url": web_address(document.url),
         "near": _near(index, document, question, links),
@@ -76,11 +81,16 @@ def _facts(index: DocumentIndex, document: Evidence) -> Iterator[tuple[str, str]
     if isinstance(document, Argument):
         yield "Stance", document.stance or ""
         yield "On", one_line(document.topic)[:_TITLE]
-    if has_all(index, "quality"):
+    if document.passage is not None:
+        yield "Passage", document.passage.place.removeprefix("passage ")
+        yield "Under", one_line(document.passage.heading)[:_TITLE]
+        yield "Speaker", one_line(document.passage.speaker)[:_TITLE]
+    is_indexed = document.id in index
+    if is_indexed and has_all(index, "quality"):
         share = float(index.quality_shares([document.id])[0])
         if not np.isnan(share):
             yield "Quality", f"predicted better than {share:.0%} of all documents"
-    if has_all(index, "clusters"):
+    if is_indexed and has_all(index, "clusters"):
         (topic,) = index.topics([document.id])
         if topic is not None:
             yield "Topic", one_line(topic.label)[:_TITLE]
@@ -96,7 +106,7 @@ def _near(
     index: DocumentIndex, document: Evidence, question: str, links: Links
 ) -> list[tuple[str, str, str]]:
     """Return address, title and cosine of the nearest documents; none without vectors."""
-    if not has_all(index, VECTORS):
+    if document.id not in index or not has_all(index, VECTORS):
         return []
     hits = index.nearest(index.vectors([document.id])[0], _NEAR + 1)
     others = [hit for hit in hits if hit.doc_id != document.id][:_NEAR]
@@ -104,12 +114,16 @@ def _near(
     shown = [(one, hit.score) for one, hit in zip(records, others, strict=True)]
     return [
         (
-            document_link(links, one.id, question),
-            one_line(one.title)[:_TITLE] or one_line(one.id)[:_TITLE] or "(no id)",
-            ", ".join(filter(None, (getattr(one, "stance", None), f"{cosine:.2f}"))),
+            document_link(links, one.id, question, one.passage),
+            one_line(shown_title(one))[:_TITLE] or "(no id)",
+            ", ".join(filter(None, (_place(one), getattr(one, "stance", None), f"{cosine:.2f}"))),
         )
         for one, cosine in shown
     ]
+
+
+def _place(document: Evidence) -> str:
+    return "" if document.passage is None else document.passage.place
 
 
 def _extra(document: Evidence) -> Iterator[tuple[str, str]]:

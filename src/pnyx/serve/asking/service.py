@@ -28,6 +28,7 @@ from pnyx.records import Question, question_id
 from pnyx.search.listing import has_all
 from pnyx.search.opensearch.client import is_remote
 from pnyx.search.plan import FOUND
+from pnyx.search.split_documents import find_document, size_of
 from pnyx.search.topics import prepare_topics
 from pnyx.serve.asking.arguing import Job, Step
 from pnyx.serve.asking.choices import (
@@ -133,7 +134,7 @@ class AskService:
         searcher = self.opened.searcher(self.asking.search)
         index = self.index
         known = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
-        size = f"{len(index):,} documents" + (f" with {', '.join(known)}" if known else "")
+        size = size_of(index) + (f" with {', '.join(known)}" if known else "")
         judge = f"judge {short_name(self.judge.name)}"
         return size, searcher.described, judge, writer
 
@@ -180,8 +181,7 @@ class AskService:
         """Return a document by its id; None where the index has none."""
 
         def work() -> Evidence | None:
-            index = self.opened.index
-            return index.document(doc_id) if doc_id in index else None
+            return find_document(self.opened.index, doc_id)
 
         return await self._quick.run(work)
 
@@ -289,7 +289,7 @@ class AskService:
             plan=argue_plan(spec),
             tell=job.tell,
         )
-        return with_settings(case, index=f"{self.name} ({len(searcher.engine):,} documents)")
+        return with_settings(case, index=f"{self.name} ({size_of(searcher.engine)})")
 
     # Judging ------------------------------------------------------------------------------------
 

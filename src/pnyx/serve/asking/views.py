@@ -11,6 +11,7 @@ from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.naming import short_name
 from pnyx.records import SIDES
 from pnyx.search.sides import CORPUS_LABEL, label_topic
+from pnyx.search.split_documents import place_of, shown_title
 from pnyx.serve.asking.address import BANDS, PAGE, STANDINGS, Asked, document_link
 from pnyx.serve.asking.choices import MOST_HITS
 from pnyx.serve.asking.why import WhyView, why_view
@@ -40,6 +41,7 @@ class ResultView:
     found: RetrievedDocument
     href: str
     title: str
+    place: str  # which passage of its document it is
     excerpt: tuple[Segment, ...]
     standing: str  # of `STANDINGS`, empty while it is not told
     side_said: str  # who told it, how surely
@@ -83,8 +85,9 @@ def _result(
     standing = _standing(placed)
     return ResultView(
         found=one,
-        href=document_link(links, doc_id, asked.question),
-        title=title or one_line(doc_id)[:_LONGEST_TITLE] or "(no id)",
+        href=document_link(links, doc_id, asked.question, document.passage),
+        title=title or one_line(shown_title(document))[:_LONGEST_TITLE] or "(no id)",
+        place=one_line(place_of(document))[:_LONGEST_TITLE],
         excerpt=marker.excerpt(text),
         standing=standing,
         side_said=_side_said(placed, standing),

@@ -21,6 +21,7 @@ from pnyx.serve.labelling.book import Act, Book, State, disputed, label_rows
 from pnyx.serve.labelling.forms import Form, form_of
 from pnyx.serve.labelling.journal import LabelJournal
 from pnyx.serve.labelling.people import is_turned, order_of, shared_out
+from pnyx.threads import start_thread
 
 Show = Literal["open", "answered", "unsure", "skipped", "commented", "differs"]
 SHOWS: Final[Mapping[str, str]] = {
@@ -274,11 +275,11 @@ class _File:
     def __init__(self, write: Callable[[], None]) -> None:
         self._write = write
         self._changed, self._ended = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run, name="labels", daemon=True)
+        self._thread: threading.Thread
         self.trouble = ""
 
     def start(self) -> None:
-        self._thread.start()
+        self._thread = start_thread(self._run, "labels")
 
     def changed(self) -> None:
         self._changed.set()

@@ -47,7 +47,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FormBlock:
     """A text with its heading."""
 
     label: str
@@ -59,9 +59,9 @@ class Form:
     """What is shown of one question."""
 
     asks: str  # the question in one line
-    given: tuple[Block, ...]  # what the texts are held against; stays in sight
-    told: tuple[Block, ...]  # what people are told to go by
-    texts: tuple[Block, ...]  # what is judged
+    given: tuple[FormBlock, ...]  # what the texts are held against; stays in sight
+    told: tuple[FormBlock, ...]  # what people are told to go by
+    texts: tuple[FormBlock, ...]  # what is judged
     fields: tuple[Field, ...]  # what there is to answer, at least one
     levels: tuple[str, ...] = ()  # the values of all fields in words
     beside: bool = False  # whether two texts are compared side by side
@@ -138,14 +138,14 @@ def _asks(task: Task) -> str:
     return task.asks[:1].upper() + task.asks[1:]
 
 
-def _blocks(*pairs: tuple[str, str]) -> tuple[Block, ...]:
-    return tuple(Block(label, text) for label, text in pairs if text.strip())
+def _blocks(*pairs: tuple[str, str]) -> tuple[FormBlock, ...]:
+    return tuple(FormBlock(label, text) for label, text in pairs if text.strip())
 
 
-def _documents(texts: Sequence[str]) -> tuple[Block, ...]:
+def _documents(texts: Sequence[str]) -> tuple[FormBlock, ...]:
     if len(texts) == 1:
-        return (Block("Text", texts[0]),)
-    return tuple(Block(f"Document {n}", text) for n, text in enumerate(texts, 1))
+        return (FormBlock("Text", texts[0]),)
+    return tuple(FormBlock(f"Document {n}", text) for n, text in enumerate(texts, 1))
 
 
 _YES, _NO = Choice(True, "y", "Yes"), Choice(False, "n", "No")
@@ -176,7 +176,7 @@ def _rating(task: Task, asked: Rating) -> Form:
         (),
         (
             *_blocks((own, asked.text), ("The other argument", asked.other)),
-            *(Block(f"Document {n}", text) for n, text in enumerate(asked.documents, 1)),
+            *(FormBlock(f"Document {n}", text) for n, text in enumerate(asked.documents, 1)),
         ),
         tuple(
             Field(name, known[name].label, known[name].definition, choices)
@@ -226,7 +226,7 @@ def _preference(task: Task, asked: Preference) -> Form:
         _asks(task),
         _blocks(("Question", asked.question)),
         _blocks(("What to go by", asked.criterion)),
-        (Block("A", asked.a), Block("B", asked.b), *_documents(asked.documents)),
+        (FormBlock("A", asked.a), FormBlock("B", asked.b), *_documents(asked.documents)),
         (Field(asked.cells[0], "", "", choices),),
         beside=True,
         shown="ab",
@@ -240,7 +240,7 @@ def _turned(form: Form) -> Form:
     choices = (replace(a, value=b.value), replace(b, value=a.value), tie)
     return replace(
         form,
-        texts=(Block("A", second.text), Block("B", first.text), *rest),
+        texts=(FormBlock("A", second.text), FormBlock("B", first.text), *rest),
         fields=(replace(field, choices=choices),),
         shown="ba",
     )
@@ -253,7 +253,7 @@ def _ranking(task: Task, asked: Ranking) -> Form:
         _asks(task),
         _blocks(("Query", asked.query)),
         _blocks(("What to go by", asked.criterion)),
-        tuple(Block(f"Document {n}", text) for n, text in enumerate(asked.texts, 1)),
+        tuple(FormBlock(f"Document {n}", text) for n, text in enumerate(asked.texts, 1)),
         tuple(Field(asked.cells[0], f"Document {n}", "", places) for n in range(1, count + 1)),
         ("1: serves the query best.", f"{count}: serves it least."),
         places=True,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-import threading
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,6 +26,7 @@ from pnyx.serve.view.records import (
     page_of,
 )
 from pnyx.serve.view.routes import address_of, rendered, show, site_of
+from pnyx.threads import start_thread
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -110,7 +110,7 @@ def view_app(current: CurrentCatalogue, *, token: str = "", watch: bool = False)
 
     @contextlib.asynccontextmanager
     async def running(_: object) -> AsyncIterator[None]:
-        threading.Thread(target=_prepare, args=(current,), daemon=True).start()
+        start_thread(lambda: _prepare(current), "pnyx-view")
         yield
 
     routes = [

@@ -22,6 +22,7 @@ from pnyx.restricted import hides_text, textless
 from pnyx.runs.engine import rows_in
 from pnyx.search.engine import DocumentIndex
 from pnyx.search.opening import open_index
+from pnyx.search.split_documents import find_document
 from pnyx.serve.rendering import slug
 from pnyx.serve.view import kinds
 from pnyx.serve.view.kinds import Kind
@@ -320,8 +321,10 @@ class Catalogue:
 
     def passage(self, doc_id: str) -> Evidence | None:
         """Return a document of the indexes that were given; None where there is none."""
-        found = next((index for index in self._collections if doc_id in index), None)
-        return None if found is None or hides_text() else found.document(doc_id)
+        if hides_text():
+            return None
+        found = (find_document(index, doc_id) for index in self._collections)
+        return next((document for document in found if document is not None), None)
 
     def embedded(self, report: ReportRow) -> dict[str, Document]:
         """Return id -> document of those that the line of a report embeds."""

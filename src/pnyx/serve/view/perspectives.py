@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pnyx.corpora import read_run
+from pnyx.corpora.benchmarks.run_ids import with_document_ids
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.core.base import Measured
 from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, Bounded, table_of
@@ -138,7 +139,11 @@ def _sources(catalogue: Catalogue) -> tuple[SourceRow, ...]:
 def _rankings(catalogue: Catalogue) -> dict[str, Rankings]:
     """Return the runs whose rankings are among the results, by their source's name."""
     paths = {source.name: source.files.get("run") for source in catalogue.sources()}
-    return {name: rankings_of(read_run(path)) for name, path in paths.items() if path is not None}
+    return {
+        name: rankings_of(with_document_ids(read_run(path), path))
+        for name, path in paths.items()
+        if path is not None
+    }
 
 
 Pool = tuple[list[str], list[Perspective], Verdicts]

@@ -18,6 +18,7 @@ from pnyx.measure.reports.responses import precisions
 from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.records import Document, Evidence, Response
 from pnyx.search.pipeline import Searcher
+from pnyx.search.split_documents import passage_fields
 from pnyx.write.case import Draft, with_scores
 from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.reports.gathering import Gathered, gather, queries_of
@@ -238,6 +239,6 @@ def _response(
 
 def _embedded(cited: Mapping[str, Evidence]) -> dict[str, Document]:
     return {
-        doc_id: Document(doc_id, one.text, one.title, one.url, one.source)
+        doc_id: Document(doc_id, one.text, one.title, one.url, one.source, passage_fields(one))
         for doc_id, one in cited.items()
     }

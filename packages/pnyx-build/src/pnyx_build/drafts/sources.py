@@ -89,7 +89,8 @@ def _countered(path: str, on_warning: Callable[[str], None] | None) -> list[Argu
     """Pair the points of idebate with their counters: same debate, side and number."""
     points: dict[tuple[str, ...], Argument] = {}
     pairs: dict[tuple[str, ...], ArgumentPair] = {}
-    for argument in cast("Iterator[Argument]", read_evidence(path, format="idebate")):
+    read = read_evidence(path, format="idebate", on_warning=on_warning)
+    for argument in cast("Iterator[Argument]", read):
         names = ("split", "theme", "debate", "side", "number")
         key = tuple(str(argument.extra.get(name)) for name in names)
         if argument.extra.get("type") == "point":
@@ -158,7 +159,7 @@ def _topics(path: str, on_warning: Callable[[str], None] | None) -> list[DebateC
     """Read the topics of arguments, named by their words; a name that is taken gets a number."""
     topics: dict[str, list[tuple[str, str | None]]] = {}
     left = 0
-    for argument in read_evidence(path):
+    for argument in read_evidence(path, on_warning=on_warning):
         if not isinstance(argument, Argument):
             raise InputError("holds documents, expected arguments or claims", path=path)
         topic, conclusion = clean(argument.topic), argument.conclusion

@@ -1,0 +1,108 @@
+"""Documents that an index holds as passages: put together again, and ranked by the best one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pnyx.records import Argument, Evidence, document_id
+from pnyx.search.engine import DocumentIndex, Engine, Hit
+
+PASSAGES: Final = "passages"
+"""The feature that counts passages; see `Engine`."""
+
+
+def has_passages(engine: Engine) -> bool:
+    """Whether some documents of an engine are passages of longer ones."""
+    return engine.feature_info(PASSAGES) is not None
+
+
+def size_of(engine: Engine) -> str:
+    """Return how much an engine holds, for people: "279 passages", or "40 documents"."""
+    return f"{len(engine):,} {'passages' if has_passages(engine) else 'documents'}"
+
+
+def passages_of_document(index: DocumentIndex, doc_id: str) -> list[Evidence]:
+    """Return the passages of a document that was split, in order; none of any other id."""
+    first = f"{doc_id}#1"
+    if not has_passages(index) or first not in index:
+        return []
+    passage = index.document(first).passage
+    if passage is None or passage.document != doc_id:
+        return []
+    return list(index.fetch([f"{doc_id}#{number}" for number in range(1, passage.count + 1)]))
+
+
+def find_document(index: DocumentIndex, doc_id: str) -> Evidence | None:
+    """Return a document or passage by its id, also a document that was split; None for others."""
+    if doc_id in index:
+        return index.document(doc_id)
+    passages = passages_of_document(index, doc_id)
+    return _joined(doc_id, passages) if passages else None
+
+
+def _joined(doc_id: str, passages: Sequence[Evidence]) -> Evidence:
+    """Return a document as it was before it was split, headings and speakers as lines of it."""
+    parts: list[str] = []
+    heading = speaker = ""
+    for part in passages:
+        if (passage := part.passage) is not None:
+            parts += [passage.heading] if passage.heading not in ("", heading) else []
+            parts += [f"{passage.speaker}:"] if passage.speaker not in ("", speaker) else []
+            heading, speaker = passage.heading, passage.speaker
+        body = part.body if isinstance(part, Argument) else part.text
+        parts.append(body or "")
+    text = "\n\n".join(parts)
+    first = passages[0]
+    if isinstance(first, Argument):
+        return replace(first, id=doc_id, body=text, passage=None)
+    return replace(first, id=doc_id, text=text, passage=None)
+
+
+def place_of(evidence: Evidence) -> str:
+    """Return where in its document a passage is, in words; empty where there is nothing to say."""
+    return "" if evidence.passage is None else evidence.passage.described
+
+
+def shown_title(evidence: Evidence) -> str:
+    """Return what people are shown as the title: the title, or the id of the document."""
+    return evidence.title if evidence.title.strip() else document_id(evidence)
+
+
+def passage_fields(evidence: Evidence) -> dict[str, str | int]:
+    """Return where a passage is from as further fields of a document; none of a whole document."""
+    return {} if evidence.passage is None else evidence.passage.fields()
+
+
+class DocumentRanking:
+    """Ranks the documents of an engine, of which some are split, by their best passage."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._documents: dict[str, str] = {}
+
+    def retrieve(self, retrieve: Callable[[int], list[Hit]], documents: int) -> list[Hit]:
+        """Return at least so many hits that they are of this many documents, if there are any."""
+        wanted = 2 * documents
+        while True:
+            hits = retrieve(wanted)
+            if len(hits) < wanted or len(set(self.ids(hits).values())) >= documents:
+                return hits
+            wanted *= 2
+
+    def ids(self, hits: Sequence[Hit]) -> dict[str, str]:
+        """Return the id of each hit's document, by the hit's own id."""
+        unknown = [hit.doc_id for hit in hits if hit.doc_id not in self._documents]
+        for record in self._engine.fetch(unknown) if unknown else ():
+            self._documents[record.id] = document_id(record)
+        return {hit.doc_id: self._documents[hit.doc_id] for hit in hits}
+
+    def best(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the best passage of each document, ordered by score, ties by document id."""
+        ids = self.ids(hits)
+        first: dict[str, Hit] = {}
+        for hit in hits:
+            first.setdefault(ids[hit.doc_id], hit)
+        ranked = sorted(first.values(), key=lambda hit: (-hit.score, ids[hit.doc_id]))
+        return [hit._replace(rank=rank) for rank, hit in enumerate(ranked, start=1)]
