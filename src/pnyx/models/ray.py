@@ -79,9 +79,9 @@ def _connected(engine: str) -> Any:
     if engine != "ray" and address is None:
         shown = shorten(engine.rpartition("@")[2], 60)
         raise OptionError(f"--engine: found {shown!r}, expected ray, ray://HOST:10001 or HOST:PORT")
+    check_network(engine if address is None else address["host"].strip("[]"))
     if importlib.util.find_spec("ray") is None:
         raise MissingExtra("--engine ray", "ray")
-    check_network(engine if address is None else address["host"].strip("[]"))
     quiet = {"log_to_driver": False, "configure_logging": False}
     if address is not None:
         host, port = address["host"], int(address["port"])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from pnyx.errors import InputError
 from pnyx.files import MAX_LINE_BYTES
 
-_QUOTED = re.compile(r'"([^"]*(?:""[^"]*)*)"(?=\t|\Z)')
-_OPEN = re.compile(r'"[^"]*(?:""[^"]*)*\Z')
+_QUOTED = re.compile(r'(?<![^\t])"((?:[^"]++|"")*+)"(?=\t|\Z)')
+_OPEN = re.compile(r'(?<![^\t])"(?:[^"]++|"")*+\Z')
 
 
 def tsv_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
@@ -23,57 +24,70 @@ def tsv_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]
     reader = _Lines(lines)
     width = 0
     while (line := reader.take()) is not None:
-        number, text = line
-        raw = text.split("\t")
-        cells, is_open = _cells(text)
+        raw = line.text.split("\t")
+        cells, is_open = _cells(line.text)
         if is_open:
             following = reader.peek()
             rows = width > 1 and len(raw) == width and following is not None
-            if rows and following is not None and len(following[1].split("\t")) == width:
+            if rows and following is not None and len(following.text.split("\t")) == width:
                 cells = raw
             else:
                 cells = _over_lines(reader, line) or raw
         elif len(cells) != width and len(raw) == width:
             cells = raw
         width = width or len(cells)
-        yield number, cells
+        yield line.number, cells
+
+
+class _Line(NamedTuple):
+    """A line: its number, its text and its end, which a cell in quotes keeps."""
+
+    number: int
+    text: str
+    end: str
 
 
 class _Lines:
-    """Numbered lines without their ends, some of which may be put back."""
+    """Numbered lines, some of which may be put back."""
 
     def __init__(self, lines: Iterable[tuple[int, str]]) -> None:
         self._lines = iter(lines)
-        self._back: deque[tuple[int, str]] = deque()
+        self._back: deque[_Line] = deque()
 
-    def take(self) -> tuple[int, str] | None:
+    def take(self) -> _Line | None:
         if self._back:
             return self._back.popleft()
         line = next(self._lines, None)
-        return None if line is None else (line[0], line[1].rstrip("\r\n"))
+        if line is None:
+            return None
+        text = line[1].rstrip("\r\n")
+        return _Line(line[0], text, line[1][len(text) :])
 
-    def peek(self) -> tuple[int, str] | None:
+    def peek(self) -> _Line | None:
         line = self.take()
         if line is not None:
             self._back.appendleft(line)
         return line
 
-    def put_back(self, lines: Iterable[tuple[int, str]]) -> None:
+    def put_back(self, lines: Iterable[_Line]) -> None:
         self._back.extendleft(reversed(list(lines)))
 
 
-def _over_lines(reader: _Lines, first: tuple[int, str]) -> list[str] | None:
+def _over_lines(reader: _Lines, first: _Line) -> list[str] | None:
     """Return the cells of a row with a cell over several lines; None if it is never closed."""
-    held: list[tuple[int, str]] = []
-    size = len(first[1])
+    held: list[_Line] = []
+    size = len(first.text)
     while (line := reader.take()) is not None:
         held.append(line)
-        size += len(line[1]) + 1
+        size += len(line.text) + len(line.end)
         if size > MAX_LINE_BYTES:
             limit = MAX_LINE_BYTES // (1024 * 1024)
-            raise InputError(f"a quoted cell is longer than {limit} MB", line=first[0])
-        if line[1].count('"') % 2:
-            cells, is_open = _cells("\n".join([first[1], *(text for _, text in held)]))
+            raise InputError(f"a quoted cell is longer than {limit} MB", line=first.number)
+        if line.text.count('"') % 2:
+            whole = [first, *held]
+            ends = [one.end for one in whole[:-1]]
+            parts = [one.text for one in whole]
+            cells, is_open = _cells("".join(map("".join, zip(parts, [*ends, ""], strict=True))))
             if not is_open:
                 if any("\n" in cell and cell.startswith('"') for cell in cells):
                     break  # a quotation mark within the cell: it was not written in quotes

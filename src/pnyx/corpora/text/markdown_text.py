@@ -25,7 +25,7 @@ _OPENING: dict[str, BlockKind] = {
     "list_item_open": "item",
     "blockquote_open": "turn",
 }
-_TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>|<!--.*?-->", re.DOTALL)
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>|<!--(?:[^<-]++|(?!-->|<!--)[<-])*+-->")
 _LONE_MARKS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
 """Marks of emphasis that were opened or closed alone, which Markdown keeps as text."""
 

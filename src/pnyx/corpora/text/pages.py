@@ -17,12 +17,12 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import clean_text
 
 _LONGEST_TITLE = 500
-_STATED = re.compile(
-    rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})"""
-    rb"""|<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w:.-]{1,40})""",
+_CHARSET = re.compile(
+    rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?+\s*+([\w:.-]{1,40})"""
+    rb"""|<\?xml[^>]{0,200}?encoding\s*+=\s*+["']([\w:.-]{1,40})""",
     re.IGNORECASE,
 )
-_STATED_WITHIN = 4096
+_CHARSET_WITHIN = 4096
 _MOST_LINKED = 0.5
 """A block of which more than this share of characters is in links is taken for navigation, unless
 trafilatura keeps it."""
@@ -69,7 +69,7 @@ def decode_page(content: bytes, charset: str | None) -> str | None:
 
 def decoded_page(content: bytes) -> tuple[str, str]:
     """Return the text of a page's file, and what encoding was assumed, if any."""
-    stated = _STATED.search(content[:_STATED_WITHIN])
+    stated = _CHARSET.search(content[:_CHARSET_WITHIN])
     if stated and not content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         name = (stated[1] or stated[2]).decode("ascii")
         text = decode_page(content, name)

@@ -27,10 +27,10 @@ _ITEM = re.compile(
     r"[ \t]*(?:[-*+\u2022\u2023\u25aa\u25cf\u2013\u2014\u00b7]|\(?\d{1,3}[.)])[ \t]+(?=\S)"
 )
 _UNDERLINE = re.compile(r"([=\-~^\"'*+#`.:_])\1{2,}")
-_TIME = r"(?:\[?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?: ?[AaPp][Mm])?\]?[ \t]*[-\u2013]?[ \t]*)"
-_NAME = r"[^\W\d_][\w.'\u2019-]*(?:[ \t]+(?:[^\W\d_]|[(&])[\w.'\u2019(),&-]*){0,5}"
+_TIME = r"(?:\[?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?: ?[AaPp][Mm])?\]?[ \t]*+[-\u2013]?+[ \t]*+)"
+_NAME = r"[^\W\d_][\w.'\u2019-]*(?:[ \t]++(?:[^\W\d_]|[(&])[\w.'\u2019(),&-]*){0,5}"
 _TURN = re.compile(
-    rf"[ \t]*(?:{_TIME})?(?:<(?P<nick>[^<>\s]{{1,30}})>|(?P<name>{_NAME}):)(?:[ \t]+|$)"
+    rf"[ \t]*+(?:{_TIME})?(?:<(?P<nick>[^<>\s]{{1,30}})>|(?P<name>{_NAME}):)(?:[ \t]+|$)"
 )
 _MOST_NAME = 50
 """Characters of a speaker's name, with a role in brackets."""
@@ -52,7 +52,7 @@ _WROTE = re.compile(
     r"[,>] ?([^,<>]{2,50}?) ?(?:<[^<>]*> ?)?(?:wrote|a \u00e9crit|escribi\u00f3|ha scritto):$"
 )
 _MOST_ATTRIBUTION = 300
-_QUOTED = re.compile(r"(?:[ \t]*>)+[ \t]?")
+_QUOTED = re.compile(r"(?:[ \t]{0,8}>)++[ \t]?")
 
 _MOST_HEADING = 80
 _MOST_HEADING_WORDS = 12

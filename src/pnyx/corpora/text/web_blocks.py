@@ -39,7 +39,8 @@ _META = frozenset(
 _WORDS = re.compile(r"[a-z]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SAYS = re.compile(
-    r"[ \t]*(?:says|wrote|writes|schrieb|said|a \u00e9crit)?[ \t]*:?[ \t]*$", re.IGNORECASE
+    r"(?<![ \t])[ \t]*+(?:says|wrote|writes|schrieb|said|a \u00e9crit)?+[ \t]*+:?+[ \t]*+$",
+    re.IGNORECASE,
 )
 _MOST_AUTHOR = 60
 _MOST_FURNITURE = 0.5
