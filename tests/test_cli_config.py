@@ -79,6 +79,14 @@ def test_a_file_that_is_wrong_is_one_line(index, tmp_path, call, content, line):
     assert line in err
 
 
+def test_no_file_holds_a_secret(index, tmp_path, call):
+    saved = tmp_path / "c.toml"
+    options = ("--host", "127.0.0.2", "--token", "secret", "--save-config", saved)
+    code, out, _ = call("serve", index, *options)
+    assert (code, out) == (0, "")
+    assert tomllib.loads(saved.read_text()) == {"serve": {"host": "127.0.0.2"}}
+
+
 def test_help_is_one_screen_and_help_all_has_the_rest(call):
     short, full = call("argue", "--help")[1], call("argue", "--help-all")[1]
     assert "--html" in short

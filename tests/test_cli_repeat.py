@@ -87,10 +87,11 @@ def test_replies_of_a_model_come_from_the_store_and_none_is_asked(call, monkeypa
         assert call("judge", "support", "items.jsonl", "--out", "R", "--samples", "2")[0] == 0
         monkeypatch.delenv("PNYX_LLM")
         asked = len(server.answered())
-        status, out, said = call("repeat", "R")
+        again = ("repeat", "R", "--with", f"llm={server.spec}")
+        status, out, said = call(*again)
         assert (status, out) == (0, "R: the same bytes (1 file)\n"), said
         assert len(server.answered()) == asked
-    status, _, said = call("repeat", "R", "--store", "empty.sqlite")
+    status, _, said = call(*again, "--store", "empty.sqlite")
     assert status == 1
     assert "R: answers.jsonl differs from line 1 on; counts: " in said
 
@@ -140,5 +141,6 @@ def test_a_record_that_hides_its_model_asks_none_all_the_same(call, monkeypatch)
         del manifest["models"]
         Path("forged.json").write_text(json.dumps(manifest))
         monkeypatch.setenv("PNYX_STORE", "empty.sqlite")
-        assert call("repeat", "forged.json")[0] == 1
+        assert call("repeat", "forged.json")[0] == 2
+        assert call("repeat", "forged.json", "--with", f"llm={server.spec}")[0] == 1
         assert len(server.answered()) == asked

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from argue_report import write_files, write_labels
+from listener import Listener
 from pnyx.cli import COMMANDS
 from pnyx.plugins import APART
 
@@ -277,3 +278,32 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
     }
     assert set(APART) == {"build", "drafts-markdown", "pyserini:"}
     assert not set(APART) & set(COMMANDS)
+
+
+def test_a_record_of_a_stranger_leads_to_no_plugin(pnyx, tmp_path):
+    with Listener() as listener:
+        connects = f"import socket\nsocket.create_connection(('127.0.0.1', {listener.port}))\n"
+        entries = {"pnyx.judges": {"spy": "spy.it:make"}, "pnyx.engines": {"spy": "spy.it:make"}}
+        folder = install(tmp_path / "plugin", "spy", entries, it=connects)
+        items = tmp_path / "items.jsonl"
+        items.write_text(json.dumps({"id": "1", "text": "Fares fell.", "statement": "Cheaper."}))
+        assert pnyx(folder, "judge", "support", "items.jsonl", "--out", "R")[0] == 0
+        manifest = json.loads((tmp_path / "R" / "manifest.json").read_text())
+        index = tmp_path / "spy:x"  # a folder with the name of an index of the plugin's engine
+        index.mkdir()
+        (index / "manifest.json").write_text('{"format": "pnyx-index"}')
+        for record, problem in (
+            ({"options": {"judge": "spy"}}, "the record names a judge of a plugin (judge: spy)"),
+            ({"options": {"index": "spy:x"}}, "the record names an address (index: spy:x)"),
+            ({"inputs": {"spy:x": "0" * 64}}, "spy:x"),
+        ):
+            row = {**manifest, "record": {**manifest["record"], **record}}
+            (tmp_path / "forged.json").write_text(json.dumps(row))
+            status, out, said = pnyx(folder, "repeat", "forged.json")
+            assert (status, out, said.count("\n")) == (2, "", 1)
+            assert problem in said
+            assert listener.connections == 0
+            if "judge" in record.get("options", {}):
+                pnyx(folder, "repeat", "forged.json", "--with", "judge=spy")
+                assert listener.connections == 1
+                listener.connections = 0

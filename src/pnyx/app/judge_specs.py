@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.text_types import Address, FileName, JudgePluginName, LanguageModelName, Words
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pnyx.judge.questions import JudgeQuestion
     from pnyx.judge.tasks import Task
     from pnyx.runs.pairs import PairSource
+
+JudgeSpecT = TypeVar("JudgeSpecT", bound="JudgeSpec")
 
 _LLM: Final = ("--llm", lambda spec: spec.asks_models)
 
@@ -30,10 +33,10 @@ _NAMES_MODEL: Final = (
 class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout"):
     """Which language model is asked, and where its replies are kept."""
 
-    llm: tuple[str, ...] = file_opt(
+    llm: tuple[LanguageModelName, ...] = file_opt(
         (), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM, else the packaged judge"
     )
-    store: str | None = file_opt(
+    store: FileName | None = file_opt(
         None, "File that keeps a model's replies.", shown="$PNYX_STORE, else the user's data folder"
     )
     concurrency: int = opt(
@@ -57,12 +60,14 @@ class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout"
 class CombiningSpec(Spec, heading="Judge", rare="judge combine calibration cascade cheap"):
     """Who answers in place of a language model, or beside it."""
 
-    labels: str | None = file_opt(None, "Answer from people's labels (JSONL).")
-    lookup: str | None = file_opt(None, "Answer from a former run's answers.", metavar="RESULTS")
-    judge: str | None = file_opt(
+    labels: FileName | None = file_opt(None, "Answer from people's labels (JSONL).")
+    lookup: FileName | None = file_opt(
+        None, "Answer from a former run's answers.", metavar="RESULTS"
+    )
+    judge: JudgePluginName | None = file_opt(
         None, "Answer with a judge of a plugin (pnyx doctor lists them).", metavar="NAME"
     )
-    student: str | None = file_opt(
+    student: FileName | None = file_opt(
         None,
         "relevance: answer with a student of pnyx annotate distil; with --cascade after --cheap "
         "or, without --cheap, before --llm.",
@@ -77,15 +82,15 @@ class CombiningSpec(Spec, heading="Judge", rare="judge combine calibration casca
     combine: Literal["auto", "majority", "mean"] = opt(
         "auto", "How the answers of --samples, or of several models, are combined.", needs=_LLM
     )
-    calibration: str | None = file_opt(
+    calibration: FileName | None = file_opt(
         None, "Recalibrate probabilities by this file of pnyx calibrate."
     )
-    cascade: str | None = file_opt(
+    cascade: FileName | None = file_opt(
         None,
         "Ask --cheap first, and the usual judge if it is uncertain by the thresholds in this "
         "file of pnyx calibrate --error.",
     )
-    cheap: str | None = file_opt(
+    cheap: LanguageModelName | None = file_opt(
         None,
         "Judge that --cascade asks first: a language model or a student's folder.",
         metavar="SPEC",
@@ -99,7 +104,7 @@ class AskingSpec(
 ):
     """How a language model is asked."""
 
-    prompt: str | None = file_opt(
+    prompt: FileName | None = file_opt(
         None,
         "Prompt of the task (pnyx prompt list), or a prompt file (.toml).",
         metavar="NAME",
@@ -139,7 +144,7 @@ class AskingSpec(
 class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dimensions"):
     """The format in which a task's items are put to a language model."""
 
-    format: str | None = opt(
+    format: Words | None = opt(
         None,
         "How a judge is asked. quality: listwise (all dimensions in one call) or pointwise (a "
         "dimension a call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
@@ -159,11 +164,11 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
     shots: int = opt(
         0, "quality: rated texts shown as examples (few-shot).", within="[0, 100]", needs="examples"
     )
-    examples: str | None = file_opt(
+    examples: FileName | None = file_opt(
         None, "Rated texts from which --shots are taken (docs/judging-quality.md).", needs="shots"
     )
 
-    dimensions: str | None = file_opt(
+    dimensions: FileName | None = file_opt(
         None,
         "quality: rate on dimensions of your own: a file of definitions, scale and examples "
         "(docs/judging-quality.md).",
@@ -187,7 +192,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         """Read an items file; InputError also where it names dimensions that are not there."""
         return task.read(items) if self.own is None else task.read(items, own=self.own)
 
-    def prompted(self, judge: JudgeSpec) -> JudgeSpec:
+    def prompted(self, judge: JudgeSpecT) -> JudgeSpecT:
         """Return a spec whose prompt knows nothing of dimensions but what a file says of them."""
         if self.own is None or judge.prompt is not None:
             return judge
@@ -292,7 +297,7 @@ class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):
     budget_tokens: int | None = opt(
         None, "Stop before more tokens than this are spent.", low=1, needs=_LLM
     )
-    prices: str | None = file_opt(
+    prices: FileName | None = file_opt(
         None, "Prices of models; they override the packaged ones.", needs=_LLM
     )
     offline: bool = opt(
@@ -314,7 +319,9 @@ class PaidModelSpec(SpendingSpec, ModelSpec):
 class WriterSpec(ModelSpec):
     """A language model that is asked for something else than verdicts: nothing stands in for it."""
 
-    llm: tuple[str, ...] = file_opt((), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM")
+    llm: tuple[LanguageModelName, ...] = file_opt(
+        (), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM"
+    )
 
 
 class AskedSpec(SpendingSpec, WriterSpec):
@@ -330,7 +337,7 @@ class AskedSpec(SpendingSpec, WriterSpec):
 class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine"):
     """Who judges, how, and at what cost."""
 
-    engine: str | None = opt(
+    engine: Address | None = opt(
         None,
         "Where the packaged judge and students work: ray (each core of this machine), or a cluster "
         "at ray://HOST:10001 or HOST:PORT.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.text_types import FileName, Words
 from pnyx.errors import OptionError
 from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap
 
@@ -29,21 +30,25 @@ class BootstrapSpec(Spec, heading="Intervals", rare="draws seed"):
 class ComparingSpec(BootstrapSpec, heading="Comparison"):
     """How runs are compared with each other."""
 
-    baseline: str | None = file_opt(None, "Run that the others are compared with.", metavar="RUN")
+    baseline: FileName | None = file_opt(
+        None, "Run that the others are compared with.", metavar="RUN"
+    )
     test: Literal["t", "randomisation"] = opt(TEST, "Paired test of two runs.")
 
 
 class JudgedSpec(Spec):
     """Whose verdicts are measured."""
 
-    judge: str | None = opt(None, "Judge to measure, if the file has several.", metavar="NAME")
+    judge: Words | None = opt(None, "Judge to measure, if the file has several.", metavar="NAME")
 
 
 class TruthSpec(JudgedSpec, heading="Labels"):
     """What annotations are held against."""
 
-    labels: str | None = file_opt(None, "People's labels (JSONL), by id.", metavar="LABELS")
-    qrels: str | None = file_opt(None, "TREC or BEIR qrels, in place of --labels.", metavar="QRELS")
+    labels: FileName | None = file_opt(None, "People's labels (JSONL), by id.", metavar="LABELS")
+    qrels: FileName | None = file_opt(
+        None, "TREC or BEIR qrels, in place of --labels.", metavar="QRELS"
+    )
     relevant_from: int = opt(1, "Lowest relevant grade of the qrels.", needs="qrels")
     unjudged: Literal["skip", "irrelevant"] = opt(
         "skip", "How to treat pairs missing from the qrels.", needs="qrels"
@@ -74,13 +79,13 @@ class SidesSpec(Spec, heading="Perspectives"):
 class CorrectionSpec(Spec, heading="Correction"):
     """What corrects measures for the judge's own errors."""
 
-    labelled: str | None = file_opt(
+    labelled: FileName | None = file_opt(
         None,
         "Correct for the judge's errors: its answers to labelled pairs (`label`, or --gold) of "
         "some measured questions, picked at random.",
         metavar="ANSWERS",
     )
-    gold: str | None = file_opt(
+    gold: FileName | None = file_opt(
         None, "People's labels of --labelled (JSONL), by id.", metavar="LABELS", needs="labelled"
     )
 

@@ -6,13 +6,14 @@ from typing import Literal
 
 from pnyx.app.judge_specs import _LLM, JudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import FileName, SourceName, Words
 from pnyx.errors import InputError, OptionError
 
 
 class EditedSpec(Spec, heading="Output"):
     """Where a draft is written that people edit."""
 
-    out: str | None = out_opt(None, "Draft to write; required without --plan.")
+    out: FileName | None = out_opt(None, "Draft to write; required without --plan.")
     force: bool = opt(False, "Overwrite --out, including edits.")
 
     def check(self, *, plan: bool) -> None:
@@ -29,7 +30,7 @@ class EditedSpec(Spec, heading="Output"):
 class BankSpec(EditedSpec, heading="Output", rare="format"):
     """Where a nugget bank is written."""
 
-    out: str | None = out_opt(
+    out: FileName | None = out_opt(
         None, "Banks to write, one a line; required without --plan.", metavar="BANK"
     )
     format: Literal["nuggetbank-v3", "ragtime26-nuggets", "nuggetizer"] = opt(
@@ -48,15 +49,15 @@ class RubricSpec(EditedSpec, heading="Dimensions"):
 class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in_banks"):
     """What nuggets are made of, and which."""
 
-    run: str | None = file_opt(
+    run: FileName | None = file_opt(
         None, "TREC run: its first --depth documents of a topic are read.", metavar="RUN"
     )
-    qrels: str | None = file_opt(
+    qrels: FileName | None = file_opt(
         None, "Qrels: only documents of grade --level or more are read; alone, the best first."
     )
-    index: str | None = file_opt(None, "Index that holds the documents.", metavar="INDEX")
-    topics: str | None = file_opt(None, "Topics, questions or report requests.")
-    edited: str | None = file_opt(
+    index: SourceName | None = file_opt(None, "Index that holds the documents.", metavar="INDEX")
+    topics: FileName | None = file_opt(None, "Topics, questions or report requests.")
+    edited: FileName | None = file_opt(
         None,
         "Banks drafted before, and edited: no documents are read, and only what has no importance "
         "is rated.",
@@ -97,7 +98,7 @@ class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in
 class MergeSpec(Spec, heading="Merging", rare="candidates_from run_id"):
     """How banks are merged."""
 
-    report: str | None = out_opt(
+    report: FileName | None = out_opt(
         None, "Where to list each pair that was looked at, and what came of it (JSONL)."
     )
     candidates_from: float | None = opt(
@@ -106,7 +107,7 @@ class MergeSpec(Spec, heading="Merging", rare="candidates_from run_id"):
         within="[-1, 1]",
         shown="0.7; without --llm 0.9",
     )
-    run_id: str | None = opt(None, "Run id of the merged banks.", shown="the first bank's")
+    run_id: Words | None = opt(None, "Run id of the merged banks.", shown="the first bank's")
 
 
 class NuggetJudgeSpec(JudgeSpec):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pnyx.app.judge_specs import _LLM, JudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.text_types import FileName, SourceName
 from pnyx.errors import OptionError
 
 if TYPE_CHECKING:
@@ -17,17 +18,19 @@ if TYPE_CHECKING:
 class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_documents"):
     """What reports are judged by."""
 
-    nuggets: str = file_opt(
+    nuggets: FileName = file_opt(
         ..., "Nugget banks, in any format; a folder may hold one a topic.", metavar="BANK"
     )
-    topics: str | None = file_opt(None, "Judge these topics only: report requests or questions.")
-    index: str | None = file_opt(
+    topics: FileName | None = file_opt(
+        None, "Judge these topics only: report requests or questions."
+    )
+    index: SourceName | None = file_opt(
         None,
         "Index of the collection. Its texts are judged, whatever the reports embed.",
         metavar="INDEX",
         shown="the texts that reports embed, unchecked",
     )
-    documents: str | None = file_opt(
+    documents: SourceName | None = file_opt(
         None, "The collection as a corpus, in any format.", metavar="CORPUS"
     )
     unknown_documents: Literal["no", "unscored"] = opt(
@@ -35,7 +38,7 @@ class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_do
         "What a citation counts as whose document neither the collection nor the bank or --qrels "
         "hold: not relevant and not attesting, or unscored.",
     )
-    qrels: str | None = file_opt(
+    qrels: FileName | None = file_opt(
         None, "Which documents are relevant, where the bank does not name them."
     )
     min_grade: int = opt(1, "Grade of --qrels from which a document is relevant.", needs="qrels")
@@ -133,7 +136,7 @@ class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
         within="[0, 100]",
         needs=_SHOWN,
     )
-    examples: str | None = file_opt(
+    examples: FileName | None = file_opt(
         None, "Answered questions from which --shots are taken (docs/reports.md).", needs="shots"
     )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.text_types import Address, FileName, ModelName, Words
 from pnyx.errors import OptionError
 from pnyx.records import Question, question_id
 from pnyx.search.plan import CERTAINTY, FEATURES, PARAMETERS, Listwise, Scoring, SearchPlan
@@ -56,7 +57,7 @@ class ScoringSpec(
         shown=f"{Scoring().feedback}",
         needs=("--model hybrid", lambda spec: spec.model == "hybrid" or not spec.feedback),
     )
-    embedder: str | None = opt(
+    embedder: ModelName | None = opt(
         None,
         "Embedder of the index: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",
         metavar="SPEC",
@@ -95,7 +96,7 @@ class StageSpec(
         shown=f"{SearchPlan().lam:g}",
         needs="diversify=mmr",
     )
-    perspectives: str | None = file_opt(
+    perspectives: FileName | None = file_opt(
         None, "File of perspectives.", shown="--llm, else the index", needs="diversify=perspectives"
     )
     count: int | None = opt(
@@ -121,7 +122,7 @@ class StageSpec(
     certainty: float | None = opt(
         None, "Minimum probability for a side.", shown=f"{CERTAINTY:g}", needs="stance"
     )
-    topic: tuple[str, ...] = opt(
+    topic: tuple[Words, ...] = opt(
         (),
         "Topic of the corpus whose labels count, whatever its words; not:TOPIC if its pro is "
         "this question's con. May be repeated.",
@@ -161,7 +162,7 @@ class ArgueSpec(
     points: int = opt(POINTS, "Conclusions to write for each side.", low=1)
     retrieve: int = opt(Plan().retrieve, "Documents to retrieve and assign to a side.", low=1)
     per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
-    claims: tuple[str, str] | None = opt(
+    claims: tuple[Words, Words] | None = opt(
         None,
         "What each side asserts, in place of how the question is read.",
         metavar="PRO CON",
@@ -181,14 +182,14 @@ class ArgueSpec(
     asked: int = opt(
         Plan().asked, "Documents that the language model is asked about their side.", low=1
     )
-    definition: str = opt("", "What makes a passage relevant, in words.")
+    definition: Words = opt("", "What makes a passage relevant, in words.")
     writer: Literal["extractive", "llm"] | None = opt(
         None, "Who writes.", shown="llm with --llm, else extractive"
     )
     context: int = opt(
         CONTEXT, "Tokens of documents shown to the language model for each side.", low=100
     )
-    examples: str | None = file_opt(
+    examples: FileName | None = file_opt(
         None, "JSONL of arguments written by hand, to choose worked examples from (few-shot)."
     )
     shots: int = opt(
@@ -239,7 +240,7 @@ class FeatureSpec(
         False, "Embed documents, for hybrid and dense search; a new index has them anyway."
     )
     ann: bool = opt(False, "Build a graph of the vectors, for a million documents or more.")
-    quality_model: str | None = file_opt(
+    quality_model: FileName | None = file_opt(
         None, "Model of your own.", metavar="FOLDER", shown="packaged", needs="quality"
     )
     cluster_count: int | None = opt(
@@ -260,14 +261,14 @@ class FeatureSpec(
     seed: int | None = opt(
         None, "With --clusters: random seed.", within="[0, 4294967295]", shown="0", needs="clusters"
     )
-    embedder: str | None = opt(
+    embedder: ModelName | None = opt(
         None,
         "Embedder: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",
         metavar="SPEC",
         shown="minilm-int8",
         needs=("--clusters, --assign or --vectors", lambda spec: spec.embeds),
     )
-    engine: str | None = opt(
+    engine: Address | None = opt(
         None,
         "Where the packaged encoder and model of quality work: ray (each core of this machine), or "
         "a cluster at ray://HOST:10001 or HOST:PORT.",

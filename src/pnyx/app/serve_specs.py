@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import Address, FileName, Secret
 
 
 class ServerSpec(Spec, heading="Server"):
     """Where pages are served, and to whom."""
 
-    host: str = opt(
+    host: Address = opt(
         "127.0.0.1",
         "Address to listen on; any but this machine's own needs a token.",
         metavar="HOST",
@@ -20,7 +21,7 @@ class ServerSpec(Spec, heading="Server"):
         metavar="PORT",
         shown="8321, or the next that is free",
     )
-    token: str | None = opt(
+    token: Secret | None = opt(
         None,
         "What visitors must bring: ?token=TOKEN in a browser, else 'Authorization: Bearer TOKEN'. "
         "Better in the environment, where no list of processes shows it.",
@@ -38,13 +39,13 @@ class BrowserSpec(Spec, heading="Server"):
 class ViewSpec(Spec, heading="Pages"):
     """How results are shown."""
 
-    export: str | None = out_opt(
+    export: FileName | None = out_opt(
         None,
         "Write all pages as files into this folder, instead of serving them.",
         metavar="DIR",
         writes="folder",
     )
-    store: str | None = file_opt(
+    store: FileName | None = file_opt(
         None,
         "Judgement store with the prompts and replies behind judgements.",
         metavar="FILE",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.text_types import Address, SourceName, Words
 from pnyx.errors import OptionError
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ SEARCH_HELP: Final = f"API to search with ({', '.join(API_NAMES)}), or a file of
 class WebSearchSpec(Spec, heading="Search", rare="search_url"):
     """What searches the web."""
 
-    search: str | None = file_opt(None, SEARCH_HELP, metavar="API|FILE")
-    search_url: str | None = opt(
+    search: SourceName | None = file_opt(None, SEARCH_HELP, metavar="API|FILE")
+    search_url: Address | None = opt(
         None,
         "Address of the API.",
         metavar="URL",
@@ -54,7 +55,7 @@ class FetchSpec(
 ):
     """How pages are fetched."""
 
-    contact: str = opt(
+    contact: Words = opt(
         "",
         "Your e-mail address or web page, told to the sites; required.",
         metavar="ADDRESS",
@@ -70,7 +71,7 @@ class FetchSpec(
     )
     concurrency: int = opt(16, "Hosts asked at once.", within="[1, 200]")
     retry: bool = opt(False, "Retry transient failures (no connection, timeout, HTTP 5xx).")
-    allow_private: tuple[str, ...] = opt(
+    allow_private: tuple[Address, ...] = opt(
         (),
         "DANGEROUS: fetch from this network too (10.1.2.0/24), at any port. Authors of pages or "
         "search results can then access it. Repeatable.",

@@ -16,6 +16,7 @@ from pnyx.app.open_models import open_model
 from pnyx.app.open_search import argue_plan, open_searcher, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.spec import Spec, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import check_question, print_result, say
 from pnyx.cli.common.params import verb
@@ -56,7 +57,7 @@ class ArgumentOutputSpec(Spec, heading="Output", rare="style include_doubtful to
 @click.argument("index")
 @click.argument("question")
 def command(
-    index: str,
+    index: SourceName,
     question: str,
     output: ArgumentOutputSpec,
     spec: ArgueSpec,

@@ -15,6 +15,7 @@ from pnyx.app.measure_specs import BootstrapSpec, CorrectionSpec, SidesSpec
 from pnyx.app.open_judge import OpenedJudge, deciding_settings, open_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.audit.perspective_plan import LAMBDAS, RETRIEVERS, PerspectiveBench
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import ShardSpec, counts_line, needs_out, plan_items, say_judge
@@ -59,7 +60,7 @@ class BenchSpec(
 ):
     """What is compared; see `pnyx.audit.perspective_plan.PerspectiveBench`."""
 
-    index: str = file_opt(..., "Index that is searched.", metavar="INDEX")
+    index: SourceName = file_opt(..., "Index that is searched.", metavar="INDEX")
     perspectives: str = file_opt(
         ..., "Perspectives with their questions (JSONL; also both of BERDS's files)."
     )

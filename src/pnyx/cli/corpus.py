@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, WebSearchSpec
 from pnyx.cli.common.options import EvidenceSpec, Outcome, OutSpec, refuse_same_file, say
 from pnyx.cli.common.params import Group, verb
@@ -98,7 +99,7 @@ class ResultSpec(WebSearchSpec, heading="Search", rare="search_url"):
     """What searches, and where everything goes."""
 
     out: str = out_opt(..., "Folder to write.", metavar="FOLDER", writes="files")
-    search: str = file_opt(..., SEARCH_HELP, metavar="API|FILE")
+    search: SourceName = file_opt(..., SEARCH_HELP, metavar="API|FILE")
 
 
 class WebSpec(FetchSpec, PassageSpec, ResultSpec):

@@ -19,6 +19,7 @@ import click
 from pnyx._version import __version__
 from pnyx.app.judge_specs import ModelSpec
 from pnyx.app.spec import file_opt, opt
+from pnyx.app.text_types import LanguageModelName
 from pnyx.cli.common.options import print_result
 from pnyx.cli.common.params import verb
 from pnyx.errors import ModelError, PluginError, PnyxError, shorten
@@ -42,7 +43,7 @@ _EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 class DoctorSpec(ModelSpec):
     """What is examined."""
 
-    llm: tuple[str, ...] = file_opt(
+    llm: tuple[LanguageModelName, ...] = file_opt(
         (),
         "Language model to test, as for pnyx judge. Repeatable.",
         metavar="SPEC",

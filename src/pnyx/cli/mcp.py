@@ -13,6 +13,7 @@ import click
 
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
+from pnyx.app.text_types import SourceName
 from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, MissingExtra
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     rare={"model": "budget", "argue": "retrieve per_side", "search": "topic"},
 )
 @click.argument("index")
-def command(index: str, argue: ArgueSpec, search: SearchSpec, model: PaidModelSpec) -> int:
+def command(index: SourceName, argue: ArgueSpec, search: SearchSpec, model: PaidModelSpec) -> int:
     """Serve INDEX to a language model by the Model Context Protocol, on standard input and output.
 
     Four tools: search, perspectives, argue and judge. A client starts this command itself: put it

@@ -12,6 +12,7 @@ import click
 from pnyx.app.judge_specs import WriterSpec
 from pnyx.app.open_models import open_model
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.cli.common.options import Outcome, check_question, refuse_two_outputs, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError
@@ -26,7 +27,9 @@ _COUNT = 8
 class SourceSpec(Spec, heading="Perspectives"):
     """Where perspectives come from, and where they are written."""
 
-    index: str | None = file_opt(None, "Take the conclusions of this index.", metavar="INDEX")
+    index: SourceName | None = file_opt(
+        None, "Take the conclusions of this index.", metavar="INDEX"
+    )
     file: str | None = file_opt(None, "Take those of a file (JSONL; also BERDS's).")
     count: int | None = opt(
         None, "Maximum number.", "-n", "--count", within="[1, 50]", shown="8; all of a --file"

@@ -12,21 +12,24 @@ from typing import Any
 import click
 
 from pnyx._version import __version__
-from pnyx.app.spec import Spec, file_opt, out_opt
+from pnyx.app.spec import file_opt, out_opt
+from pnyx.app.text_types import FileName
 from pnyx.cli.common import EXIT_UNSCORED
 from pnyx.cli.common.options import say
 from pnyx.cli.common.params import Raw, verb
-from pnyx.cli.common.record import (
+from pnyx.cli.common.record import changed_input, check_record, input_hash, versions
+from pnyx.cli.common.rerun import (
+    TrustSpec,
+    allowed_addresses,
     arguments_of,
-    changed_input,
-    check_record,
     environment_of,
-    input_hash,
-    versions,
+    from_store,
+    trusted_record,
 )
 from pnyx.errors import InputError, escaped, shorten
 from pnyx.files import read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
+from pnyx.network import network_limited_to
 from pnyx.restricted import no_text
 from pnyx.view.text import many
 
@@ -36,18 +39,18 @@ _WHY = ("judge", "prompts", "plan", "settings", "counts")
 """What manifests of one command say of why its results differ, first things first."""
 
 
-class RepeatSpec(Spec, heading="Repeating"):
-    """Where inputs and replies are, and where results go."""
+class RepeatSpec(TrustSpec, heading="Repeating"):
+    """Where inputs and replies are, where results go, and what a record cannot choose."""
 
-    inputs: str = file_opt(
+    inputs: FileName = file_opt(
         ".", "Folder in which relative paths of the record are looked up.", metavar="DIR"
     )
-    store: str | None = file_opt(
+    store: FileName | None = file_opt(
         None,
         "File with the replies of the language models; none is asked.",
         shown="$PNYX_STORE, else the user's data folder",
     )
-    out: str | None = out_opt(
+    out: FileName | None = out_opt(
         None,
         "Folder for what is made again.",
         metavar="DIR",
@@ -68,6 +71,11 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
     Inputs are compared with their hashes before anything is done. No language model is asked: copy
     the judgement store of the first machine (pnyx store export), and name it with --store.
 
+    RECORD may come from a stranger, so it chooses only packaged models and files of this machine.
+    If it names a language model, a judge of a plugin or an address (an index in a cluster, a data
+    set to download), the command ends with exit status 2 and says which --with to add. No other
+    network connection is opened.
+
     Exit status 0: the same bytes. 1: not the same; one line says what differs.
 
     \b
@@ -76,8 +84,10 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
         --strict --out judged
       pnyx repeat judged
       pnyx repeat judged/manifest.json --inputs /mnt/campaign
+      pnyx repeat judged-llm --with llm=http://127.0.0.1:8000/v1#my-model
     """
     manifest, folder = _read(record)
+    manifest["record"] = trusted_record(manifest["record"], spec.values(), record)
     if problem := changed_input(manifest["record"], Path(spec.inputs)):
         return _end(record, problem, (), as_json)
     expected = _expected(manifest)
@@ -131,11 +141,12 @@ def _again(manifest: Mapping[str, Any], spec: RepeatSpec, out: Path) -> str:
     stored = [] if spec.store is None else ["--store", str(Path(spec.store).absolute())]
     with contextlib.ExitStack() as stack:
         stack.enter_context(environment_of(record))
+        stack.enter_context(network_limited_to(allowed_addresses(record, spec.values())))
+        stack.enter_context(contextlib.chdir(spec.inputs))
         outputs = {option: str(out / place) for option, place in record["writes"].items()}
-        words = arguments_of(record, outputs, stored)
+        words = arguments_of(record, outputs, from_store(record, stored))
         for path in outputs.values():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-        stack.enter_context(contextlib.chdir(spec.inputs))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         if manifest.get("no_text"):

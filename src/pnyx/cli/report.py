@@ -16,6 +16,7 @@ from pnyx.app.open_search import open_searcher
 from pnyx.app.open_writing import open_form, open_reporter, report_plan, rules_of
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
 from pnyx.cli.common.answering import plan_asked, say_judge
 from pnyx.cli.common.options import (
@@ -68,7 +69,7 @@ class FilesSpec(Spec, heading="Output"):
 )
 @click.argument("index")
 def command(
-    index: str,
+    index: SourceName,
     files: FilesSpec,
     submission: SubmissionSpec,
     spec: WriteReportSpec,

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pnyx.app.report_specs import JudgeReportSpec, WeightSpec, plan_of
-from pnyx.app.spec import Spec, flags_of, opt, opts_of, out_opt
+from pnyx.app.spec import flags_of, opt, opts_of, out_opt
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.record import changed_input, check_record
+from pnyx.cli.common.rerun import READABLE, TrustSpec, allowed_addresses, trusted_record
 from pnyx.cli.measure.runs import run_names
 from pnyx.errors import InputError, OptionError, escaped
 from pnyx.files import read_json, read_jsonl, write_json, write_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST
+from pnyx.network import network_limited_to
 from pnyx.view.text import many
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ _PURPOSE = {
 }
 
 
-class LabelSampleSpec(Spec, heading="Sample"):
+class LabelSampleSpec(TrustSpec, heading="Sample"):
     """What is drawn, and where it is written."""
 
     out: str = out_opt(
@@ -55,7 +57,8 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     DIR gets an items file for each task (pnyx label TASK DIR/TASK.jsonl), and what each R answered
     to them (TASK-R.jsonl, for pnyx measure); sample.json, which says what was drawn of how many;
     for topics also topics.jsonl (--topics of pnyx judge report). Texts are read again from the
-    files that R was judged from.
+    files that the first R was judged from. R may come from a stranger: an index in a cluster, or a
+    data set to download, is given again by --with.
 
     \b
     differ  questions to which the R gave other answers: labels of these tell
@@ -83,7 +86,9 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
         raise InputError("no question was asked in all of these results", path=results[-1])
     differing = [i for i in shared if _differ([answers[i] for answers in said])]
     population = {"differ": differing, "random": shared}.get(of)
-    rows, drawn, total = _drawn(manifests[0], results[0], population, spec)
+    record = trusted_record(manifests[0]["record"], spec.values(), results[0], kinds=READABLE)
+    with network_limited_to(allowed_addresses(record, spec.values())):
+        rows, drawn, total = _drawn(record, results[0], population, spec)
     if not rows:
         raise InputError("found nothing to draw: the judges never differ")
     out = Path(spec.out)
@@ -156,10 +161,10 @@ def _answers(path: str) -> dict[str, list[Any]]:
 
 
 def _drawn(
-    manifest: Mapping[str, Any], path: str, population: Sequence[str] | None, spec: LabelSampleSpec
+    record: Mapping[str, Any], path: str, population: Sequence[str] | None, spec: LabelSampleSpec
 ) -> tuple[list[tuple[str, Mapping[str, Any]]], list[str], int]:
     """Return (task, item) of what is drawn, the ids of questions or topics, and of how many."""
-    record, chance = manifest["record"], random.Random(spec.seed)
+    chance = random.Random(spec.seed)
     reports = record["command"] == "judge report"
     every = list(_report_rows(record) if reports else _item_rows(record, path))
     of_topics = population is None

@@ -15,6 +15,7 @@ from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
 from pnyx.cli.common.options import print_result, say, warn
@@ -67,7 +68,7 @@ class RunSpec(Spec, heading="Results", rare="tag"):
 @click.argument("index")
 @click.argument("question", required=False)
 def command(
-    index: str,
+    index: SourceName,
     question: str | None,
     run: RunSpec,
     search: SearchSpec,

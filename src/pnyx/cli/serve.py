@@ -7,6 +7,7 @@ import click
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.serve_specs import BrowserSpec, ServerSpec
+from pnyx.app.text_types import SourceName
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
 
@@ -18,7 +19,7 @@ from pnyx.cli.common.params import verb
 )
 @click.argument("index")
 def command(
-    index: str,
+    index: SourceName,
     server: ServerSpec,
     browser: BrowserSpec,
     argue: ArgueSpec,

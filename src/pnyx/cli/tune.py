@@ -11,6 +11,7 @@ from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.open_search import scoring_of
 from pnyx.app.search_specs import ScoringSpec
 from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import PlotSpec, few_warning, listed
@@ -81,7 +82,7 @@ def _tried(given: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
 
 @verb("tune", without={"spec": "mu k1 b wc wq dense_weight"})
 @click.argument("index")
-def command(index: str, spec: TuneSpec) -> Outcome:
+def command(index: SourceName, spec: TuneSpec) -> Outcome:
     """Tune the parameters of --model on topics with qrels, and cross-validate the gain.
 
     Every combination of values ranks every topic (grid search). The best setting over all topics is

@@ -15,6 +15,7 @@ from typing import Any
 from pnyx._version import __version__
 from pnyx.errors import MissingExtra, ModelError, OptionError, PnyxError, shorten
 from pnyx.models.http import flow
+from pnyx.network import check_network
 
 _ADDRESS = re.compile(r"(?:ray://)?(?P<host>[^\s/@:]+|\[[0-9a-fA-F:]+\]):(?P<port>[0-9]{1,5})")
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -80,6 +81,7 @@ def _connected(engine: str) -> Any:
         raise OptionError(f"--engine: found {shown!r}, expected ray, ray://HOST:10001 or HOST:PORT")
     if importlib.util.find_spec("ray") is None:
         raise MissingExtra("--engine ray", "ray")
+    check_network(engine if address is None else address["host"].strip("[]"))
     quiet = {"log_to_driver": False, "configure_logging": False}
     if address is not None:
         host, port = address["host"], int(address["port"])

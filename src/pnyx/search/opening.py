@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pnyx.errors import PluginError
+from pnyx.network import check_network
 from pnyx.plugins import APART, plugins
 from pnyx.search.engine import EngineType
 from pnyx.search.opensearch.client import is_remote
@@ -63,6 +64,7 @@ def engine_type(where: str | Path) -> EngineType | None:
     if not colon:
         return None
     if plugin := plugins("engines").get(name):
+        check_network(str(where))
         engine: EngineType = plugin.load(EngineType)
         return engine
     if package := APART.get(f"{name}:"):

@@ -18,6 +18,7 @@ from typing import Any
 
 from pnyx.errors import InputError, MissingExtra, PnyxError, shorten
 from pnyx.models.local.process import fingerprint, model_files, packaged_weights
+from pnyx.network import check_network
 
 PACKAGED = "local"
 """Name of the base whose weights are those of `--llm local`."""
@@ -50,6 +51,8 @@ class Base:
 
     def sources(self) -> dict[str, Any]:
         """Return the arguments of any `from_pretrained`."""
+        if not self.fingerprint:
+            check_network(self.name)
         named = {"gguf_file": self.gguf, "revision": self.revision}
         given = {key: value for key, value in named.items() if value}
         return {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.errors import shorten
 from pnyx.models.http.body import DamagedError, Inflate, read_body
+from pnyx.network import check_network
 from pnyx.web.addresses import FetchPolicy, WebAddress
 from pnyx.web.fetched import NotFetchedError
 
@@ -67,6 +68,7 @@ class PageClient:
         """Ask for one address within `seconds`, without redirects; `accept` raises to refuse."""
         import anyio
 
+        check_network(target.host)
         since = time.monotonic()
         failed = NotFetchedError("unreachable")
         try:

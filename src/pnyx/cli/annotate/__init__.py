@@ -16,6 +16,7 @@ from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.cli.annotate.distil import apply, distil
 from pnyx.cli.annotate.label import label
 from pnyx.cli.common.options import (
@@ -139,7 +140,7 @@ class SampleSpec(Spec, heading="Sample"):
 @click.argument("index")
 @click.argument("questions")
 def sample(
-    index: str,
+    index: SourceName,
     questions: str,
     spec: SampleSpec,
     search: SearchSpec,

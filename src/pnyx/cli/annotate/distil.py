@@ -11,6 +11,7 @@ import click
 from pnyx.app.judge_specs import JudgeSpec
 from pnyx.app.open_judge import OpenedJudge, deciding_settings, open_judge
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import ModelName, SourceName
 from pnyx.cli.common.answering import ShardSpec, counts_line, needs_out, plan_items, say_judge
 from pnyx.cli.common.options import (
     Outcome,
@@ -54,7 +55,7 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
         0.25, "Share of pairs, in whole questions, to calibrate and test on.", within="(0, 1)"
     )
     curve: Literal["platt", "isotonic", "temperature"] = opt("platt", "Calibration method.")
-    base: str | None = file_opt(
+    base: ModelName | None = file_opt(
         None,
         "BERT folder to train; for lora a folder, a GGUF file or a hub name.",
         metavar="MODEL",
@@ -152,7 +153,7 @@ class PairSpec(Spec, heading="Pairs"):
 
     run: str | None = file_opt(None, "Label the documents of this TREC run.", metavar="RUN")
     every: bool = opt(False, "Label every document of --index.", "--all")
-    index: str | None = file_opt(None, "Index that holds the documents.", metavar="INDEX")
+    index: SourceName | None = file_opt(None, "Index that holds the documents.", metavar="INDEX")
     topics: str | None = file_opt(None, "Questions, with their definitions if any.")
     depth: int = opt(100, "Documents of each topic of --run.", low=1, needs="run")
 

@@ -12,6 +12,7 @@ import click
 
 from pnyx.app.judge_specs import JudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.text_types import FileName
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.common.options import warn, warn_undefined
@@ -46,7 +47,7 @@ class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
         True,
         "Show the model the definition of relevance, or only the question.",
     )
-    examples: str | None = file_opt(
+    examples: FileName | None = file_opt(
         None, "Labelled pairs from which few-shot examples are taken.", needs="form=guess"
     )
     shots: int = opt(
@@ -93,13 +94,14 @@ _POINTWISE_ONLY = (
 @verb(
     "label",
     resumes=True,
+    records=True,
     short_help="Let a teacher label each pair.",
     rare={"judge": "samples student"},
     without={"results": "shard"},
 )
 @click.argument("items")
 def label(
-    items: str, results: ResultsSpec, spec: LabelSpec, judge: JudgeSpec, as_json: bool
+    items: FileName, results: ResultsSpec, spec: LabelSpec, judge: JudgeSpec, as_json: bool
 ) -> int:
     """Let a teacher judge each pair of ITEMS (relevance items, as sample writes them).
 

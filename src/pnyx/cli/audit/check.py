@@ -12,16 +12,14 @@ import click
 from pnyx.app.judge_specs import ModelSpec
 from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.app.text_types import FileName
 from pnyx.cli.common import EXIT_BAD_INPUT, EXIT_UNSCORED
 from pnyx.cli.common.options import Outcome, say
 from pnyx.cli.common.params import Raw, verb
-from pnyx.cli.common.record import (
-    arguments_of,
-    changed_input,
-    check_record,
-    environment_of,
-)
+from pnyx.cli.common.record import changed_input, check_record
+from pnyx.cli.common.rerun import TrustSpec, arguments_of, environment_of, trusted_record
 from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
+from pnyx.network import network_limited_to
 from pnyx.view.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -30,18 +28,18 @@ if TYPE_CHECKING:
 EXIT_WORSE = 1
 
 
-class CheckSpec(BootstrapSpec, ModelSpec, heading="Check"):
+class CheckSpec(TrustSpec, BootstrapSpec, ModelSpec, heading="Check"):
     """Against what a judge is held."""
 
-    card: str = file_opt(..., "Card (.json) of pnyx audit all, or audit card.")
-    labels: tuple[str, ...] = file_opt((), "People's labels (JSONL) of the results in NOW.")
+    card: FileName = file_opt(..., "Card (.json) of pnyx audit all, or audit card.")
+    labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of the results in NOW.")
     margin: float | None = opt(
         None,
         "By how much a figure may be worse.",
         within="[0, 1]",
         shown="the card's, else 0.1",
     )
-    out: str | None = out_opt(
+    out: FileName | None = out_opt(
         None,
         "Without NOW: folder for the trials that are run again.",
         metavar="S",
@@ -61,7 +59,8 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
 
     NOW is a later card (.json), or results of pnyx judge and audit stress. Without it, the command
     in the card (of pnyx audit all) is run again into --out; a language model is that of --llm, and
-    is asked anew: no reply of an earlier run is taken. Interrupted, the same command goes on.
+    is asked anew: no reply of an earlier run is taken. A card may come from a stranger: any other
+    model or address that it names is given again by --with. Interrupted, the same command goes on.
 
     Each figure has a 95 % interval of its change: of the same labelled items it is paired, item by
     item, over questions, else made of those of both figures. On the same items a figure is worse if
@@ -125,17 +124,17 @@ def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
     if spec.labels:
         raise OptionError("--labels goes with NOW: the card names its own")
     check_record(record, spec.card)
+    asked = _asked_anew(record, spec)
+    out, values = str(spec.out), spec.values()
+    kept = {name: value for name, value in record["options"].items() if name != "llm"}
+    record = trusted_record({**record, "options": kept, "environment": {}}, values, spec.card)
     if problem := changed_input(record, Path()):
         raise InputError(problem, path=spec.card)
-    asked = _asked_anew(record, spec)
-    out = str(spec.out)
-    kept = {name: value for name, value in record["options"].items() if name != "llm"}
-    record = {**record, "options": kept, "environment": {}}
     with contextlib.ExitStack() as stack:
+        addresses = [*spec.models, *(text for texts in values.values() for text in texts)]
+        stack.enter_context(network_limited_to(addresses))
         stack.enter_context(environment_of(record))
-        words = arguments_of(record, {"out": out}, ())
-        before = len(words) - len(record["arguments"]) - 1
-        words[before:before] = asked
+        words = arguments_of(record, {"out": out}, asked)
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         status = app.main(args=words, prog_name="pnyx", standalone_mode=False)
     if status not in (None, 0, EXIT_UNSCORED):
@@ -145,20 +144,14 @@ def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
 
 def _asked_anew(record: dict[str, Any], spec: CheckSpec) -> list[str]:
     """Return the options that name the model to ask: the user chooses it, never a card."""
-    options = record["options"]
-    for name in ("cheap", "editor"):
-        if name in options and not Path(str(options[name])).is_dir():
-            raise InputError(
-                f"the card's --{name} may be a language model: run pnyx audit all, and give NOW",
-                path=spec.card,
-            )
-    if not (options.get("llm") or record.get("environment")):
-        if spec.llm:
-            raise OptionError("--llm: no language model answered for this card")
-        return []
-    if not spec.asks_models:
-        raise InputError("its judge is a language model: name it with --llm", path=spec.card)
-    named = [word for model in spec.models for word in ("--llm", model)]
+    if record["options"].get("llm") or record.get("environment"):
+        if not spec.asks_models:
+            raise InputError("its judge is a language model: name it with --llm", path=spec.card)
+        named = [word for model in spec.models for word in ("--llm", model)]
+    elif spec.llm:
+        raise OptionError("--llm: no language model answered for this card")
+    else:
+        named = []
     return [*named, "--store", str(Path(str(spec.out)) / "store.sqlite")]
 
 

@@ -13,8 +13,16 @@ from pnyx.app.judge_specs import FormatSpec, JudgeSpec
 from pnyx.app.open_judge import OpenedJudge, open_judge
 from pnyx.app.open_models import prices_by_model
 from pnyx.app.spec import Spec, file_opt, opt
-from pnyx.cli.audit.stress import StressSpec, ask_trial, posed_trial, sized_by, task_of
-from pnyx.cli.common.answering import judge_all, needs_out, say_judge
+from pnyx.app.text_types import FileName
+from pnyx.cli.audit.stress import (
+    StressSpec,
+    TrialJudgeSpec,
+    ask_trial,
+    posed_trial,
+    sized_by,
+    task_of,
+)
+from pnyx.cli.common.answering import judge_all, say_judge
 from pnyx.cli.common.options import Outcome, say
 from pnyx.cli.common.params import verb
 from pnyx.cli.common.record import record_of_command
@@ -34,7 +42,7 @@ MARGIN = 0.1
 class AuditAllSpec(Spec, heading="Card"):
     """What the card rests on, and what it allows."""
 
-    labels: tuple[str, ...] = file_opt((), "People's labels (JSONL) of ITEMS. Repeatable.")
+    labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of ITEMS. Repeatable.")
     margin: float = opt(
         MARGIN,
         "By how much a figure may become worse before pnyx audit check fails. Kept in the card.",
@@ -87,16 +95,17 @@ def _said(row: Mapping[str, Any]) -> str:
 @verb(
     "all",
     resumes=True,
+    records=True,
     short_help="Every trial that applies, one plan, one card.",
     without={"spec": "labels lookup"},
 )
 @click.argument("items")
 def every(
-    items: str,
+    items: FileName,
     card: AuditAllSpec,
     options: StressSpec,
     asked: FormatSpec,
-    spec: JudgeSpec,
+    spec: TrialJudgeSpec,
     as_json: bool,
 ) -> int | Outcome:
     """Put a judge through every trial that has a meaning for ITEMS, and write its card.
@@ -115,7 +124,7 @@ def every(
     """
     from pnyx.measure.answers.raters import check_labels
 
-    needs_out(options.out, spec)
+    options.check_judge(spec)
     task = task_of(items, options.task)
     asked.chosen(TASKS[task], spec)
     spec = asked.prompted(spec)

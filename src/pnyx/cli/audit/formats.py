@@ -13,8 +13,9 @@ from pnyx.app.judge_specs import FormatSpec, JudgeSpec
 from pnyx.app.open_judge import open_judge
 from pnyx.app.open_models import prices_by_model
 from pnyx.app.spec import Spec, opt
-from pnyx.cli.audit.stress import StressSpec, ask_trial, posed_trial, sized_by
-from pnyx.cli.common.answering import needs_out, print_planned
+from pnyx.app.text_types import FileName, Words
+from pnyx.cli.audit.stress import StressSpec, TrialJudgeSpec, ask_trial, posed_trial, sized_by
+from pnyx.cli.common.answering import print_planned
 from pnyx.cli.common.options import Outcome, say
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
@@ -36,7 +37,7 @@ _SHOWS = {"noise": "context_relevance", "hallucination": "groundedness"}
 class ComparedSpec(Spec, heading="Formats"):
     """Which formats are compared."""
 
-    format: tuple[str, ...] = opt(
+    format: tuple[Words, ...] = opt(
         (),
         "Way in which a judge is asked (pnyx judge rag). Repeatable.",
         metavar="NAME",
@@ -55,6 +56,7 @@ class ComparedSpec(Spec, heading="Formats"):
 @verb(
     "formats",
     resumes=True,
+    records=True,
     short_help="Which way to ask about arguments notices noise and contradictions?",
     without={
         "options": "task padding orders",
@@ -64,11 +66,11 @@ class ComparedSpec(Spec, heading="Formats"):
 )
 @click.argument("items")
 def formats(
-    items: str,
+    items: FileName,
     compared: ComparedSpec,
     options: StressSpec,
     asked: FormatSpec,
-    spec: JudgeSpec,
+    spec: TrialJudgeSpec,
     as_json: bool,
 ) -> int | Outcome:
     """Put ITEMS (of pnyx judge rag, JSONL) through the trials noise and hallucination by format.
@@ -85,7 +87,7 @@ def formats(
       pnyx audit formats items.jsonl --format direct --format listwise-rag-fine \\
         --llm http://127.0.0.1:8000/v1#my-model --out formats
     """
-    needs_out(options.out, spec)
+    options.check_judge(spec)
     read = list(_TASK.read(items))
     trials = _trials(read)
     from pnyx.runs.results import check_folder

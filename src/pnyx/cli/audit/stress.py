@@ -14,6 +14,7 @@ from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.open_judge import open_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.app.text_types import FileName, LanguageModelName, Words
 from pnyx.cli.common.answering import judge_all, needs_out, plan_items, say_judge
 from pnyx.cli.common.options import Outcome, say, warn, warn_first
 from pnyx.cli.common.params import verb
@@ -41,14 +42,14 @@ class StressSpec(
 ):
     """How items are changed; see `pnyx.audit.stress.posing.Stress`."""
 
-    out: str | None = out_opt(
+    out: FileName | None = out_opt(
         None,
         "Results folder to write; required without --plan.",
         metavar="S",
         heading="Output",
         writes="files",
     )
-    task: str | None = opt(
+    task: Words | None = opt(
         None, "Task of the items.", metavar="TASK", shown="by the fields of the first item"
     )
     limit: int = opt(0, "Items at most, drawn by --seed; 0 for all.", low=0, shown="all")
@@ -67,14 +68,14 @@ class StressSpec(
         within="[0, 1000]",
         metavar="N,N[,...]",
     )
-    editor: str | None = file_opt(
+    editor: LanguageModelName | None = file_opt(
         None,
         "hallucination, joint, paraphrase: language model that writes the contradictions or "
         "rewordings.",
         metavar="SPEC",
         shown="rules: numbers, negations, names; word lists",
     )
-    qrels: str | None = file_opt(
+    qrels: FileName | None = file_opt(
         None,
         "noise, task rag: which documents of the items are relevant, for their true precision "
         "beside that by the scores of single documents.",
@@ -87,14 +88,14 @@ class StressSpec(
         within="(0, 20]",
         metavar="X[,X...]",
     )
-    writer: str = opt(
+    writer: Words = opt(
         "",
         "self, of preferences: how the items' a_by and b_by name the judge; its taste for its own "
         "texts is held against people's (label).",
         metavar="NAME",
         shown="texts are said to be its own",
     )
-    control: str | None = file_opt(
+    control: FileName | None = file_opt(
         None,
         "self with --writer: people's labels of the items (JSONL), or another judge's results, in "
         "place of the items' label.",
@@ -135,12 +136,38 @@ class StressSpec(
                 raise OptionError(f"--{name} goes with {', '.join(trials)}, not {trial}")
         self.check_needs()
 
+    def check_judge(self, spec: TrialJudgeSpec) -> None:
+        """Refuse to ask without a place for the answers, and choices that exclude each other."""
+        needs_out(self.out, spec)
+        if spec.offline and not spec.asks_models and self.editor is None:
+            raise OptionError("--from-store requires --llm or --editor")
 
-@verb("stress", resumes=True, short_help="Does a judge notice what it must, and nothing else?")
+
+class TrialJudgeSpec(JudgeSpec, rare="offline"):
+    """Who is put through trials; stored replies may be those of the judge or of --editor."""
+
+    offline: bool = opt(
+        False,
+        "Ask nothing; read stored replies again. Others are unscored.",
+        "--from-store",
+    )
+
+
+@verb(
+    "stress",
+    resumes=True,
+    records=True,
+    short_help="Does a judge notice what it must, and nothing else?",
+)
 @click.argument("trial", type=click.Choice(_NAMES), metavar="TRIAL")
 @click.argument("items")
 def stress(
-    trial: str, items: str, options: StressSpec, asked: FormatSpec, spec: JudgeSpec, as_json: bool
+    trial: str,
+    items: FileName,
+    options: StressSpec,
+    asked: FormatSpec,
+    spec: TrialJudgeSpec,
+    as_json: bool,
 ) -> int | Outcome:
     """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
 
@@ -172,7 +199,7 @@ def stress(
       pnyx audit stress injection items.jsonl --limit 50 \\
         --llm http://127.0.0.1:8000/v1#my-model --plan
     """
-    needs_out(options.out, spec)
+    options.check_judge(spec)
     options.check_trial(trial)
     task = task_of(items, options.task)
     from pnyx.runs.results import check_folder

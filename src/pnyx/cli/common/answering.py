@@ -17,6 +17,7 @@ from pnyx.app.open_judge import (
 )
 from pnyx.app.open_models import prices_by_model
 from pnyx.app.spec import Spec, opt, out_opt
+from pnyx.app.text_types import FileName, Words
 from pnyx.cli.common.options import Outcome, reasons_shown, say
 from pnyx.cli.common.record import record_of_command
 from pnyx.errors import OptionError, escaped
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 class ShardSpec(Spec, rare="shard"):
     """Which share of the items is judged here."""
 
-    shard: str | None = opt(
+    shard: Words | None = opt(
         None,
         "Judge one of N shares of the items, dealt alike on every machine: 2/8 is the second of "
         "eight (pnyx results merge).",
@@ -58,7 +59,7 @@ class ShardSpec(Spec, rare="shard"):
 class ResultsSpec(ShardSpec, heading="Output"):
     """Where answers are written."""
 
-    out: str | None = out_opt(
+    out: FileName | None = out_opt(
         None, "Results folder to write; required without --plan.", metavar="RESULTS", writes="files"
     )
 

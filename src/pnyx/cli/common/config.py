@@ -10,12 +10,13 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from pnyx.app.text_types import TextKind
 from pnyx.errors import InputError, shorten
 
 RESTRICTED = "pnyx.restricted"
 """Key of a context's `meta`: whether texts are hidden, which no parameter says."""
-_KEPT = ("json", "config", "save-config", "help", "help-all", "token")
-"""Options that no file has: a secret is better in the environment."""
+_KEPT = ("json", "config", "save-config", "help", "help-all")
+"""Options that no file has, nor any secret: that is better in the environment."""
 
 
 def config_options(heading: str) -> list[click.Option]:
@@ -106,7 +107,8 @@ def _options(ctx: click.Context) -> Iterator[tuple[str, click.Option]]:
     """Yield what a file may say, by the name that the command line has for it."""
     for option in ctx.command.params:
         name = max(option.opts, key=len).lstrip("-")
-        if isinstance(option, click.Option) and name not in _KEPT:
+        secret = getattr(option, "text_kind", None) is TextKind.SECRET
+        if isinstance(option, click.Option) and name not in _KEPT and not secret:
             yield name, option
 
 

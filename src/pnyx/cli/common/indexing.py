@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pnyx.app.search_specs import FeatureSpec
 from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.cli.common.options import EvidenceSpec, say_account, warn
 from pnyx.errors import OptionError
 
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     """Which index is made, and how the corpus is read."""
 
-    out: str | None = out_opt(None, "Folder to create.", metavar="FOLDER", writes="folder")
-    add: str | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
-    update: str | None = file_opt(
+    out: SourceName | None = out_opt(None, "Folder to create.", metavar="FOLDER", writes="folder")
+    add: SourceName | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
+    update: SourceName | None = file_opt(
         None,
         "Existing index to add features to, without a CORPUS: those that are named, else those "
         "that it lacks of a new index or has for a part of its documents.",

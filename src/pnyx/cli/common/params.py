@@ -11,21 +11,23 @@ import dataclasses
 import difflib
 import functools
 import inspect
-import math
 import os
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping
 from os.path import realpath
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 from click.exceptions import Exit
 
 from pnyx.app.spec import Opt, Spec, flags_of, opts_of
+from pnyx.app.text_types import TextKind
 from pnyx.cli.common import EXIT_INTERRUPTED
 from pnyx.cli.common.config import RESTRICTED, config_options, save_config
 from pnyx.cli.common.options import Outcome
+from pnyx.cli.common.param_types import Number, NumberRange, Text
+from pnyx.cli.common.param_types import Raw as Raw
 from pnyx.errors import OptionError, PnyxError, escaped
 from pnyx.restricted import hides_text, no_text
 
@@ -36,10 +38,17 @@ HELP_ALL = "pnyx.help_all"
 
 
 class SpecOption(click.Option):
-    """An option that knows the heading it is shown under, and what is written where it names."""
+    """An option with the heading it is shown under, what it writes, and what its text may name."""
 
-    def __init__(self, *args: Any, heading: str = "", writes: str = "", **more: Any) -> None:
-        self.heading, self.writes = heading, writes
+    def __init__(
+        self,
+        *args: Any,
+        heading: str = "",
+        writes: str = "",
+        text_kind: TextKind | None = None,
+        **more: Any,
+    ) -> None:
+        self.heading, self.writes, self.text_kind = heading, writes, text_kind
         super().__init__(*args, **more)
 
     def get_help_extra(self, ctx: click.Context) -> Any:
@@ -50,8 +59,12 @@ class SpecOption(click.Option):
 class Command(click.Command):
     """A command whose help shows options under headings; `words` are answered by others.
 
-    What few need stands under --help-all.
+    What few need stands under --help-all. `records` and `argument_kinds` are set by `verb`: whether
+    it may write a record for `pnyx repeat`, and what the text of each argument may name.
     """
+
+    records = False
+    argument_kinds: Mapping[str, TextKind] = types.MappingProxyType({})
 
     def __init__(
         self,
@@ -62,6 +75,12 @@ class Command(click.Command):
     ) -> None:
         self.resumes, self.words = resumes, words or {}
         super().__init__(*args, **more)
+
+    def kind_of(self, parameter: click.Parameter) -> TextKind | None:
+        """Return what the text of an option or argument may name; None for what is not typed."""
+        if isinstance(parameter, SpecOption):
+            return parameter.text_kind
+        return self.argument_kinds.get(str(parameter.name))
 
     def make_context(
         self,
@@ -171,6 +190,7 @@ def verb(
     *,
     group: click.Group | None = None,
     restricts: bool = False,
+    records: bool = False,
     without: Mapping[str, str] | None = None,
     rare: Mapping[str, str] | None = None,
     **more: Any,
@@ -184,6 +204,8 @@ def verb(
         group: to which it is added.
         restricts: offers --no-text: neither what it prints nor what it writes down of answers holds
             a text.
+        records: may write a record for `pnyx repeat`. Each of its texts must then have a type of
+            `pnyx.app.text_types`, or TypeError is raised.
         without: parameter -> fields of its spec that keep their defaults.
         rare: parameter -> fields that this command shows under "More options".
         more: as for click; `resumes` says that the command, interrupted, goes on when it is given
@@ -191,7 +213,7 @@ def verb(
     """
 
     def make(called: Callable[..., Any]) -> Command:
-        hints = typing.get_type_hints(called)
+        hints = typing.get_type_hints(called, include_extras=True)
         result = hints.pop("return", None)
 
         @functools.wraps(called)
@@ -210,11 +232,27 @@ def verb(
                 left, hidden = ((by or {}).get(parameter, "").split() for by in (without, rare))
                 offered = _takes(parameter, hint, left, hidden)(offered)
         command = click.command(name, cls=Command, **more)(offered)
+        kinds = {parameter: _plain_type(hint)[1] for parameter, hint in hints.items()}
+        command.argument_kinds = {name: kind for name, kind in kinds.items() if kind is not None}
+        command.records = records
+        if records:
+            _check_typed(command)
         if group is not None:
             group.add_command(command)
         return command
 
     return make
+
+
+def _check_typed(command: Command) -> None:
+    """Raise TypeError if a text of a command that writes records is not typed."""
+    for parameter in command.params:
+        takes_text = isinstance(parameter.type, click.types.StringParamType)
+        if takes_text and command.kind_of(parameter) is None:
+            raise TypeError(
+                f"{command.name}: {parameter.name} takes text, expected a type of "
+                "pnyx.app.text_types that says what it may name"
+            )
 
 
 def _help_all() -> click.Option:
@@ -280,7 +318,7 @@ def _takes(
 ) -> Callable[[F], F]:
     """Add the options of a spec to a function, which gets the spec under this name."""
     offered = [(field, option) for field, option in opts_of(spec) if field.name not in without]
-    hints = typing.get_type_hints(spec)
+    hints = typing.get_type_hints(spec, include_extras=True)
 
     def add(function: F) -> F:
         @functools.wraps(function)
@@ -314,9 +352,11 @@ def _option(
     hint, optional = _without_none(hint)
     listed = get_origin(hint) is tuple
     many = listed and Ellipsis in get_args(hint)  # else so many values, given once
-    kind = _without_none(get_args(hint)[0])[0] if listed else hint
+    kind, text_kind = _plain_type(hint)
+    if option.each and kind is not str:
+        text_kind = TextKind.WORDS  # numbers or choices between commas
     settings: dict[str, Any] = {"metavar": option.metavar, "envvar": option.env, "heading": heading}
-    settings["writes"] = option.writes
+    settings |= {"writes": option.writes, "text_kind": text_kind}
     if kind is bool:
         settings |= {"is_flag": True, "callback": _restricts if option.restricts else None}
     elif option.each:
@@ -356,6 +396,17 @@ def _without_none(hint: Any) -> tuple[Any, bool]:
     return hint, False
 
 
+def _plain_type(hint: Any) -> tuple[Any, TextKind | None]:
+    """Return the type of one value, without annotations, and what its text may name."""
+    hint, _ = _without_none(hint)
+    if get_origin(hint) is tuple:
+        hint, _ = _without_none(get_args(hint)[0])
+    if get_origin(hint) is not Annotated:
+        return hint, None
+    plain, *marks = get_args(hint)
+    return plain, next((mark for mark in marks if isinstance(mark, TextKind)), None)
+
+
 def _split(
     kind: click.ParamType[Any], ctx: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[Any, ...] | None:
@@ -380,35 +431,3 @@ def _type(kind: Any, option: Opt) -> Any:
     if kind is float:
         return NumberRange(low, high, min_open=above, max_open=below) if bounded else Number()
     return Raw() if option.raw else Text()
-
-
-class Number(click.types.FloatParamType):
-    """A finite number: what is not one passes every comparison, or none."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Read a number."""
-        number: float = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{escaped(value, 40)!r} is not a finite number.", param, ctx)
-        return number
-
-
-class NumberRange(click.FloatRange, Number):
-    """A finite number between bounds."""
-
-
-class Raw(click.types.StringParamType):
-    """Any bytes: it may name a file."""
-
-
-class Text(click.types.StringParamType):
-    """Text; bytes that are not UTF-8 cannot be written to any file."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read a text."""
-        text = super().convert(value, param, ctx)
-        if isinstance(text, str) and any("\ud800" <= c <= "\udfff" for c in text):
-            self.fail(f"found {escaped(text, 60)!r}, expected text in UTF-8.", param, ctx)
-        return text

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from os.path import realpath
 from pathlib import Path
@@ -14,8 +13,9 @@ from typing import Any
 
 import click
 
-from pnyx.cli.common.params import Raw, SpecOption
-from pnyx.errors import InputError, PnyxError, escaped
+from pnyx.app.text_types import TextKind
+from pnyx.cli.common.params import Command, Raw, SpecOption
+from pnyx.errors import InputError, escaped
 from pnyx.files import read_json
 from pnyx.judge.answers import MANIFEST
 from pnyx.models.chat.types import printable
@@ -26,9 +26,8 @@ _UNDECIDING = frozenset(
     "plan budget budget-tokens concurrency timeout store prices from-store engine".split()
 )
 """Options that say what is spent, and where work is done, and decide no result."""
-_LLM = "PNYX_LLM"
-_RECORDED = (["judge"], ["audit"], ["annotate"], ["measure"], ["nuggets"])
-"""First words of commands that write records."""
+LLM = "PNYX_LLM"
+"""The environment variable that a record keeps, where a language model is asked."""
 _COMPUTES = ("numpy", "onnxruntime", "tokenizers")
 """Distributions whose versions may move a last digit."""
 
@@ -44,28 +43,31 @@ def record_of_command(
     `asks`: a language model is asked, so that what the environment says of it counts.
     """
     context = click.get_current_context()
+    command = context.command
+    if not (isinstance(command, Command) and command.records):
+        raise TypeError(f"{context.command_path} writes a record, but not by verb(records=True)")
     written = {realpath(path) for _, path in _outputs(context)}
     options: dict[str, Any] = {}
     arguments: list[str] = []
     inputs: dict[str, str | None] = {}
-    for parameter in context.command.params:
+    for parameter in command.params:
         value = context.params.get(str(parameter.name))
-        if value in (None, (), "") or not _decides(parameter):
+        if value in (None, (), "") or not decides(parameter):
             continue
-        given = [str(v) for v in (value if isinstance(value, tuple) else (value,))]
+        given = list(_texts(value))
         if isinstance(parameter, click.Argument):
             arguments += given
         else:
-            options[name_of(parameter)] = _shown(parameter, value)
+            options[name_of(parameter)] = _shown(value, command.kind_of(parameter))
         if isinstance(parameter.type, Raw) or _any_text(parameter):
             inputs |= {p: input_hash(p) for p in given if _is_input(p, written)}
-    named = os.environ.get(_LLM, "").split() if asks else []
+    named = os.environ.get(LLM, "").split() if asks else []
     record = {
         "command": context.command_path.partition(" ")[2],
         "arguments": arguments,
         "options": options,
         "inputs": inputs,
-        "environment": {_LLM: " ".join(map(shown_address, named))} if named else {},
+        "environment": {LLM: " ".join(map(shown_address, named))} if named else {},
         "no_text": hides_text(),
         "versions": versions(),
         "writes": dict(_places(context)),
@@ -75,10 +77,21 @@ def record_of_command(
     return whole
 
 
-def _decides(parameter: click.Parameter) -> bool:
+def decides(parameter: click.Parameter) -> bool:
+    """Return whether an option or argument decides results, so that a record holds it."""
     if isinstance(parameter, SpecOption):
-        return not parameter.writes and name_of(parameter) not in _UNDECIDING
+        secret = parameter.text_kind is TextKind.SECRET
+        return not (secret or parameter.writes) and name_of(parameter) not in _UNDECIDING
     return isinstance(parameter, click.Argument)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield each value of an option or argument as text."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _texts(part)
+    else:
+        yield str(value)
 
 
 def name_of(option: click.Option | click.Parameter) -> str:
@@ -108,13 +121,12 @@ def _is_input(path: str, written: set[str]) -> bool:
     return path == "-" or (realpath(path) not in written and os.path.exists(path))  # noqa: PTH110
 
 
-def _shown(parameter: click.Parameter, value: Any) -> Any:
-    """Return an option's value as JSON; an address without what must not be seen."""
-    if name_of(parameter) in ("llm", "cheap", "editor"):
-        return (
-            [shown_address(v) for v in value] if isinstance(value, tuple) else shown_address(value)
-        )
-    return list(value) if isinstance(value, tuple) else value
+def _shown(value: Any, kind: TextKind | None) -> Any:
+    """Return an option's value as JSON; an address without a user, a password or a query."""
+    if isinstance(value, tuple):
+        return [_shown(part, kind) for part in value]
+    names_address = kind not in (None, TextKind.WORDS, TextKind.FILE)
+    return shown_address(value) if names_address and isinstance(value, str) else value
 
 
 def versions() -> dict[str, str]:
@@ -133,7 +145,8 @@ def input_hash(path: str) -> str | None:
     if manifest.get("format") == "pnyx-index":
         from pnyx.search.opening import open_index
 
-        known_by = open_index(path).known_by
+        # A folder may be called NAME:REST, as the indexes of a plugin's engine are.
+        known_by = open_index(Path(path).absolute()).known_by
         return hashlib.sha256(json.dumps(known_by, sort_keys=True).encode()).hexdigest()
     return file_hash(path)
 
@@ -159,81 +172,3 @@ def changed_input(record: Mapping[str, Any], inputs: Path) -> str:
         if found != sha256:
             return f"{escaped(path)} is another: sha256 {found[:12]}..., recorded {sha256[:12]}..."
     return ""
-
-
-@contextlib.contextmanager
-def environment_of(record: Mapping[str, Any]) -> Iterator[None]:
-    """Have the environment say of language models what it said when a record was made."""
-    before = os.environ.pop(_LLM, None)
-    if named := record.get("environment", {}).get(_LLM):
-        os.environ[_LLM] = str(named)
-    try:
-        yield
-    finally:
-        os.environ.pop(_LLM, None)
-        if before is not None:
-            os.environ[_LLM] = before
-
-
-def arguments_of(
-    record: Mapping[str, Any], outputs: Mapping[str, str], stored: Sequence[str]
-) -> list[str]:
-    """Return the arguments of the command line that a record is of, with its outputs elsewhere.
-
-    A record may come from a stranger: it chooses neither what is written nor what is spent. Where
-    it names a language model, replies come from a store, with the arguments `stored`.
-
-    Raises:
-        InputError: the record names what this version does not have, or no record of ours names.
-    """
-    from pnyx.cli import app
-
-    words = str(record["command"]).split()
-    if words[:1] not in _RECORDED:
-        raise InputError(f"pnyx {' '.join(words)} writes no records; damaged or forged")
-    command = _command(app, words)
-    options = {name_of(option): option for option in command.params}
-    found = list(words)
-    for name, value in {**record["options"], **outputs}.items():
-        option = options.get(name)
-        if not isinstance(option, click.Option):
-            raise InputError(f"pnyx {' '.join(words)} has no option --{name} in this version")
-        if name not in outputs and not _decides(option):
-            raise InputError(f"--{name} is in no record of pnyx {' '.join(words)}; forged")
-        found += _given(option, value)
-    if "llm" in options and ("llm" in record["options"] or os.environ.get(_LLM)):
-        if "from-store" not in options:
-            raise InputError(f"pnyx {' '.join(words)} asks its model anew: it cannot be repeated")
-        found += ["--from-store", *stored]
-    if "no-text" in options and "no_text" in record:
-        found.append("--no-text" if record["no_text"] else "--text")
-    return [*found, "--", *map(str, record["arguments"])]
-
-
-def _command(group: click.Group, words: list[str]) -> click.Command:
-    context, command = click.Context(group), group
-    found: click.Command | None = command
-    for word in words:
-        if isinstance(found, click.Group):
-            found = found.get_command(context, word)
-        else:
-            found = getattr(found, "words", {}).get(word)
-    if found is None:
-        raise PnyxError(f"this version has no command pnyx {' '.join(words)}")
-    return found
-
-
-def _given(option: click.Option, value: Any) -> Iterator[str]:
-    """Yield how an option is given on a command line."""
-    flag = max(option.opts, key=len)
-    if option.is_flag:
-        if value or option.secondary_opts:
-            yield flag if value else max(option.secondary_opts, key=len)
-    elif option.multiple:
-        yield from (word for one in value for word in (flag, str(one)))
-    elif isinstance(value, list) and option.nargs == 1:
-        yield from (flag, ",".join(str(one) for one in value))
-    elif isinstance(value, list):
-        yield from (flag, *map(str, value))
-    else:
-        yield from (flag, str(value))

@@ -10,6 +10,7 @@ import click
 
 from pnyx.app.judge_specs import FormatSpec, JudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.text_types import FileName, SourceName
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
@@ -28,17 +29,19 @@ if TYPE_CHECKING:
 class ItemSpec(Spec, heading="Items of runs", rare="as_citations as_perspectives words"):
     """What is judged, in place of an items file."""
 
-    runs: tuple[str, ...] = file_opt(
+    runs: tuple[FileName, ...] = file_opt(
         (),
         "relevance, support: judge this TREC run's documents. support takes several runs.",
         "--run",
         metavar="RUN",
     )
-    index: str | None = file_opt(
+    index: SourceName | None = file_opt(
         None, "Index that holds the documents of --run, or of responses.", metavar="INDEX"
     )
-    topics: str | None = file_opt(None, "relevance, rag: the questions of --run, or of responses.")
-    perspectives: str | None = file_opt(
+    topics: FileName | None = file_opt(
+        None, "relevance, rag: the questions of --run, or of responses."
+    )
+    perspectives: FileName | None = file_opt(
         None, "support: the perspectives on the questions of --run (JSONL; also BERDS's)."
     )
     depth: int = opt(10, "Documents of each topic of --run.", low=1)
@@ -115,12 +118,18 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_citations as_perspectives
         return TASKS["rag"].read(items)
 
 
-@verb("judge", resumes=True, restricts=True, words={"report": report, "dimensions": dimensions})
+@verb(
+    "judge",
+    resumes=True,
+    restricts=True,
+    records=True,
+    words={"report": report, "dimensions": dimensions},
+)
 @click.argument("task", type=click.Choice(list(TASKS)), metavar="TASK")
 @click.argument("items", required=False)
 def command(
     task: str,
-    items: str | None,
+    items: FileName | None,
     results: ResultsSpec,
     pool: ItemSpec,
     asked: FormatSpec,

@@ -12,6 +12,7 @@ from pnyx.app.open_judge import OpenedJudge, deciding_settings, manifest_facts
 from pnyx.app.open_models import prices_by_model
 from pnyx.app.open_reports import ReportInputs, open_report_judge, read_report_inputs
 from pnyx.app.report_specs import JudgeReportSpec, ReportJudgeSpec, WeightSpec, plan_of
+from pnyx.app.text_types import FileName
 from pnyx.cli.common.answering import ResultsSpec, needs_out, print_planned, say_judge, say_kept
 from pnyx.cli.common.options import Outcome, say, warn_first
 from pnyx.cli.common.params import Raw, verb
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
     "report",
     resumes=True,
     restricts=True,
+    records=True,
     without={"spec": "lookup student calibration cascade cheap prompt"},
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
 def command(
-    runs: tuple[str, ...],
+    runs: tuple[FileName, ...],
     results: ResultsSpec,
     report: JudgeReportSpec,
     weights: WeightSpec,

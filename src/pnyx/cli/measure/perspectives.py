@@ -11,6 +11,7 @@ import click
 
 from pnyx.app.measure_specs import ComparingSpec, CorrectionSpec, JudgedSpec, SidesSpec
 from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.app.text_types import FileName, TextKind, Words
 from pnyx.cli.common.options import Outcome, refuse_same_file, refuse_two_outputs, warn
 from pnyx.cli.common.params import Raw, SpecOption, verb
 from pnyx.cli.measure.perspectives_report import notes, report
@@ -32,14 +33,14 @@ class CoverageSpec(
 ):
     """What of runs is measured against which perspectives."""
 
-    views: str = file_opt(
+    views: FileName = file_opt(
         ..., "Perspectives (JSONL; of BERDS's files those to be covered).", "--perspectives"
     )
-    verdicts: str = file_opt(..., "Verdicts on pairs of document and perspective.")
+    verdicts: FileName = file_opt(..., "Verdicts on pairs of document and perspective.")
     depths: tuple[int, ...] = opt(
         (5,), "Cutoff rank k. Repeatable.", "--cutoff", within="[1, 1000000]"
     )
-    measures: tuple[str, ...] = opt(
+    measures: tuple[Words, ...] = opt(
         (),
         "Instead of those of --cutoff: MRecall@5, Precision@5, CoverDepth@100, MinCover@100, "
         "ProLead@5 ..., or alpha_nDCG@10, ERR_IA@10, StRecall@10 of ir-measures. Repeatable.",
@@ -74,7 +75,7 @@ class CoverageSpec(
         within="[0, 1]",
         needs="strict",
     )
-    qrels_out: str | None = out_opt(
+    qrels_out: FileName | None = out_opt(
         None, "Write the verdicts as TREC diversity qrels, for pnyx measure retrieval and others."
     )
     unscored: Literal["error", "skip", "zero"] = opt(
@@ -92,6 +93,7 @@ Asked: TypeAlias = tuple[tuple[str, str, str], ...]
 @verb(
     "perspectives",
     restricts=True,
+    records=True,
     short_help="TREC runs on perspectives (BERDS).",
     rare={"spec": "sides"},
 )
@@ -102,13 +104,14 @@ Asked: TypeAlias = tuple[tuple[str, str, str], ...]
     multiple=True,
     type=Raw(),
     cls=SpecOption,
+    text_kind=TextKind.FILE,
     heading="More options",
     metavar="RUN PRO CON",
     help="One retriever's runs for the questions, for the supporting perspectives in their "
     "place, and for the opposing ones: how far it follows its question (Fig. 3). Repeatable.",
 )
 def perspectives(
-    runs: tuple[str, ...], spec: PerspectivesSpec, leaning: Asked, as_json: bool
+    runs: tuple[FileName, ...], spec: PerspectivesSpec, leaning: Asked, as_json: bool
 ) -> Outcome:
     """Do the results of RUNs (TREC run files) cover every perspective (BERDS)?
 

@@ -13,6 +13,7 @@ import click
 
 from pnyx.app.measure_specs import ComparingSpec
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import FileName, Words
 from pnyx.cli.common.options import Outcome, refuse_same_file, refuse_two_outputs, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import (
@@ -43,21 +44,21 @@ _FILES = {"leaderboard": "--leaderboard", "diversity_qrels": "--diversity-qrels"
 class _MeasuresSpec(Spec, heading="Measures"):
     """What is measured on which topics."""
 
-    measures: tuple[str, ...] = opt(
+    measures: tuple[Words, ...] = opt(
         (),
         "Measures that are shown, compared and written. Repeatable.",
         "--measure",
         metavar="MEASURE",
         shown="all are shown; precision, recall and F1 are compared and written",
     )
-    weights: tuple[str, ...] = opt(
+    weights: tuple[Words, ...] = opt(
         (),
         "Weight of nuggets of an importance, from 0; other: of any other, and of none. Repeatable.",
         "--weight",
         metavar="IMPORTANCE=X",
         shown="vital=2, okay=1, other=1",
     )
-    topics: str | None = file_opt(
+    topics: FileName | None = file_opt(
         None, "Topics that count (questions), with or without reports.", shown="those of R"
     )
     missing: Literal["skip", "zero"] = opt(
@@ -77,15 +78,15 @@ class _MeasuresSpec(Spec, heading="Measures"):
 class _ExportSpec(Spec, heading="Files for other tools"):
     """What is written for other tools."""
 
-    leaderboard: str | None = out_opt(None, "Write a value for each run, topic and measure.")
+    leaderboard: FileName | None = out_opt(None, "Write a value for each run, topic and measure.")
     format: Literal[
         "ir_measures", "tot", "trec_eval", "rag4reports", "ranking", "leaderboard-jsonl"
     ] = opt("ir_measures", "Format of --leaderboard.", needs="leaderboard")
-    nuggetizer: str | None = out_opt(None, "Write nuggetizer's metrics (JSONL).")
-    diversity_qrels: str | None = out_opt(
+    nuggetizer: FileName | None = out_opt(None, "Write nuggetizer's metrics (JSONL).")
+    diversity_qrels: FileName | None = out_opt(
         None, "Write which cited document attests which nugget, as TREC diversity qrels."
     )
-    nuggets: str | None = file_opt(
+    nuggets: FileName | None = file_opt(
         None,
         "Take what attests a nugget from this nugget bank, not from the judge.",
         needs="diversity_qrels",
@@ -126,9 +127,14 @@ class MeasureReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
         return weights
 
 
-@verb("report", restricts=True, short_help="Judged reports: precision, nugget recall, F1 (ARGUE).")
+@verb(
+    "report",
+    restricts=True,
+    records=True,
+    short_help="Judged reports: precision, nugget recall, F1 (ARGUE).",
+)
 @click.argument("folders", nargs=-1, required=True, metavar="R...")
-def report(folders: tuple[str, ...], spec: MeasureReportSpec, as_json: bool) -> Outcome:
+def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool) -> Outcome:
     """Measure the judged reports of R (results of pnyx judge report, or its reports.jsonl).
 
     \b

@@ -8,6 +8,7 @@ import click
 
 from pnyx.app.measure_specs import ComparingSpec, JudgedSpec
 from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.app.text_types import FileName, Words
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import (
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 class _RankingSpec(PlotSpec, heading="Measures"):
     """What of runs is measured on which topics."""
 
-    qrels: str = file_opt(..., "Judgements.", metavar="QRELS")
-    measures: tuple[str, ...] = opt(
+    qrels: FileName = file_opt(..., "Judgements.", metavar="QRELS")
+    measures: tuple[Words, ...] = opt(
         (),
         "In ir-measures notation. Repeatable.",
         "--measure",
@@ -49,7 +50,7 @@ class _RankingSpec(PlotSpec, heading="Measures"):
     )
     topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics that are measured.")
     per_topic: bool = opt(False, "Show the values of each topic.")
-    plot: str | None = out_opt(None, "Draw means and intervals.", metavar="FILE.svg")
+    plot: FileName | None = out_opt(None, "Draw means and intervals.", metavar="FILE.svg")
 
 
 class RetrievalSpec(ComparingSpec, _RankingSpec):
@@ -84,9 +85,9 @@ class RetrievalSpec(ComparingSpec, _RankingSpec):
             raise OptionError(f"--strict and --topics-of {self.topics_of} exclude each other")
 
 
-@verb("retrieval", restricts=True, short_help="TREC runs on qrels.")
+@verb("retrieval", restricts=True, records=True, short_help="TREC runs on qrels.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-def retrieval(runs: tuple[str, ...], spec: RetrievalSpec) -> Outcome:
+def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec) -> Outcome:
     """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
 
     Any measure of ir-measures, by its notation; each with a 95 % bootstrap interval over topics.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pnyx.app.spec import Spec, out_opt
+from pnyx.app.text_types import FileName
 from pnyx.errors import InputError, OptionError, escaped
 from pnyx.view.tables import Column, Marked, OwnWords, Table, chance
 from pnyx.view.text import many
@@ -26,7 +27,7 @@ _SUFFIXES = {".gz", ".txt", ".run", ".trec", ".res", ".tsv"}
 class PlotSpec(Spec):
     """What is drawn."""
 
-    plot: str | None = out_opt(None, "Draw it.", metavar="FILE.svg")
+    plot: FileName | None = out_opt(None, "Draw it.", metavar="FILE.svg")
 
     def check_plot(self) -> None:
         """Refuse a name that is not that of an SVG picture."""

@@ -11,6 +11,7 @@ import click
 
 from pnyx.app.nugget_specs import NuggetJudgeSpec
 from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.text_types import FileName
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.common.options import say, warn, warn_first
 from pnyx.cli.common.params import Raw, verb
@@ -27,7 +28,7 @@ ASSIGNMENTS = "assignments.jsonl"
 class AssignSpec(Spec, heading="Nuggets"):
     """What reports are held against."""
 
-    nuggets: str = file_opt(
+    nuggets: FileName = file_opt(
         ..., "Nugget banks, in any format; a folder may hold one a topic.", metavar="BANK"
     )
     strict: bool = opt(
@@ -42,12 +43,13 @@ class AssignSpec(Spec, heading="Nuggets"):
     "assign",
     resumes=True,
     restricts=True,
+    records=True,
     short_help="Hold reports against nuggets: support, in part, or not.",
     without={"spec": "student", "results": "shard"},
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
 def assign(
-    runs: tuple[str, ...],
+    runs: tuple[FileName, ...],
     results: ResultsSpec,
     options: AssignSpec,
     spec: NuggetJudgeSpec,

@@ -8,6 +8,7 @@ from typing import Any
 from pnyx.corpora.base import EmptyDocumentError, Options, Row, format_of, scanned
 from pnyx.errors import InputError, MissingExtra, shorten
 from pnyx.files import clean_value
+from pnyx.network import check_network
 from pnyx.records import SIDES, Argument, Document, Evidence, Premise, Stance
 
 PREFIX = "ir_datasets:"
@@ -17,6 +18,7 @@ _TITLES = ("title", "headline")
 def _scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
     """Yield the documents of a dataset, numbered from 1; those of args.me as arguments."""
     options.refuse_columns(source, "a dataset")
+    check_network(source)
     try:
         import ir_datasets
     except ImportError as error:

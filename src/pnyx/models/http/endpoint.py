@@ -26,6 +26,7 @@ class Endpoint:
     path = ""
     longest = MAX_REPLY_BYTES
     usual_concurrency = 32
+    own_process = False  # whether this process started the server
 
     def __init__(
         self,
@@ -123,6 +124,7 @@ class Endpoint:
             longest=self.longest,
             on_silence=self._silence,
             silence=self.retry.silence,
+            own_process=self.own_process,
         )
 
     def _silence(self, seconds: float, under_way: int) -> None:

@@ -20,6 +20,7 @@ from pnyx.files import MAX_LINE_BYTES
 from pnyx.models.http.addresses import Secrets, is_address, shown_address
 from pnyx.models.http.body import DamagedError, read_body
 from pnyx.models.http.flow import MemoryBudget, wanted
+from pnyx.network import check_network
 
 if TYPE_CHECKING:
     import ssl
@@ -68,7 +69,8 @@ class HttpTransport:
 
     `timeout` is in seconds, from connecting to the last byte; `headers` are secret; `longest` bytes
     of an answer are read. `on_silence` gets the seconds and the requests under way when nothing has
-    come for another `silence` seconds. ModelError: the address, or its proxy, cannot be used.
+    come for another `silence` seconds. `own_process` says that this process started the server.
+    ModelError: the address, or its proxy, cannot be used.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class HttpTransport:
         longest: int = MAX_REPLY_BYTES,
         on_silence: Callable[[float, int], None] | None = None,
         silence: float = 15.0,
+        own_process: bool = False,
     ) -> None:
         import httpx2
 
@@ -112,6 +115,7 @@ class HttpTransport:
         self._heard = 0.0
         self._on_silence = on_silence
         self._silence = silence
+        self._own_process = own_process
         self._cancel_timer: Callable[[], None] | None = None
         self._token: Any = None
 
@@ -215,6 +219,8 @@ class HttpTransport:
     def _transport(self) -> httpx2.AsyncHTTPTransport:
         import httpx2
 
+        if not self._own_process:
+            check_network(self._url.host)
         if self._trust is None:
             self._trust = _trust(self._url.scheme, self._proxy)
         one = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=5)

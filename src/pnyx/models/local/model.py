@@ -263,6 +263,8 @@ class _Held:
 class _LlamaEndpoint(ChatEndpoint):
     """A process as an endpoint, which says schemas in llama.cpp's own grammar."""
 
+    own_process = True
+
     def __init__(self, worker: Worker, retry: RetryPolicy) -> None:
         super().__init__(worker.base_url, "local", worker.key, retry=retry, concurrency=_SLOTS + 1)
         self.worker = worker

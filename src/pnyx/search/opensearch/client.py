@@ -17,6 +17,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pnyx.errors import IndexFolderError, InputError, MissingExtra, PnyxError, escaped, shorten
+from pnyx.network import check_network
 
 SCHEMES: Final = ("opensearch://", "opensearch+https://")
 OLDEST: Final = (2, 19)
@@ -111,6 +112,7 @@ class Cluster:
             from opensearchpy import OpenSearch
         except ImportError as error:
             raise MissingExtra("an index in OpenSearch", "opensearch") from error
+        check_network(*(host for host, _ in self.address.hosts))
         logging.getLogger("opensearch").addHandler(logging.NullHandler())  # what fails is told once
         own: dict[str, Any] = {}
         if user := os.environ.get(USER):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, WebSearchSpec
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import print_result, say
@@ -27,7 +28,7 @@ _HTML = (".html", ".htm", ".xhtml")
 class SourceSearchSpec(WebSearchSpec, rare="search_url results"):
     """What searches for sources."""
 
-    search: str | None = file_opt(
+    search: SourceName | None = file_opt(
         None, f"{SEARCH_HELP} For sources without a link, or with a dead one.", needs="fetch"
     )
     results: int = opt(

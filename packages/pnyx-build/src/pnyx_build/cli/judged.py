@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.text_types import SourceName
 from pnyx.cli.common.options import print_result, refuse_same_file, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
@@ -21,7 +22,9 @@ class PairsSpec(Spec, heading="Pairs"):
     """What the pairs are of, and where they go."""
 
     topics: str = file_opt(..., "The questions.")
-    documents: str = file_opt(..., "The documents: a corpus, or debate pages.", metavar="CORPUS")
+    documents: SourceName = file_opt(
+        ..., "The documents: a corpus, or debate pages.", metavar="CORPUS"
+    )
     out: str = out_opt(..., "Relevance items to write; - is stdout.", metavar="ITEMS")
     labels: str | None = out_opt(None, "Labels to write.", metavar="LABELS")
     stance: Literal["none", "pro", "con", "both"] = opt(
