@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from claim_rules import claims
 from pages import Asked, Collection, collections, reworded
 
-from pnyx.judge.claims import claims
 from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import load_encoder

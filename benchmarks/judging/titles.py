@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from claim_rules import claims
 
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.claims import claims
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.perspectives import ask_perspectives
 from pnyx.judge.questions import Support

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
-from pnyx.errors import OptionError
+from pnyx.errors import InputError, OptionError
+from pnyx.judge.open_questions import why_no_sides
 from pnyx.records import Question, question_id
 from pnyx.search.plan import CERTAINTY, FEATURES, PARAMETERS, Listwise, Scoring, SearchPlan
 from pnyx.write.plan import CONTEXT, POINTS, SHOTS, Plan
@@ -199,14 +200,22 @@ class ArgueSpec(
         needs="examples",
     )
 
-    def asked_for(self, text: str, identifier: str = "") -> Question:
-        """Return the question argued, with its definition and claims; OptionError where not two."""
+    def asked_for(
+        self, text: str, identifier: str = "", claims: tuple[str, str] | None = None
+    ) -> Question:
+        """Return the question argued, with its definition and claims, by default those given.
+
+        OptionError: --claims are not two claims. InputError: there are none, and the question is
+        not one of yes or no.
+        """
         said = [" ".join(claim.split()) for claim in self.claims or ()]
         if "" in said:
             raise OptionError("--claims: found a claim without words, expected two claims")
         if said and said[0].casefold() == said[1].casefold():
             raise OptionError("--claims: found the same claim twice, expected that of each side")
-        pair = (said[0], said[1]) if said else None
+        pair = (said[0], said[1]) if said else claims
+        if pair is None and (why := why_no_sides(text)):
+            raise InputError(f"{why}, or name both sides: --claims PRO CON")
         name = identifier or question_id(text)
         return Question(name, text, definition=self.definition, claims=pair)
 
