@@ -102,7 +102,7 @@ def test_relevance_with_a_stance_asks_for_that_side(tmp_path):
     path = write_rows(tmp_path / "items.jsonl", rows)
     pro, con, none = TASKS["relevance"].read(path)
     assert pro.statement == "Buses should be free."
-    assert con.statement == "Buses should not be free."
+    assert con.statement == "Should buses be free? No."
     assert none.statement == none.question == "Should buses be free?"
     assert none.guideline == "DEF"
     assert pro.extra == {"stance": "pro", "doc_id": "d"}

@@ -140,7 +140,9 @@ def _candidate(
         texts, kind = [conclusion], "conclusion"
     else:
         sentences = read_passage(document.text).sentences[:_SENTENCES]
-        texts, kind = [t for t in map(_line, sentences) if _states(t)], "sentence"
+        opposed = document.conclusion if isinstance(document, Argument) else ""
+        lines = (_line(sentence) for sentence in sentences if sentence not in opposed)
+        texts, kind = list(filter(_states, lines)), "sentence"
     if not texts:
         return None
     vectors = encoder.encode(texts)
