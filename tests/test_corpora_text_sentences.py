@@ -84,9 +84,10 @@ def test_any_text_may_be_in_a_language(text):
         ("Coal can go.", "Coal cannot go.", "Can Coal go?"),
         ("There are five parks.", "There are not five parks.", "Are there five parks?"),
         ("Tea should not be drunk.", "Tea should be drunk.", None),
+        ("Tea Should Not Be Drunk", "Tea Should Be Drunk", None),
         ("Zoos and circuses are cruel.", "Zoos and circuses are not cruel.",
          "Are Zoos and circuses cruel?"),
-        ("This house would ban bags", "This house would not ban bags", "Should we ban bags?"),
+        ("This house would ban bags!", None, "Should we ban bags?"),
     ],
 )  # fmt: skip
 def test_a_single_auxiliary_is_negated_and_asked(claim, negation, question):

@@ -170,7 +170,7 @@ def test_the_criterion_is_the_side_and_the_definition():
     assert "argue the con side of the query, which says: Should voting be compulsory? No." in con
     both = Listwise(stance="pro").criterion(defined)
     assert both.startswith("What is relevant")
-    assert "asserts: Voting should be compulsory.\n" in both
+    assert "which says: Should voting be compulsory? Yes.\n" in both
 
 
 def test_long_documents_are_trimmed_and_that_is_said():

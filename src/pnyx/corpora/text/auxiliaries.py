@@ -34,7 +34,7 @@ def negated(sentence: str) -> str | None:
     if place is None:
         return None
     before, after = words[:place], words[place + 1 :]
-    if after[0] == "not":
+    if after[0].lower() == "not":
         return " ".join([*before, words[place], *after[1:]]) if len(after) > 1 else None
     verb = ["cannot"] if words[place] == "can" else [words[place], "not"]
     return " ".join([*before, *verb, *after])
@@ -42,9 +42,9 @@ def negated(sentence: str) -> str | None:
 
 def as_question(claim: str) -> str | None:
     """Return the question that a claim with a single auxiliary answers with yes, or None."""
-    words = _HOUSE.sub("We should ", " ".join(claim.split()).rstrip(". ")).split()
+    words = _HOUSE.sub("We should ", " ".join(claim.split()).rstrip(".! ")).split()
     place = _only_auxiliary(words)
-    if place is None or words[place + 1] == "not":
+    if place is None or words[place + 1].lower() == "not":
         return None
     first = words[0].lower() if words[0].lower() in _LOWERED else words[0]
     return " ".join([words[place].title(), first, *words[1:place], *words[place + 1 :]]) + "?"
