@@ -164,7 +164,7 @@ class ArgueSpec(
     per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
     claims: tuple[str, str] | None = opt(
         None,
-        "What each side asserts, in place of how the question is read.",
+        "What each side says, in place of the question with Yes and with No.",
         metavar="PRO CON",
     )
     certainty: float = opt(
