@@ -17,16 +17,20 @@ import hashlib
 import json
 import os
 import random
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from claim_rules import opposite
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import GroupKFold
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "berds"))
+
+from claim_rules import opposite
 
 from pnyx.judge.encoder import Calibration, EncoderJudge
 from pnyx.judge.passages import is_negator, read_passage, tokens

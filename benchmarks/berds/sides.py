@@ -6,9 +6,9 @@ The arguments are those of the Debatewise pages by which the detector of perspec
 (`debates.parts_of`: development). The detector is asked whether each supports what pro says on the
 page's title and whether it supports what con says (`pnyx.judge.statements`). The slope that turns
 the difference of the two log-odds into a probability is fitted on half of the pages and measured on
-the other half, both ways round; so is the share of right sides among those that it is surest of. FOLDER holds another
-detector, as tools/train_perspectives.py writes it. What the encoder's former stance head reached:
-docs/decisions/sides.md.
+the other half, both ways round; so is the share of right sides among those that it is surest of.
+FOLDER holds another detector, as tools/train_perspectives.py writes it. What the encoder's former
+stance head reached: docs/decisions/sides.md.
 """
 
 from __future__ import annotations
