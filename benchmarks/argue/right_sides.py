@@ -6,8 +6,8 @@ On development debates that are asked in own words, too (pages.py), at most eigh
 by the claims that rules make of a title or a question (`claim_rules`), and by the statements that
 Pnyx uses. `packaged` is the network with the similarity, as it is packaged; the others are the
 network alone. FILE keeps what was asked, so that an interrupted run goes on; one FILE for each
-network. FOLDER holds another network, as tools/train_perspectives.py writes it. --against FILE compares with
-another's, which has to be asked before. Intervals draw debates anew.
+network. FOLDER holds another network, as tools/train_perspectives.py writes it. --against FILE
+compares with another's, which has to be asked before. Intervals draw debates anew.
 """
 
 from __future__ import annotations
