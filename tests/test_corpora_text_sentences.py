@@ -87,7 +87,7 @@ def test_any_text_may_be_in_a_language(text):
         ("Tea Should Not Be Drunk", "Tea Should Be Drunk", None),
         ("Zoos and circuses are cruel.", "Zoos and circuses are not cruel.",
          "Are Zoos and circuses cruel?"),
-        ("This house would ban bags!", None, "Should we ban bags?"),
+        ("This house would ban bags!", "This house would not ban bags!", "Should we ban bags?"),
     ],
 )  # fmt: skip
 def test_a_single_auxiliary_is_negated_and_asked(claim, negation, question):
@@ -98,12 +98,26 @@ def test_a_single_auxiliary_is_negated_and_asked(claim, negation, question):
 @pytest.mark.parametrize(
     "claim",
     ["", "Death penalty", "Tea isn't healthy", "Google never lies", "Cats chase mice", "Is it?",
-     "What the UN should do is reform", "Tea is good and should be drunk", "Tea is bad, they say",
-     "The will of the people", "Free will is real", "Those who are rich must pay", "Tea is",
-     "Tea is cheap and bad for you", "Nobody should smoke", "It can be said that it is so"],
+     "What the UN should do is reform", "The will of the people", "Free will is real",
+     "Those who are rich must pay", "Tea is", "Nobody should smoke", "If it rains, tea is good",
+     "Tea is good, but it isn't cheap", "Tea is not cheap and not good"],
 )  # fmt: skip
 def test_other_claims_are_left_alone(claim):
     assert negated(claim) is None
+    assert as_question(claim) is None
+
+
+@pytest.mark.parametrize(
+    ("claim", "negation"),
+    [
+        ("Tea is bad, they say.", "Tea is not bad, they say."),
+        ("Tea is cheap and bad for you.", "Tea is not cheap and bad for you."),
+        ("It can be said that it is so.", "It cannot be said that it is so."),
+        ("Tea is good because it is warm.", "Tea is not good because it is warm."),
+    ],
+)
+def test_a_second_verb_is_no_question_but_can_be_negated(claim, negation):
+    assert negated(claim) == negation
     assert as_question(claim) is None
 
 

@@ -1,4 +1,4 @@
-"""Sentences with a single auxiliary, negated or asked; any other sentence is left alone."""
+"""Sentences negated, or asked, at the auxiliary of their main clause; others are left alone."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ _LOWERED: Final = frozenset(
     "a an the this that these those all it there we they he she our their people many most"
     " some".split()
 )
-_MARKS: Final = re.compile(r"[,;:?!()\"“”—–]|n['’]t\b")
+_MARKS: Final = re.compile(r"[,;:?!()\"“”—–]")
+_NOT: Final = re.compile(r"n['’]t$")
 _HOUSE: Final = re.compile(r"^this house (?:would|should) (?=\w)", re.IGNORECASE)
 
 
 def negated(sentence: str) -> str | None:
-    """Return a sentence with "not" behind its only auxiliary, or without it if it is there.
+    """Return a sentence with "not" behind its first auxiliary, or without it if it is there.
 
-    None where there is no auxiliary, a second one, or another clause.
+    None where there is no auxiliary, another clause before it, or another negation.
     """
     words = sentence.split()
-    place = _only_auxiliary([*words[:-1], words[-1].rstrip(".")] if words else [])
+    place = _first_auxiliary(words)
     if place is None:
         return None
     before, after = words[:place], words[place + 1 :]
@@ -41,25 +42,28 @@ def negated(sentence: str) -> str | None:
 
 
 def as_question(claim: str) -> str | None:
-    """Return the question that a claim with a single auxiliary answers with yes, or None."""
+    """Return the question that a claim answers with yes; None where it has a second verb."""
     words = _HOUSE.sub("We should ", " ".join(claim.split()).rstrip(".! ")).split()
-    place = _only_auxiliary(words)
+    place = _first_auxiliary(words)
     if place is None or words[place + 1].lower() == "not":
+        return None
+    behind = {word.lower() for word in words[place + 1 :]}
+    if not (_AUXILIARIES | _OTHER_CLAUSE | _JOINS).isdisjoint(behind):
+        return None
+    if _MARKS.search(" ".join(words)):
         return None
     first = words[0].lower() if words[0].lower() in _LOWERED else words[0]
     return " ".join([words[place].title(), first, *words[1:place], *words[place + 1 :]]) + "?"
 
 
-def _only_auxiliary(words: list[str]) -> int | None:
-    """Return where the only auxiliary is, with words before and behind; None where in doubt."""
-    low = [word.lower() for word in words]
-    places = [place for place, word in enumerate(low) if word in _AUXILIARIES]
-    if len(places) != 1 or _MARKS.search(" ".join(words)):
-        return None
-    (place,) = places
-    negations = [at for at, word in enumerate(low) if word in _NEGATIONS]
-    if negations not in ([], [place + 1]) or not _OTHER_CLAUSE.isdisjoint(low):
-        return None
+def _first_auxiliary(words: list[str]) -> int | None:
+    """Return where a sentence's first auxiliary is, in its main clause; None where in doubt."""
+    low = [word.lower().strip(".,;:!?") for word in words]
+    place = next((at for at, word in enumerate(low) if word in _AUXILIARIES), 0)
     if not 0 < place < len(words) - 1 or low[place - 1] in _NOT_BEFORE:
         return None
-    return None if _JOINS.intersection(low[place + 1 :]) else place
+    subject = low[:place]
+    if not _OTHER_CLAUSE.isdisjoint(subject) or _MARKS.search(" ".join(words[:place])):
+        return None
+    negations = [at for at, word in enumerate(low) if word in _NEGATIONS or _NOT.search(word)]
+    return place if negations in ([], [place + 1]) else None
