@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.audit.stress.patterns import as_motion
-from pnyx.corpora.text.auxiliaries import as_question, negated
+from pnyx.corpora.text.auxiliaries import as_question, denied, negated
 from pnyx.corpora.text.language import language_of, other_language
 
 ENGLISH = "The council should not have sold the houses, because the tenants were there first."
@@ -119,6 +119,22 @@ def test_other_claims_are_left_alone(claim):
 def test_a_second_verb_is_no_question_but_can_be_negated(claim, negation):
     assert negated(claim) == negation
     assert as_question(claim) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "denial"),
+    [
+        ("The school uniforms reduce bullying.",
+         "It is not true that the school uniforms reduce bullying."),
+        ("Ashville sold 20 parks", "It is not true that Ashville sold 20 parks"),
+        ("Cats chase mice.", None),
+        ("Who sold the parks?", None),
+        ("However, cats chase the mice.", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_any_sentence_of_four_words_can_be_denied(sentence, denial):
+    assert denied(sentence) == denial
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,11 @@ _LOWERED: Final = frozenset(
     "a an the this that these those all it there we they he she our their people many most"
     " some".split()
 )
+_LEAST_DENIED: Final = 4
+_LEANING: Final = frozenset(
+    "and but or nor so yet however therefore thus also because then hence moreover".split()
+)
+"""First words of sentences that cannot follow "that"."""
 _MARKS: Final = re.compile(r"[,;:?!()\"“”—–]")
 _NOT: Final = re.compile(r"n['’]t$")
 _HOUSE: Final = re.compile(r"^this house (?:would|should) (?=\w)", re.IGNORECASE)
@@ -39,6 +44,16 @@ def negated(sentence: str) -> str | None:
         return " ".join([*before, words[place], *after[1:]]) if len(after) > 1 else None
     verb = ["cannot"] if words[place] == "can" else [words[place], "not"]
     return " ".join([*before, *verb, *after])
+
+
+def denied(sentence: str) -> str | None:
+    """Return "It is not true that ..." of a sentence of four words or more; None of a question."""
+    words = sentence.split()
+    first = words[0].lower() if words else ""
+    if len(words) < _LEAST_DENIED or "?" in sentence or first.strip(",") in _LEANING:
+        return None
+    start = first if first in _LOWERED else words[0]
+    return " ".join(["It is not true that", start, *words[1:]])
 
 
 def as_question(claim: str) -> str | None:
