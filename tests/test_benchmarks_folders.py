@@ -14,17 +14,18 @@ FOLDERS = sorted(path.parent for path in ROOT.glob("folders/*/*/head.txt"))
 WHOLE = [path for path in FOLDERS if path.parent.name != "training"]
 
 
-def _module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("folder_sources", ROOT / "folder_sources.py")
+def _module(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["folder_sources"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
-sources = _module()
+sources = _module("folder_sources")
+folders = _module("folders")
 
 
 @pytest.mark.parametrize("path", FOLDERS, ids=lambda path: path.name)
@@ -84,3 +85,24 @@ def test_rendered_files_hold_every_paragraph(tmp_path: Path) -> None:
         text = sources.words_of((tmp_path / file.path).read_text(encoding="utf-8"))
         for block in file.paragraphs:
             assert sources.words_of(block.text) in text
+
+
+def test_figures_of_two_questions_by_hand() -> None:
+    def cited(side: str, stance: str | None, head: bool = False, reason: bool = False) -> dict:
+        return {"side": side, "stance": stance, "head": head, "reason": reason}
+
+    spent = {"seconds": 1.0, "cpu": 1.0}
+    first = [cited("yes", "yes", head=True, reason=True), cited("no", "yes"), cited("no", "no")]
+    other = [cited("yes", "none", head=True), cited("no", "mixed"), cited("no", None)]
+    rows = [
+        {"sentences": first, "held": ["no", "yes"], **spent},
+        {"sentences": [*other, cited("yes", "other")], "held": ["yes"], **spent},
+    ]
+    found = folders.figures(rows)
+    assert found["sentences"] == 3.5
+    assert found["right"] == 2 / 7
+    assert found["wrong side"] == found["two-sided"] == found["no side"] == 1 / 7
+    assert found["other matter"] == 2 / 7
+    assert found["both rightly"] == 1.0  # of the one question of which both sides are there
+    assert found["headlines with a reason"] == 0.5
+    assert found["missing side argued"] == 1.0

@@ -70,15 +70,12 @@ def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, 
                     "cited": cited,
                 }
             )
-    warned = {SIDES[side.side]: bool(getattr(side, "doubtful", False)) for side in case.sides}
     seconds, cpu = (round(one, 2) for one in spent)
     return {
         "question": question.id,
         "folder": folder.name,
         "sentences": sentences,
         "held": sorted(folder.sides(question)),
-        "warned": warned,
-        "likely": {SIDES[s.side]: getattr(s, "likely", None) for s in case.sides},
         "seconds": seconds,
         "cpu": cpu,
     }
@@ -128,7 +125,7 @@ def figures(rows: Sequence[Row]) -> dict[str, float]:
         "other matter": _mean([one["stance"] in ("other", None) for one in cited]),
         "both rightly": _mean([_rightly(row) == {"yes", "no"} for row in both]),
         "headlines with a reason": _mean([one["reason"] for one in heads]),
-        "missing side argued unwarned": _mean([_unwarned(row, side) for row, side in missing]),
+        "missing side argued": _mean([_argues(row, side) for row, side in missing]),
         "seconds": float(np.median([row["seconds"] for row in rows])),
         "CPU seconds": float(np.median([row["cpu"] for row in rows])),
     }
@@ -138,9 +135,8 @@ def _rightly(row: Row) -> set[str]:
     return {one["side"] for one in row["sentences"] if one["stance"] == one["side"]}
 
 
-def _unwarned(row: Row, side: str) -> bool:
-    argued = any(one["side"] == side for one in row["sentences"])
-    return argued and not row["warned"].get(side, False)
+def _argues(row: Row, side: str) -> bool:
+    return any(one["side"] == side for one in row["sentences"])
 
 
 def _mean(values: Sequence[float]) -> float:
