@@ -145,7 +145,7 @@ def test_the_unit_is_kept_when_an_index_is_refreshed(folder, tmp_path, capsys):
     problem = refused(capsys, "index", files, "--add", out, "--unit", "passage")
     assert "--format, --column and --unit are kept" in problem
     problem = refused(capsys, "index", "--update", out, "--unit", "passage")
-    assert "--unit goes with --out and --add" in problem
+    assert "--unit requires --out or --add" in problem
     # Of a folder that was split, each file's passages follow each other, and change together.
     again = tmp_path / "j"
     printed(capsys, "index", files, "--out", again, "--lexical")

@@ -83,7 +83,7 @@ class DocumentRanking:
         self._documents: dict[str, str] = {}
 
     def retrieve(self, retrieve: Callable[[int], list[Hit]], documents: int) -> list[Hit]:
-        """Return at least so many hits that they are of this many documents, if there are any."""
+        """Return enough hits to cover the `documents` wanted, or all hits there are."""
         wanted = 2 * documents
         while True:
             hits = retrieve(wanted)

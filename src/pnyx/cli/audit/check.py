@@ -60,7 +60,7 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
 
     NOW is a later card (.json), or results of pnyx judge and audit stress. Without it, the command
     in the card (of pnyx audit all) is run again into --out; a language model is that of --llm, and
-    is asked anew: no reply of an earlier run is taken. A card may come from a stranger: any other
+    is asked again: no reply of an earlier run is used. A card may come from a stranger: any other
     model or address that it names is given again by --with. Interrupted, the same command goes on.
 
     Each figure has a 95 % interval of its change: of the same labelled items it is paired, item by

@@ -69,7 +69,7 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
         if self.update is not None and corpus:
             raise OptionError("--update goes without a CORPUS: --add adds documents")
         if self.update is not None and self.unit is not None:
-            raise OptionError("--unit goes with --out and --add: an index keeps its documents")
+            raise OptionError("--unit requires --out or --add: an index keeps its documents")
         if self.update is not None and features.lexical:
             raise OptionError("--lexical goes with --out and --add")
         if self.update is None and not corpus:
