@@ -382,6 +382,16 @@ def test_the_page_of_a_document_is_opened_at_the_passage(client):
     assert ">3 of 4</dd>" in page
 
 
+def test_passages_of_the_same_document_are_not_listed_as_near(folder, tmp_path):
+    build_index(str(folder), tmp_path / "i", features=("vectors",))
+    with service_of(tmp_path / "i") as service:
+        client = TestClient(build_asking(service, warm=False), base_url="http://127.0.0.1")
+        page = client.get("/doc", params={"id": "Minutes 2024-03-12.md#3"}).text
+    near = page.partition("Nearest in meaning")[2]
+    assert "/doc?id=" in near
+    assert "id=Minutes+2024-03-12.md" not in near
+
+
 def test_the_page_of_a_whole_document_has_its_passages(client):
     page = client.get("/doc", params={"id": "chat.txt"}).text
     assert page.count("Ann:</p>") == 2

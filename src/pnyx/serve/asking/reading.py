@@ -88,8 +88,9 @@ def _facts(index: DocumentIndex, document: Evidence) -> Iterator[tuple[str, str]
     is_indexed = document.id in index
     if is_indexed and has_all(index, "quality"):
         share = float(index.quality_shares([document.id])[0])
+        unit = "documents" if document.passage is None else "passages"
         if not np.isnan(share):
-            yield "Quality", f"predicted better than {share:.0%} of all documents"
+            yield "Quality", f"predicted better than {share:.0%} of all {unit}"
     if is_indexed and has_all(index, "clusters"):
         (topic,) = index.topics([document.id])
         if topic is not None:
@@ -105,13 +106,20 @@ def _facts(index: DocumentIndex, document: Evidence) -> Iterator[tuple[str, str]
 def _near(
     index: DocumentIndex, document: Evidence, question: str, links: Links
 ) -> list[tuple[str, str, str]]:
-    """Return address, title and cosine of the nearest documents; none without vectors."""
+    """Return address, title and cosine of the nearest documents; none without vectors.
+
+    Passages of the same document are left out: the page shows them all.
+    """
     if document.id not in index or not has_all(index, VECTORS):
         return []
-    hits = index.nearest(index.vectors([document.id])[0], _NEAR + 1)
-    others = [hit for hit in hits if hit.doc_id != document.id][:_NEAR]
-    records = index.fetch([hit.doc_id for hit in others])
-    shown = [(one, hit.score) for one, hit in zip(records, others, strict=True)]
+    parts = 1 if document.passage is None else document.passage.count
+    hits = index.nearest(index.vectors([document.id])[0], _NEAR + parts)
+    records = index.fetch([hit.doc_id for hit in hits])
+    shown = [
+        (record, hit.score)
+        for record, hit in zip(records, hits, strict=True)
+        if _source(record) != _source(document)
+    ][:_NEAR]
     return [
         (
             document_link(links, one.id, question, one.passage),
@@ -120,6 +128,10 @@ def _near(
         )
         for one, cosine in shown
     ]
+
+
+def _source(document: Evidence) -> str:
+    return document.id if document.passage is None else document.passage.document
 
 
 def _place(document: Evidence) -> str:
