@@ -231,7 +231,7 @@ def _check_parts(parts: list[zipfile.ZipInfo]) -> None:
         if part.flag_bits & 1:
             raise InputError("needs a password")
         if part.file_size > 1 << 20 and part.file_size > _MOST_RATIO * part.compress_size:
-            raise InputError("is a zip bomb: a part shrinks to less than a 200th")
+            raise InputError(f"is a zip bomb: a part shrinks to less than a {_MOST_RATIO}th")
 
 
 def _xml(archive: zipfile.ZipFile, name: str) -> Any:
