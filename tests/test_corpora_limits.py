@@ -13,7 +13,10 @@ import pnyx
 from pnyx.corpora.text.blocks import Block
 from pnyx.corpora.text.encodings import encoding_of_bytes
 from pnyx.corpora.text.office_files import extract_docx
+from pnyx.corpora.text.pages import _main_text, _says_something
 from pnyx.corpora.text.passages import _between_words, passages_of
+from pnyx.corpora.text.pdf_text import _joined, _Line, _without_running_heads
+from pnyx.corpora.text.web_blocks import WebBlock
 from pnyx.errors import InputError
 
 
@@ -70,7 +73,7 @@ def test_a_table_with_a_thousand_bad_lines_is_not_read(faults, read, tmp_path):
     good = '{"text": "Rents rose by a tenth in the year after the cap."}\n'
     Path(tmp_path / "files/rows.jsonl").write_text(good + "[1]\n" * faults)
     Path(tmp_path / "files/note.txt").write_text("A note that is always read, and found again.")
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="rows.jsonl"):
         collection = pnyx.open(tmp_path / "files", features=())
     assert len(collection) == 1 + read
 
@@ -86,3 +89,50 @@ def test_a_cut_moves_back_to_a_blank_by_at_most_nineteen_words():
     starts = [0, *range(2, len(text))]  # a word for each letter
     assert _between_words(text, starts, 20) == 1
     assert _between_words(text, starts, 21) == 21
+
+
+def _page(*lines: tuple[str, float, float]) -> list[_Line]:
+    return [_Line(text, place, size) for text, place, size in lines]
+
+
+def _left_of_heads(heads: list[str], pages_with_heads: int) -> int:
+    """Return how many running heads are left of ten pages, of which some begin with them."""
+    pages = []
+    for letter in "abcdefghij":
+        body = [(f"A line {letter}{end} of the text.", 0.0, 10.0) for end in "uvwxyz"]
+        first = [(head, 0.0, 10.0) for head in heads] if len(pages) < pages_with_heads else []
+        pages.append(_page(*first, *body))
+    return sum(line.text in heads for page in _without_running_heads(pages) for line in page)
+
+
+def test_a_running_head_is_on_half_of_the_pages_within_three_lines_of_an_edge():
+    assert _left_of_heads(["The Courier"], 5) == 0
+    assert _left_of_heads(["The Courier"], 4) == 4
+    assert _left_of_heads(["The Courier", "City edition", "Weekend"], 5) == 0
+    assert _left_of_heads(["The Courier", "City edition", "Weekend", "One crown"], 5) == 5
+
+
+def test_lines_that_are_far_apart_or_larger_are_paragraphs_and_headings():
+    usual = [("a line that goes on", 700 - 12 * n, 10.0) for n in range(6)]
+    near, far = ("and on", 640 - 15.5, 10.0), ("and on", 640 - 15.7, 10.0)
+    assert _joined([_page(*usual, near)]).count("\n\n") == 0
+    assert _joined([_page(*usual, far)]).count("\n\n") == 1
+    text = [("a line of the text that goes on and on", 600 - 12 * n, 10.0) for n in range(9)]
+    assert "===" not in _joined([_page(("A title", 700, 11.5), *text)])
+    assert "===" in _joined([_page(("A title", 700, 11.6), *text)])
+
+
+def test_blocks_of_a_page_are_kept_by_their_links_and_their_words():
+    def kept(linked: float, extracted: str = "") -> list[str]:
+        blocks = [
+            WebBlock(Block("Rents rose again in the city this year."), 0.0, posted=False),
+            WebBlock(Block("More news about rents and flats here."), linked, posted=False),
+        ]
+        return [block.text for block in _main_text(blocks, extracted)]
+
+    assert len(kept(0.5)) == 2
+    assert len(kept(0.51)) == 1
+    assert [_says_something(Block("a b c d e f")), _says_something(Block("a b c d e"))] == [
+        True,
+        False,
+    ]
