@@ -16,7 +16,8 @@ from pnyx.corpora.text.office_files import extract_docx
 from pnyx.corpora.text.pages import _main_text, _says_something
 from pnyx.corpora.text.passages import _between_words, passages_of
 from pnyx.corpora.text.pdf_text import _joined, _Line, _without_running_heads
-from pnyx.corpora.text.web_blocks import WebBlock
+from pnyx.corpora.text.plain_text import _in_capitals, _is_short, _wrap_width, turn_opening
+from pnyx.corpora.text.web_blocks import WebBlock, parsed_page, web_blocks
 from pnyx.errors import InputError
 
 
@@ -136,3 +137,29 @@ def test_blocks_of_a_page_are_kept_by_their_links_and_their_words():
         True,
         False,
     ]
+
+
+def test_names_capitals_headings_and_wrapped_lines_at_their_lengths():
+    assert turn_opening("A" * 50 + ": I agree with that.") == "A" * 50
+    assert turn_opening("A" * 51 + ": I agree with that.") == ""
+    assert _in_capitals("A" * 80)
+    assert not _in_capitals("A" * 81)
+    assert _is_short(Block("Words " * 11 + "end"))
+    assert not _is_short(Block("Words " * 12 + "end"))
+    assert _is_short(Block("W" * 80))
+    assert not _is_short(Block("W" * 81))
+    assert _wrap_width(["w" * 120] * 3) == 120
+    assert _wrap_width(["w" * 121] * 3) == _wrap_width(["w" * 120] * 2) == 0
+    assert _wrap_width(["w" * 100, "w" * 81, "w" * 81]) == 100
+    assert _wrap_width(["w" * 100, "w" * 81, "w" * 80]) == 0
+
+
+def test_authors_and_furniture_of_pages_at_their_lengths():
+    def speakers(length: int) -> list[str]:
+        name = "N" * length
+        post = f"<div class='post'><span class='author'>{name}</span><p>I pay more now.</p></div>"
+        root = parsed_page(f"<html><body>{post * 2}</body></html>")
+        return [block.block.speaker for block in web_blocks(root)]
+
+    assert speakers(60)[0] == "N" * 60
+    assert "N" * 61 not in speakers(61)
