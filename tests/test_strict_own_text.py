@@ -164,6 +164,20 @@ def test_a_run_that_provokes_useless_replies_does_not_end_the_judging():
         assert sum(map(is_own_text, answers)) >= 89
 
 
+def test_ordinary_text_is_asked_about_three_times_before_all_others():
+    """Each time on what another run cites, here documents on which nothing is ever answered."""
+    own = [
+        replace(attests(FALSE, f"{DOCUMENT} [[refusal]] {n}", n), extra={**WHERE, "run_id": str(n)})
+        for n in range(5)
+    ]
+    own = [replace(q, extra={**q.extra, "node": "attests", "doc_id": "d"}) for q in own]
+    with ChatServer(reply=reply) as server:
+        answers = asked(server, *own)
+        prompts = [json.dumps(row) for row in server.asked()]
+    assert not any(isinstance(answer, Judged) for answer in answers)
+    assert [FALSE in prompt for prompt in prompts[:4]] == [False] * 3 + [True]
+
+
 # Through the command line -------------------------------------------------------------------------
 
 
