@@ -8,11 +8,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 import pnyx
 from pnyx.corpora.text.blocks import Block
 from pnyx.corpora.text.encodings import encoding_of_bytes
-from pnyx.corpora.text.office_files import extract_docx
+from pnyx.corpora.text.office_files import _TEXT, _odt_blocks, extract_docx
 from pnyx.corpora.text.pages import _main_text, _says_something
 from pnyx.corpora.text.passages import _between_words, passages_of
 from pnyx.corpora.text.pdf_text import _joined, _Line, _without_running_heads
@@ -163,3 +164,30 @@ def test_authors_and_furniture_of_pages_at_their_lengths():
 
     assert speakers(60)[0] == "N" * 60
     assert "N" * 61 not in speakers(61)
+
+
+def test_an_extract_of_half_a_page_decides_on_what_lies_around_it():
+    def kept(after: str) -> list[str]:
+        blocks = [WebBlock(Block(text)) for text in ("aaaa bbbb", "cccc dddd", after)]
+        return [block.text for block in _main_text(blocks, "aaaa bbbb\ncccc dddd")]
+
+    assert kept("eeee ffff gggg hhhh") == ["aaaa bbbb", "cccc dddd"]
+    assert kept("eeee ffff gggg hhhhh") == ["aaaa bbbb", "cccc dddd", "eeee ffff gggg hhhhh"]
+
+
+def test_an_open_document_is_read_to_a_depth_of_two_hundred():
+    def read(depth: int) -> int:
+        inner = f"<text:p xmlns:text='{_TEXT[1:-1]}'>Rents rose by a tenth.</text:p>"
+        for _ in range(depth):
+            inner = f"<text:section xmlns:text='{_TEXT[1:-1]}'>{inner}</text:section>"
+        root = etree.fromstring(f"<body>{inner}</body>", etree.XMLParser(huge_tree=True))
+        return len(list(_odt_blocks(root)))
+
+    assert (read(200), read(201)) == (1, 0)
+
+
+@pytest.mark.parametrize(("length", "kept"), [(40, 1), (41, 2)])
+def test_furniture_is_at_most_half_of_a_page(length, kept):
+    page = f"<html><body><p>{'t' * 40}</p><div class='sidebar'><p>{'s' * length}</p></div>"
+    root = parsed_page(f"{page}</body></html>")
+    assert len(web_blocks(root)) == kept
