@@ -116,7 +116,7 @@ def test_the_walk_ends_in_corrected_leaderboards_and_pages(said):
     assert ": the same bytes (1 file)" in of(found, "repeat judged.txt")
     assert ": the same bytes (2 files)" in of(found, "repeat judged-llm")
     corrected = of(found, "--people people.txt")
-    rows = re.findall(r"^bm25-long +\S+ .* (5 of 8) ", corrected, re.M)
+    rows = re.findall(r"^bm25-long +\S+ .* (5 of 8)$", corrected, re.M)
     assert rows
     assert "tau" in of(found, "--plot ranks.svg")
     assert (folder / "ranks.svg").read_text().startswith("<svg")
