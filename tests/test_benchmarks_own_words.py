@@ -11,11 +11,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "argue"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "berds"))
 
+from claim_rules import claims
 from debates import SPLIT
 from pages import own_words
 from wordings import patterns, written
 
-from pnyx.judge.claims import claims
+from pnyx.judge.open_questions import why_no_sides
 from pnyx.search.relevance import content_words
 
 
@@ -27,11 +28,21 @@ def test_they_share_at_most_one_content_word_with_their_title_and_half_are_turne
     assert Counter(sign for _, _, sign, _ in asked) == {1: len(asked) / 2, -1: len(asked) / 2}
 
 
-def test_each_gets_two_claims():
+def test_the_rules_of_training_still_read_questions_and_claims():
+    for question, pro, con in (
+        ("Should bags be banned?", "Bags should be banned.", "Bags should not be banned."),
+        ("This House would ban X", "This House would ban X.", "This House would not ban X."),
+        ("Are video games art?", "Are video games art? Yes.", "Are video games art? No."),
+    ):
+        assert claims(question) == (pro, con)
     for *_, question in own_words():
         pro, con = claims(question)
         assert pro
         assert pro != con
+
+
+def test_no_question_in_own_words_is_asked_back():
+    assert [question for *_, question in own_words() if why_no_sides(question)] == []
 
 
 def test_wordings_to_train_on_are_on_debates_for_training_alone():

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+import pnyx
 from chat_server import ChatServer
 from command import run
 from pnyx.corpora import read_responses
 from pnyx.corpora.bundled import load_example
+from pnyx.errors import InputError
 from pnyx.models.embed.embedder import embedder_from
-from pnyx.records import Argument, Document, Premise, question_id
+from pnyx.records import Argument, Document, Premise, Question, question_id
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
@@ -100,7 +102,10 @@ def test_a_question_nobody_wrote_about_ends_well(
     out = tmp_path / "a.jsonl"
     assert run("argue", index, "Should xyzzy be plugh?", "--out", str(out)) == 0
     assert [r.sentences for r in read_responses(str(out))] == [(), ()]
-    assert "Pro: not argued. Nothing about the question was found." in capsys.readouterr().err
+    assert (
+        "The case for yes: not argued. Nothing about the question was found."
+        in capsys.readouterr().err
+    )
     assert run("validate", str(out)) == 0
 
 
@@ -285,12 +290,53 @@ def test_claims_that_are_given_are_judged(plain: str, capsys: pytest.CaptureFixt
 
 
 def test_what_yes_and_no_cannot_answer_is_asked_back(
+    plain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "a.md"
+    for question in ("How far should free speech go?", "Why do rents rise?", "?!"):
+        assert run("argue", plain, question, "--md", str(out)) == 2
+        shown, said = capsys.readouterr()
+        assert (shown, len(said.splitlines()), out.exists()) == ("", 1, False)
+        assert "cannot be answered with yes or no" in said
+        assert said.endswith(
+            '"Should ...?", "Is ...?" or "Does ...?", or name both sides: --claims PRO CON\n'
+        )
+    own = "How far should free speech go?", "--claims", "It should go far.", "It should not."
+    assert run("argue", plain, *own) == 0
+    shown = capsys.readouterr().out
+    assert "## The case for “It should go far”" in shown
+    assert "## The case for “It should not”" in shown
+    with pytest.raises(InputError, match="cannot be answered with yes or no"):
+        pnyx.open(plain).argue("How many flats were built?")
+    asked = Question("q", "How many flats were built?", claims=("Many.", "Few."))
+    assert pnyx.open(plain).argue(asked).claims == ("Many.", "Few.")
+
+
+def test_the_sides_are_named_by_their_answers(
     plain: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run("argue", plain, "How far should free speech go?")
-    assert "Name the two claims" in capsys.readouterr().out
-    run("argue", plain, "How far should free speech go?", "--claims", "Far.", "Not far.")
-    assert "Name the two claims" not in capsys.readouterr().out
+    assert run("argue", plain, QUESTION) == 0
+    shown, said = capsys.readouterr()
+    assert shown.index("## The case for yes") < shown.index("## The case for no")
+    assert "Read as" not in shown + said
+    assert run("argue", plain, QUESTION, "--json") == 0
+    shown, said = capsys.readouterr()
+    assert json.loads(shown)["claims"] == [f"{QUESTION} Yes.", f"{QUESTION} No."]
+    assert "the case for yes: " in said
+    assert run("argue", plain, "Should we take the train or the car?") == 0
+    shown = capsys.readouterr().out
+    assert shown.index("## The case for the train") < shown.index("## The case for the car")
+
+
+def test_a_question_in_another_language_than_the_documents_is_said_to_be_so(
+    plain: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = "The question seems to be in German, the documents in English"
+    for verb in ("argue", "search"):
+        assert run(verb, plain, "Ist die Wahl nicht für alle eine Pflicht?") == 0
+        assert "".join(capsys.readouterr()).count(note) == 1
+        assert run(verb, plain, QUESTION) == 0
+        assert "seems to be in" not in "".join(capsys.readouterr())
 
 
 def test_doubtful_passages_are_in_no_file_unless_asked_for(

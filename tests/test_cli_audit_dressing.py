@@ -113,7 +113,7 @@ def test_yes_to_both_sides_is_counted_by_hand(capsys):
 
     def reply(prompt: str) -> str:
         number = int(re.search(r"Number (\d+)", prompt)[1])
-        con = "not" in planted.text_of(prompt, "side")
+        con = planted.text_of(prompt, "side").endswith(" No.")
         return planted.verdict(number < 2 or (con and number != 7))
 
     path = stance_items(8)

@@ -101,8 +101,8 @@ def test_relevance_with_a_stance_asks_for_that_side(tmp_path):
     rows = [{"id": s or "none", **row, **({"stance": s} if s else {})} for s in ("pro", "con", "")]
     path = write_rows(tmp_path / "items.jsonl", rows)
     pro, con, none = TASKS["relevance"].read(path)
-    assert pro.statement == "Buses should be free."
-    assert con.statement == "Buses should not be free."
+    assert pro.statement == "Should buses be free? Yes."
+    assert con.statement == "Should buses be free? No."
     assert none.statement == none.question == "Should buses be free?"
     assert none.guideline == "DEF"
     assert pro.extra == {"stance": "pro", "doc_id": "d"}

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge import wordings
 from pnyx.judge.llm.reading import UnreadableReply, one_object, watching_departures, word_spans
 from pnyx.judge.passages import find_words
 from regex_fuzz import Found, slow
@@ -40,7 +39,6 @@ def test_every_regular_expression_is_linear():
         "drafts/rubrics.py",  # a number, at the beginning
         "judge/dimensions/own.py",  # a word, searched for as it is
         "judge/reports/rules.py",
-        "judge/wordings.py",  # tried below
         *["models/http/addresses.py"] * 2,
         "models/http/responses.py",
         "placing.py",
@@ -49,19 +47,6 @@ def test_every_regular_expression_is_linear():
         "serve/view/export.py",  # the folders that a page must not name
         "write/quotable.py",  # read of sentences of 60 words, conclusions of 1,000 characters
     ]
-
-
-def patterns_in(value: object) -> list[re.Pattern[str]]:
-    if isinstance(value, re.Pattern):
-        return [value]
-    return [p for part in value for p in patterns_in(part)] if isinstance(value, tuple) else []
-
-
-@pytest.mark.parametrize(
-    "pattern", patterns_in(tuple(vars(wordings).values())), ids=lambda p: p.pattern[:40]
-)
-def test_wordings_of_questions_are_read_in_linear_time(pattern):
-    assert not slow(Found("judge/wordings.py", pattern, frozenset({"sub", "match"})))
 
 
 @pytest.mark.all

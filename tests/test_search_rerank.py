@@ -167,10 +167,10 @@ def test_the_criterion_is_the_side_and_the_definition():
     assert plain.criterion(defined) == "What is relevant to the query:\nTurnout counts."
     assert "Fines count." in Listwise(definition="Fines count.").criterion(defined)
     con = Listwise(stance="con").criterion(QUESTION)
-    assert "argue the con side of the query, which asserts: Voting should not be compulsory." in con
+    assert "argue the con side of the query, which says: Should voting be compulsory? No." in con
     both = Listwise(stance="pro").criterion(defined)
     assert both.startswith("What is relevant")
-    assert "asserts: Voting should be compulsory.\n" in both
+    assert "which says: Should voting be compulsory? Yes.\n" in both
 
 
 def test_long_documents_are_trimmed_and_that_is_said():
@@ -220,7 +220,7 @@ def test_a_model_reranks_and_the_store_answers_the_second_time(store):
     assert again == first
     assert sorted(first.order) == list(range(7))
     assert first.problems == ()
-    assert all("Voting should not be compulsory." in prompt for prompt in prompts)
+    assert all("Should voting be compulsory? No." in prompt for prompt in prompts)
     assert all("Fines." in prompt for prompt in prompts)
     assert prompts[0].count("Document number") == 4
     assert all(f"Document number {n} " in prompts[0] for n in range(3, 7))

@@ -594,3 +594,44 @@ def test_claims_that_are_sent_are_judged(client):
     assert f'name="pro" value="{pair[0]}"' in finished.text
     assert f'name="con" value="{pair[1]}"' in finished.text
     refused(client.post("/v1/argue", json={**asked, "claims": ["A.", "a."]}))
+
+
+def test_what_yes_or_no_cannot_answer_is_asked_back_in_the_form(client):
+    question, line = "How many people vote?", "cannot be answered with yes or no"
+    assert line in refused(client.post("/v1/argue", json={"question": question}))
+    claims = ["Many people vote.", "Few people vote."]
+    asked = {"question": question, "claims": claims}
+    assert client.post("/v1/argue", json=asked).json()["claims"] == claims
+    origin = {"origin": str(client.base_url).rstrip("/")}
+    for page in (
+        client.get("/", params={"q": question}),
+        client.post("/argue", data={"q": question}, headers=origin, follow_redirects=True),
+    ):
+        assert page.status_code == 200
+        form = page.text.split('<form class="ask"')[1].split('<header class="asked">')[0]
+        assert line in form
+        assert "Write the argument" not in page.text
+        assert 'hx-trigger="load"' not in page.text.split('id="perspectives"')[0]
+    usual = client.get("/", params={"q": VOTING}).text
+    assert line not in usual
+    assert "Write the argument" in usual
+
+
+def test_both_sides_are_named_by_their_answers_on_the_pages(client):
+    origin = {"origin": str(client.base_url).rstrip("/")}
+    for question, headings in (
+        (VOTING, ("The case for yes", "The case for no")),
+        (
+            "Should we take the train or the car?",
+            ("The case for the train", "The case for the car"),
+        ),
+    ):
+        making = client.post("/argue", data={"q": question}, headers=origin, follow_redirects=True)
+        finished = client.get("/argue/wait", params={"q": question}, follow_redirects=True)
+        for page in (making, finished):
+            assert all(f">{heading}</h2>" in page.text for heading in headings)
+            assert "I read this as" not in page.text
+        assert 'name="pro" value=""' in finished.text
+    found = client.post("/sides", data={"q": question}, headers=origin, follow_redirects=True).text
+    assert "For the train" in found
+    assert "Against" not in found

@@ -232,11 +232,11 @@ def test_a_side_that_is_hardly_known_is_announced_at_the_top():
     case = build_case()
     side = replace(case.sides[0], measures={"on_this_side": Measured(0.58, 3, 3)})
     html = render_html(replace(case, sides=(side, *case.sides[1:])))
-    assert html.index("about 58% of them are expected to be") < html.index("The case for")
+    assert html.index("about 58% of them are expected to be") < html.index(">The case for yes<")
     assert "doubtful" not in render_html(case)
     off = replace(case.sides[0], measures={"on_the_question": Measured(0.4, 2, 2)})
     html = render_html(replace(case, sides=(off, *case.sides[1:])))
-    assert html.index("are about the question; about 40%") < html.index("The case for")
+    assert html.index("are about the question; about 40%") < html.index(">The case for yes<")
 
 
 def test_what_is_quoted_is_called_so_and_gets_no_precision():
@@ -278,7 +278,7 @@ def test_a_yes_that_is_likelier_a_no_has_no_tick():
     by = Provenance("some judge", details={"threshold": 0.37})
     support = dict.fromkeys(side.support, Judged(True, by, probability=0.37))
     html = render_html(replace(case, sides=(replace(side, support=support), *case.sides[1:])))
-    own = html[html.index("The case for") : html.index("The case against")]
+    own = html[html.index(">The case for yes<") : html.index(">The case for no<")]
     assert "perhaps supported" in own
     assert "g-yes" not in own
     assert "(yes from 0.37)" in own
@@ -483,7 +483,7 @@ def test_what_is_less_sure_is_quoted_apart_and_not_argued():
     assert not page.sides[1].groups
     assert len(page.sides[1].perhaps) > 1
     assert page.sides[1].empty.startswith("Nothing that was found for this side is sure enough")
-    assert "Con: not argued, only quoted as less sure." in page.doubts
+    assert "The case for no: not argued, only quoted as less sure." in page.doubts
     assert page.sentences == sum(len(side.response.sentences) for side in case.sides)
     html, markdown = render_html(case), render_markdown(case)
     quoted = page.sides[1].perhaps[0].conclusion

@@ -129,7 +129,7 @@ def test_documents_are_delimited_and_numbered_and_the_examples_come_first(
     assert json.loads(turns[2][1]) == {"points": example["points"]}
     shown = turns[3][1]
     assert shown.index("Document 1:") < shown.index("Turnout rises") < shown.index("Document 2:")
-    assert "Voting should be compulsory." in shown
+    assert "Should voting be compulsory? Yes." in shown
 
 
 def test_trimming_is_reported(store: Store) -> None:

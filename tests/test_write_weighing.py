@@ -15,7 +15,7 @@ from chat_server import ChatServer
 from pnyx.cli import main
 from pnyx.corpora.bundled import load_example
 from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.claims import claims
+from pnyx.judge.statements import statements
 from pnyx.records import Document, judged_text
 from pnyx.search.build import build_index
 from pnyx.write.weighing import Control, SideOdds, choice_of, weigh
@@ -23,7 +23,7 @@ from pnyx.write.weighing import Control, SideOdds, choice_of, weigh
 pytestmark = pytest.mark.usefixtures("run_once")
 
 QUESTION = "Should zoos be phased out?"
-PRO, CON = claims(QUESTION)
+PRO, CON = statements(QUESTION)
 BY = Provenance("m")
 
 

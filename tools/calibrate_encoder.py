@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import random
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +28,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import GroupKFold
 
-from pnyx.judge.claims import opposite
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "berds"))
+
+from claim_rules import opposite
+
 from pnyx.judge.encoder import Calibration, EncoderJudge
 from pnyx.judge.passages import is_negator, read_passage, tokens
 from pnyx.judge.questions import Support

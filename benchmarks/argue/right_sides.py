@@ -3,11 +3,11 @@
     PNYX_DATA=DATA python benchmarks/argue/right_sides.py [--folder FOLDER] --keep FILE
 
 On development debates that are asked in own words, too (pages.py), at most eight passages each:
-by the claims that a title or a question is read as, and by the question itself with "Yes." and with
-"No.". `packaged` is the network with the similarity, as it is packaged; the others are the network
-alone. FILE keeps what was asked, so that an interrupted run goes on; one FILE for each network.
-FOLDER holds another network, as tools/train_perspectives.py writes it. --against FILE compares with
-another's, which has to be asked before. Intervals draw debates anew.
+by the claims that rules make of a title or a question (`claim_rules`), and by the statements that
+Pnyx uses. `packaged` is the network with the similarity, as it is packaged; the others are the
+network alone. FILE keeps what was asked, so that an interrupted run goes on; one FILE for each
+network. FOLDER holds another network, as tools/train_perspectives.py writes it. --against FILE
+compares with another's, which has to be asked before. Intervals draw debates anew.
 """
 
 from __future__ import annotations
@@ -26,9 +26,13 @@ import numpy as np
 import numpy.typing as npt
 from pages import Asked, Collection, collections, reworded
 
-from pnyx.judge.claims import claims
+sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
+
+from claim_rules import claims
+
 from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import Support
+from pnyx.judge.statements import statements
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.students.judge import load_perspective_student
 from pnyx.students.reader import CLOSENESS, READER, closest_sentences, open_reader
@@ -60,15 +64,13 @@ def questions() -> Iterator[tuple[str, Collection, str, list[Asked]]]:
         yield from ((key, collection, i, own) for i in ids[:_MOST])
 
 
-def statements(own: Sequence[Asked]) -> list[tuple[str, str, str]]:
-    """Return (kind, what pro asserts, what con asserts) of each question."""
+def both_ways(own: Sequence[Asked]) -> list[tuple[str, str, str]]:
+    """Return (kind, what pro says, what con says) of each question, by rules and as it is."""
     found = []
     for one in own:
-        text, worded = one.question.text, _OWN.search(one.question.id)
-        found.append(("own words" if worded else "title", *claims(text)))
-        if worded:
-            bare = text.rstrip("?.!")
-            found.append(("yes or no", f"{bare}? Yes.", f"{bare}? No."))
+        text = one.question.text
+        kind = "own words" if _OWN.search(one.question.id) else "title"
+        found += [(f"{kind}, claims by rules", *claims(text)), (kind, *statements(text))]
     return found
 
 
@@ -83,11 +85,11 @@ def ask(folder: Path, keep: Path) -> list[Row]:
             if doc_id in known:
                 continue
             text = next(d.text for d in collection.documents if d.id == doc_id)
-            pieces, pairs = pieces_of(text)[:_PIECES], statements(own)
+            pieces, pairs = pieces_of(text)[:_PIECES], both_ways(own)
             todo = [Support("", p, s) for p in pieces for _, *both in pairs for s in both]
             row: Row = {"id": doc_id, "debate": key, "kinds": [kind for kind, *_ in pairs]}
             sides = {one.question.text: collection.side(one, doc_id) for one in own}
-            row["sides"] = [sides[one.question.text] for one in own for _ in statements([one])]
+            row["sides"] = [sides[one.question.text] for one in own for _ in both_ways([one])]
             for name, values in (
                 (READER, reader(todo)),
                 (CLOSENESS, closest_sentences(encoder, todo)),

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from pnyx.judge.claims import claims, is_plain, opposite
+from claim_rules import claims, is_plain, opposite
 
 MOST_WORDS, LEAST_WORDS = 110, 25
 NEAR = 0.6
@@ -269,7 +268,7 @@ SPLIT = Path(__file__).with_name("split.json")
 
 Made once, by cosines of the claims: 60 Debatewise pages drawn for development and 60 for the test,
 and dropped all that was nearer than `NEAR` to these or to BERDS's statements. Kept as a file, since
-the claims change with `pnyx.judge.claims`.
+the claims change with `claim_rules`.
 """
 
 

@@ -3,12 +3,12 @@
     PNYX_DATA=DATA python benchmarks/berds/sides.py [--folder FOLDER]
 
 The arguments are those of the Debatewise pages by which the detector of perspectives was chosen
-(`debates.parts_of`: development). The detector is asked whether each supports the page's claim
-and whether it supports the claim's negation. The slope that turns the difference of the two
-log-odds into a probability is fitted on half of the pages and measured on the other half, both ways
-round; so is the share of right sides among those that it is surest of. FOLDER holds another
-detector, as tools/train_perspectives.py writes it. What the encoder's former stance head reached:
-docs/decisions/sides.md.
+(`debates.parts_of`: development). The detector is asked whether each supports what pro says on the
+page's title and whether it supports what con says (`pnyx.judge.statements`). The slope that turns
+the difference of the two log-odds into a probability is fitted on half of the pages and measured on
+the other half, both ways round; so is the share of right sides among those that it is surest of.
+FOLDER holds another detector, as tools/train_perspectives.py writes it. What the encoder's former
+stance head reached: docs/decisions/sides.md.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from debates import Debates, parts_of
+from debates import Debates, parts_of, tidy
 from shipped import open_detector
 
 from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import Support
+from pnyx.judge.statements import statements
 from pnyx.students.judge import load_perspective_student
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
@@ -39,7 +40,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def pages() -> list[tuple[str, str, str, str, int]]:
-    """Return (page, claim, negation, argument, side) of the development pages."""
+    """Return (page, pro's statement, con's, argument, side) of the development pages."""
     debates = Debates(DATA)
     parts = parts_of(debates)
     raw = json.loads((DATA / "perspectrum/debatewise_raw.json").read_text("utf-8"))
@@ -47,12 +48,13 @@ def pages() -> list[tuple[str, str, str, str, int]]:
     for key, part in parts.items():
         if part != "development":
             continue
-        topic, page = debates.topics[key], raw[int(key.split()[1])]
+        page = raw[int(key.split()[1])]
+        pro, con = statements(tidy(page["claim_title"]))
         for column, side in (("perspectives_for", 1), ("perspectives_against", -1)):
             for row in page[column]:
                 text = " ".join(" ".join(row["argument"]["description"]).split())
                 if len(text.split()) >= 25:
-                    found.append((key, topic.claim, topic.negation, text, side))
+                    found.append((key, pro, con, text, side))
     return found
 
 

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pnyx.judge.claims import claims, question_from
-from pnyx.judge.clauses import lowered
+from claim_rules import claims, question_from
+from clause_rules import lowered
 
 WRITTEN = Path(__file__).with_name("wordings.txt")
 

@@ -24,11 +24,11 @@ import numpy as np
 
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge, ask
-from pnyx.judge.claims import claims
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.judge.perspectives import ask_perspectives
 from pnyx.judge.questions import Support
 from pnyx.judge.stances import ask_relevance, ask_stance
+from pnyx.judge.statements import statements
 from pnyx.records import Perspective
 from pnyx.students.judge import load_perspective_student
 
@@ -121,8 +121,7 @@ def portal(data: Path, name: str, *, side: str = "pro") -> list[Case]:
             for argument in page[f"perspectives_{stance}"]:
                 text = " ".join(argument["argument"]["description"]).strip()
                 label = (stance == "for") == (side == "pro")
-                states = not claims(question)[0].startswith("Yes: ")
-                if len(text.split()) >= 20 and states:
+                if len(text.split()) >= 20:
                     title = argument["perspective_title"].strip()
                     cases.append(Case(page["url"], question, title, text, label))
     draw = random.Random(SEED)
@@ -151,7 +150,8 @@ def perspectives(judge: Judge, cases: Sequence[Case], how: str) -> list[float]:
     made: list[Support] = []
     owner: list[tuple[int, int]] = []
     for number, case in enumerate(cases):
-        views = [Perspective(str(i), case.topic, c) for i, c in enumerate(claims(case.question))]
+        said = statements(case.question)
+        views = [Perspective(str(i), case.topic, text) for i, text in enumerate(said)]
         for item in ask_perspectives(str(number), case.shown(how), views):
             made.append(item)
             owner.append((number, int(item.extra["perspective_id"])))

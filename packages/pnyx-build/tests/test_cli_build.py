@@ -127,7 +127,7 @@ def test_debates_and_perspectrum_are_read_as_claims(run):
         {"id": f"a{n}", "conclusion": text, "premises": ["So."], "stance": side, "topic": topic}
         for n, (text, side, topic) in enumerate(
             [("It calms", "pro", "Tea is good"), ("It stains", "con", "Tea is good"),
-             ("Nobody asked", None, "Tea is good"), ("Run", "pro", "Tea, is good!")]
+             ("Nobody asked", None, "Tea is good"), ("Run", "pro", "Tea is good!")]
         )
     ]  # fmt: skip
     status, _, err = run("draft", write("a.jsonl", *arguments), "--from", "claims", "--out", "d")
@@ -530,7 +530,7 @@ def test_the_one_shot_prompts_show_a_yes_and_a_no(capsys):
 # --- real data
 
 SOURCES = {
-    "perspectrum/perspectrum_with_answers_v1.0.json": ("claims", 680, 513),
+    "perspectrum/perspectrum_with_answers_v1.0.json": ("claims", 680, 401),
     "perspectrum/debatewise_raw.json": ("claims", 316, None),
     "arguana_counterargs/arguments.jsonl.gz": ("claims", 510, None),
 }

@@ -137,12 +137,9 @@ class Collection:
 
         spec, search = _specs(options, ArgueSpec, SearchSpec)
         asked = as_question(question)
-        given = spec.asked_for(asked.text, asked.id)
-        given = replace(
-            asked,
-            definition=given.definition or asked.definition,
-            claims=given.claims or asked.claims,
-        )
+        given = spec.asked_for(asked.text, asked.id, asked.claims)
+        definition = given.definition or asked.definition
+        given = replace(asked, definition=definition, claims=given.claims)
         with self._model() as model:
             if model is None and spec.given("asked"):
                 raise InputError("asked goes with llm: there is no language model")

@@ -8,7 +8,8 @@ from typing import Any, Final, Literal
 
 from pnyx.app.spec import Spec, file_opt, opt
 from pnyx.app.text_types import Address, FileName, ModelName, Words
-from pnyx.errors import OptionError
+from pnyx.errors import InputError, OptionError
+from pnyx.judge.open_questions import why_no_sides
 from pnyx.records import Question, question_id
 from pnyx.search.plan import CERTAINTY, FEATURES, PARAMETERS, Listwise, Scoring, SearchPlan
 from pnyx.write.plan import CONTEXT, POINTS, SHOTS, Plan
@@ -164,7 +165,7 @@ class ArgueSpec(
     per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
     claims: tuple[Words, Words] | None = opt(
         None,
-        "What each side asserts, in place of how the question is read.",
+        "What each side says, in place of the question with Yes and with No.",
         metavar="PRO CON",
     )
     certainty: float = opt(
@@ -200,14 +201,22 @@ class ArgueSpec(
         needs="examples",
     )
 
-    def asked_for(self, text: str, identifier: str = "") -> Question:
-        """Return the question argued, with its definition and claims; OptionError where not two."""
+    def asked_for(
+        self, text: str, identifier: str = "", claims: tuple[str, str] | None = None
+    ) -> Question:
+        """Return the question argued, with its definition and claims, by default those given.
+
+        OptionError: --claims are not two claims. InputError: there are none, and the question is
+        not one of yes or no.
+        """
         said = [" ".join(claim.split()) for claim in self.claims or ()]
         if "" in said:
             raise OptionError("--claims: found a claim without words, expected two claims")
         if said and said[0].casefold() == said[1].casefold():
             raise OptionError("--claims: found the same claim twice, expected that of each side")
-        pair = (said[0], said[1]) if said else None
+        pair = (said[0], said[1]) if said else claims
+        if pair is None and (why := why_no_sides(text)):
+            raise InputError(f"{why}, or name both sides: --claims PRO CON")
         name = identifier or question_id(text)
         return Question(name, text, definition=self.definition, claims=pair)
 

@@ -88,8 +88,8 @@ def command(
     model.check()
     if spec.given("asked") and not model.asks_models:
         raise OptionError("--asked goes with --llm")
-    opened = open_index(index)
     topic = spec.asked_for(question, output.topic_id or "")
+    opened = open_index(index)
     with open_model(model, say, model) as llm, _judge(llm, plan=model.plan) as judge:
         writer = _writer(spec, llm, plan=model.plan)
         searcher = open_searcher(opened, search, llm, judge, say)
@@ -177,18 +177,19 @@ def _say(case: Case, *, paged: bool, printed: bool) -> None:
     """Sum up on stderr, so that stdout stays a pipe: what a page that is made says is left out."""
     from pnyx.view import notes
     from pnyx.view.model import measure_wording
-    from pnyx.view.text import many
+    from pnyx.view.text import many, one_line
 
-    pro, con = case.claims
-    lines, less = [f"read as: {pro} / {con}"], []
+    lines: list[str] = []
+    less: list[str] = []
     for side in case.sides:
         count = len(side.response.sentences)
         if side.less_sure:
-            less.append(f"{len(side.less_sure)} {side.side}")
+            less.append(f"{len(side.less_sure)} for {one_line(case.names[side.side])}")
         if not side.considered:
             continue
         sources = len(side.response.references)
-        line = f"{side.side}: {many(count, 'sentence')} from {many(sources, 'document')}"
+        line = f"the case for {one_line(case.names[side.side])}: {many(count, 'sentence')}"
+        line += f" from {many(sources, 'document')}"
         for name in ("on_the_question", "on_this_side"):
             value = side.measures.get(name)
             if value is not None and value.value is not None:

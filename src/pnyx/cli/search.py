@@ -166,6 +166,7 @@ def _print_plan(
 
 
 def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) -> int:
+    from pnyx.corpora.text.language import other_language
     from pnyx.search.listing import has_all, hit_row, list_hits
     from pnyx.search.sides import label_topic
 
@@ -182,6 +183,8 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
     clustered = has_all(searcher.engine, "clusters")
     for problem in searcher.matcher.problems(label_topic(hit.document) for hit in listed):
         warn(problem)
+    if note := other_language(question.text, (hit.document.text for hit in listed)):
+        warn(note)
     if as_json:
         rows = [hit_row(hit).model_dump() for hit in listed]
         print_result(rows, "", as_json=True, indent=1)

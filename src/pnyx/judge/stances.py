@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pnyx.judge.claims import claims
 from pnyx.judge.questions import Preference, Support
+from pnyx.judge.statements import statements
 from pnyx.records import SIDES, Side
 
 
@@ -25,7 +25,7 @@ def ask_relevance(
     return Support(
         id=item_id,
         text=document,
-        statement=question if stance is None else claims(question)[SIDES.index(stance)],
+        statement=question if stance is None else statements(question)[SIDES.index(stance)],
         task="relevance",
         question=question,
         guideline=definition,
@@ -45,7 +45,7 @@ def ask_stance(
     extra: Mapping[str, Any] | None = None,
     given: tuple[str, str] | None = None,
 ) -> Support:
-    """Ask whether a text argues for one side; `given` replaces the claims it is read as."""
+    """Ask whether a text argues for one side; `given` replaces its two statements."""
     asked = ask_relevance(
         item_id, question, text, definition=guideline, stance=side, group=group, extra=extra
     )
@@ -65,8 +65,8 @@ def ask_claims(
     extra: Mapping[str, Any] | None = None,
     given: tuple[str, str] | None = None,
 ) -> Preference:
-    """Ask which side's claim a text argues for: `a` is pro's, `b` con's; `given` replaces them."""
-    pro, con = given or claims(question)
+    """Ask which side a text argues for, pro's statement (`a`) or con's; `given` replaces both."""
+    pro, con = given or statements(question)
     return Preference(
         id=item_id,
         a=pro,

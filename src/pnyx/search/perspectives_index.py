@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from pnyx.errors import InputError, shorten
 from pnyx.judge.base import Judge
-from pnyx.judge.claims import opposite
 from pnyx.judge.passages import read_passage
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Stance
@@ -59,8 +58,8 @@ class _Candidate:
 class IndexPerspectives:
     """Takes perspectives, at most `count` on a question, from the conclusions in an index.
 
-    A con argument whose stance is towards its own conclusion (args.me) stands for its negation, a
-    document without a conclusion for the sentence most like the question. `judge` answers `stance`
+    A document without a conclusion, or with one that it argues against (args.me), stands for the
+    sentence most like the question. `judge` answers `stance`
     questions where the corpus has no label on the question (`matcher`); the packaged judge, the
     default, is unsure of many (docs/decisions/sides.md). `search` finds documents, by default by
     Dirichlet; the best `depth` are read, and as many on the question's topics. Raises InputError
@@ -141,7 +140,9 @@ def _candidate(
         texts, kind = [conclusion], "conclusion"
     else:
         sentences = read_passage(document.text).sentences[:_SENTENCES]
-        texts, kind = [t for t in map(_line, sentences) if _states(t)], "sentence"
+        opposed = document.conclusion if isinstance(document, Argument) else ""
+        lines = (_line(sentence) for sentence in sentences if sentence not in opposed)
+        texts, kind = list(filter(_states, lines)), "sentence"
     if not texts:
         return None
     vectors = encoder.encode(texts)
@@ -155,11 +156,9 @@ def _conclusion(document: Evidence) -> str:
     if not isinstance(document, Argument):
         return ""
     text = _line(document.conclusion)
-    if not _states(text):
-        return ""
-    if document.topic or document.stance != "con":
-        return text
-    return opposite(text) or ""  # its stance is towards its conclusion: it argues against it
+    # Without a topic, its stance is towards its conclusion: con argues against that.
+    argues_for_it = document.topic or document.stance != "con"
+    return text if argues_for_it and _states(text) else ""
 
 
 def _line(text: str) -> str:

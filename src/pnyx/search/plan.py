@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pnyx.errors import InputError, shorten
-from pnyx.judge.claims import claims_of
+from pnyx.judge.statements import statements_of
 from pnyx.records import SIDES, UNITS, Question, Side, Unit
 
 
@@ -214,10 +214,10 @@ class Listwise:
         if definition := (self.definition or question.definition).strip():
             parts.append(f"What is relevant to the query:\n{definition}")
         if self.stance is not None:
-            claim = claims_of(question)[SIDES.index(self.stance)]
+            claim = statements_of(question)[SIDES.index(self.stance)]
             parts.append(
                 f"Documents are wanted that help to argue the {self.stance} side of the query, "
-                f"which asserts: {claim}\n"
+                f"which says: {claim}\n"
                 "A document is better the more, and the better, reasons and evidence it gives for "
                 "that side. One that speaks for the other side only, or for none, comes behind "
                 "all that help."

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
-from pnyx.judge.claims import is_plain
-
 if TYPE_CHECKING:
     import Stemmer
 
@@ -212,10 +210,9 @@ def _crossed(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> bool:
     return len(a[0] & b[1]) + len(a[1] & b[0]) > len(a[0] & b[0]) + len(a[1] & b[1])
 
 
-def bare_claim(text: str, asserted: str) -> str:
-    """Return a claim without the form of a motion; `asserted` is what `judge.claims` made of it."""
-    if not is_plain(asserted):
-        asserted = " ".join(text[:MOST].split())
-    line = re.sub(r"^(this|the) house,? (would|should) ", "We should ", asserted, flags=re.I)
+def bare_claim(text: str) -> str:
+    """Return a question or a claim without the form of a motion."""
+    line = " ".join(text[:MOST].split())
+    line = re.sub(r"^(this|the) house,? (would|should) ", "We should ", line, flags=re.I)
     line = re.sub(r"^th[bwt]{1,3} |^(this|the) house (supports|prefers) ", "", line, flags=re.I)
     return line.rstrip("?. ")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from pnyx.corpora.text.wording import folded
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Judged
-from pnyx.judge.claims import claims, is_plain
 from pnyx.judge.questions import Support
+from pnyx.judge.statements import statements
 from pnyx.search.polarity import MOST, bare_claim, compare, read_claim, same_words
 
 if TYPE_CHECKING:
@@ -228,10 +228,10 @@ def _logistic(rows: Floats, weights: Sequence[float]) -> list[float]:
 MATTER: Final = ("claims", "matter", "texts", "behind", "no_word", "constant")
 """What tells whether two ask about the same matter; see `matter_features`."""
 
-WAY: Final = ("words_0", "words_2", "words_4", "words_6", "reads", "reads_opposites", "cosines")
+WAY: Final = ("words_0", "words_2", "words_4", "words_6", "reads", "reads_opposites")
 """What tells whether they ask the same way round; see `way_features`."""
 
-WAY_UNREAD: Final = (*WAY[:4], "cosines")
+WAY_UNREAD: Final = WAY[:4]
 """What tells it where the detector is not asked."""
 
 _PARTS: Mapping[str, Sequence[str]] = {"matter": MATTER, "way": WAY, "way_unread": WAY_UNREAD}
@@ -261,7 +261,7 @@ def matter_features(question: str, topics: Sequence[str]) -> Floats:
 @functools.lru_cache(maxsize=4096)
 def _compared(text: str) -> tuple[str, str, str]:
     """Return what is embedded of a text: its bare claim, what it is about, and itself."""
-    return bare_claim(text, claims(text)[0]), read_claim(text).about or text, text
+    return bare_claim(text), read_claim(text).about or text, text
 
 
 def prepare_topics(topics: Iterable[str]) -> None:
@@ -269,46 +269,38 @@ def prepare_topics(topics: Iterable[str]) -> None:
     from pnyx.models.embed.encoder import load_encoder
 
     cut = [topic[:MOST] for topic in topics]
-    pairs = filter(lambda pair: is_plain(pair[0]), map(claims, cut))
-    load_encoder().encode([text for texts in (*map(_compared, cut), *pairs) for text in texts])
+    load_encoder().encode([text for texts in map(_compared, cut) for text in texts])
 
 
 def way_features(question: str, topics: Sequence[str], *, reads: bool = True) -> Floats:
-    """Return for each topic the columns of `WAY`, float64 (topics, 7), or else of `WAY_UNREAD`, 5.
+    """Return for each topic the columns of `WAY`, float64 (topics, 6), or else of `WAY_UNREAD`, 4.
 
     Whether the words agree (`compare`), 1 or -1 in the column for so many unexplained words or
-    more; by how many log-odds the topic's claim supports the question's rather than its opposite,
-    and the reverse; the same for the opposites of both; by how much claims are more alike than
-    claims and opposites. All are turned about where one of the two texts is.
+    more; by how many log-odds what pro says on the topic supports what pro says on the question
+    rather than what con says, and the reverse; the same for what con says on both. All features
+    change sign if exactly one of the two texts is negated.
     """
     import numpy as np
 
-    from pnyx.models.embed.encoder import load_encoder
-
     rows = np.zeros((len(topics), len(WAY)))
     question, topics = question[:MOST], [topic[:MOST] for topic in topics]
-    asked, asked_opposite = claims(question)
-    sure = is_plain(asked)
-    statements: list[Support] = []
+    asked = statements(question)
+    made: list[Support] = []
     places: list[tuple[int, int]] = []
     for row, topic in enumerate(topics):
-        claim, opposite = claims(topic)
-        known = is_plain(claim)
         agree, unknown = compare(read_claim(topic), read_claim(question))
         rows[row, min(unknown // 2, 3)] = agree
-        for column, passage, pair, usable in (
-            (4, bare_claim(topic, claim), (asked, asked_opposite), sure),
-            (4, bare_claim(question, asked), (claim, opposite), known),
-            (5, opposite, (asked_opposite, asked), sure and known),
-            (5, asked_opposite, (opposite, claim), sure and known),
+        own = statements(topic)
+        for column, passage, pair in (
+            (4, own[0], asked),
+            (4, asked[0], own),
+            (5, own[1], asked[::-1]),
+            (5, asked[1], own[::-1]),
         ):
-            if usable and reads:
-                statements += [Support("", passage, statement) for statement in pair]
+            if reads:
+                made += [Support("", passage, statement) for statement in pair]
                 places.append((row, column))
-        if sure and known:
-            c, o, qc, qo = load_encoder().encode([claim, opposite, asked, asked_opposite])
-            rows[row, 6] = c @ qc + o @ qo - c @ qo - o @ qc
-    for place, difference in zip(places, _differences(statements), strict=True):
+    for place, difference in zip(places, _differences(made), strict=True):
         rows[place] += difference
     return rows if reads else rows[:, [WAY.index(name) for name in WAY_UNREAD]]
 

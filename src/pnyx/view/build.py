@@ -13,7 +13,6 @@ from pnyx.records import Argument, Citation, Evidence, Sentence
 from pnyx.search.sides import label_topic
 from pnyx.search.split_documents import place_of, shown_title
 from pnyx.view.model import (
-    SIDES,
     STATES,
     VERDICT_WORDS,
     CaseView,
@@ -30,6 +29,7 @@ from pnyx.view.model import (
     measure_wording,
     probability,
     said_of,
+    side_wording,
     state_of,
 )
 from pnyx.view.notes import doubts, label_notes, near_said, said_of_number, said_of_placing
@@ -52,6 +52,7 @@ def view_case(case: Case) -> CaseView:
     return CaseView(
         question=one_line(case.question.text) or "(no question)",
         claims=(one_line(case.claims[0]), one_line(case.claims[1])),
+        claimed=bool(case.question.claims),
         sides=sides,
         references=tuple(
             _reference(case, doc_id, number, spans[doc_id], citations)
@@ -163,7 +164,7 @@ def _side(
     counted = [(s, STATES[s], sum(v.state == s for v in sentences)) for s in STATES]
     return SideView(
         side=side.side,
-        wording=SIDES[side.side],
+        wording=side_wording(side.side, one_line(case.names[side.side])),
         groups=argued,
         perhaps=perhaps,
         measures=tuple(_measure(name, m) for name, m in side.measures.items()),
@@ -202,7 +203,7 @@ def _sentence(
 ) -> SentenceView:
     sentence = side.response.sentences[position]
     text = one_line(sentence.text)
-    label = f"{SIDES[side.side].letter}{position + 1}"
+    label = f"{side.side[0].upper()}{position + 1}"
     sentence_id = f"s-{side.side}-{position + 1}"
     citations = []
     for citation in _citations(sentence):

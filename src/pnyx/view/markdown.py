@@ -31,7 +31,6 @@ def render_markdown(case: Case) -> str:
     page = view_case(case)
     parts = [
         [f"# {escape_markdown(page.question)}"],
-        ["Read as: " + " / ".join(f"“{escape_markdown(claim)}”" for claim in page.claims)],
         [page.number] if page.number else [],
         list(map(escape_markdown, asked_back(case))),
         *([f"**{escape_markdown(doubt)}**"] for doubt in page.doubts),
@@ -60,7 +59,7 @@ def _not_cited(one: UndecidedView) -> str:
 
 
 def _side(side: SideView, certainty: str) -> Iterator[str]:
-    yield f"## {side.wording.name}: {side.wording.heading.lower()}"
+    yield f"## {escape_markdown(side.wording.heading)}"
     if side.empty:
         yield f"*{escape_markdown(side.empty)} This says nothing about which side is right.*"
     if side.measures:

@@ -96,18 +96,16 @@ VERDICT_WORDS: dict[Check, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SideWording:
-    """How one side is named: a letter for sentence labels, its name, its heading, its answer."""
+    """How one side is named: a letter for sentence labels, its tag, its heading."""
 
     letter: str
     name: str
     heading: str
-    answer: str
 
 
-SIDES: dict[Side, SideWording] = {
-    "pro": SideWording("P", "Pro", "The case for", "argues for yes"),
-    "con": SideWording("C", "Con", "The case against", "argues for no"),
-}
+def side_wording(side: Side, name: str) -> SideWording:
+    """Return how a side is named on a page, by what it is called after "the case for"."""
+    return SideWording(side[0].upper(), side.capitalize(), f"The case for {name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +286,7 @@ class CaseView:
 
     question: str
     claims: tuple[str, str]
+    claimed: bool  # whether the claims are people's own, not the question with yes and no
     sides: tuple[SideView, ...]
     references: tuple[ReferenceView, ...]
     judges: tuple[tuple[str, str, str], ...]  # short name, id and card

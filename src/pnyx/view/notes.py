@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer
-from pnyx.judge.claims import is_plain
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import quoted
 from pnyx.records import Response
 from pnyx.search.topics import LabelledTopic
-from pnyx.view.model import SIDES
 from pnyx.view.text import one_line
 from pnyx.write.case import Case, passages, why_empty
 
@@ -59,27 +57,24 @@ _NEAR = 0.3
 
 def doubts(case: Case) -> tuple[str, ...]:
     """Warn of what a model could not tell, of passages that hardly belong here, of empty sides."""
-    lines = [case.weighed.said] if case.weighed is not None and not case.weighed.weight else []
-    if not is_plain(case.claims[0]):
-        lines.append(
-            "This is not a question of yes or no. Name the two claims to argue: "
-            "--claims PRO CON, or in the form of pnyx serve."
-        )
+    lines = list(map(one_line, case.question_notes))
+    lines += [case.weighed.said] if case.weighed is not None and not case.weighed.weight else []
     for side in case.sides:
+        name = f"The case for {one_line(case.names[side.side])}"
         about = side.measures.get("on_the_question")
         if about is not None and about.value is not None and about.value < _OFF:
             lines.append(
-                f"{SIDES[side.side].name}: it is doubtful that these passages are about the "
+                f"{name}: it is doubtful that these passages are about the "
                 f"question; about {about.value:.0%} of them are expected to be."
             )
         sure = side.measures.get("on_this_side")
         if side.response.sentences and not side.argued:
-            lines.append(f"{SIDES[side.side].name}: not argued, only quoted as less sure.")
+            lines.append(f"{name}: not argued, only quoted as less sure.")
         elif not side.argued:
-            lines.append(f"{SIDES[side.side].name}: not argued. {one_line(why_empty(case, side))}")
+            lines.append(f"{name}: not argued. {one_line(why_empty(case, side))}")
         elif sure is not None and sure.value is not None and sure.value < _DOUBTFUL:
             lines.append(
-                f"{SIDES[side.side].name}: it is doubtful that these passages are on this side; "
+                f"{name}: it is doubtful that these passages are on this side; "
                 f"about {sure.value:.0%} of them are expected to be. Read them as undecided."
             )
     return tuple(lines)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pnyx.corpora.text.language import other_language
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge
 from pnyx.judge.questions import Preference
@@ -107,6 +108,7 @@ def argue(
     cards = {one.name: one.card for one in (judge, placing.ranked) if one is not None}
     weighed = placing.sides if isinstance(placing.sides, WeighedSides) else None
     labelled = list(map(label_topic, found.documents))
+    language = other_language(question.text, (one.text for one in found.documents))
     return replace(
         case,
         quality=quality if of_all else {},
@@ -115,6 +117,7 @@ def argue(
         settings={"search": found.described(searcher, question), "writer": writer.name},
         search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
         search_unscored=found.all.unscored,
+        question_notes=tuple(filter(None, [language])),
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from pnyx._version import __version__
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
-from pnyx.judge.claims import claims_of
 from pnyx.judge.naming import introduced
+from pnyx.judge.statements import side_names, statements_of
 from pnyx.measure.core.base import Measured, Result
 from pnyx.records import SIDES, Citation, Evidence, Question, Response, Sentence, Side, document_id
 from pnyx.search.plan import CERTAINTY
@@ -108,6 +108,7 @@ class Case(Result):
         unscored_reason: why, for most of these; empty where none is missing.
         search_problems: what a reader must know of the search, one line each.
         search_unscored: how many questions of the search to a judge or model have no answer.
+        question_notes: what a reader must know of the question, one line each.
         topics: what the labels of the retrieved documents are on, and whether they count.
         weighed: how much a language model counted in telling sides; None where none was asked.
     """
@@ -128,13 +129,19 @@ class Case(Result):
     unscored_reason: str = ""
     search_problems: tuple[str, ...] = ()
     search_unscored: int = 0
+    question_notes: tuple[str, ...] = ()
     topics: tuple[LabelledTopic, ...] = ()
     weighed: Weighing | None = None
 
     @property
     def claims(self) -> tuple[str, str]:
-        """What the question is read as: what pro and what con asserts."""
-        return claims_of(self.question)
+        """What pro and what con says: the question with "Yes." and "No.", or claims of its own."""
+        return statements_of(self.question)
+
+    @property
+    def names(self) -> Mapping[Side, str]:
+        """What follows "the case for": side -> "yes" or "no", an alternative, or a claim."""
+        return dict(zip(SIDES, side_names(self.question), strict=True))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat object for each citation of a sentence, with its verdict of support.
@@ -165,10 +172,9 @@ class Case(Result):
         ]
 
     def _repr_html_(self) -> str:
-        claims = dict(zip(SIDES, self.claims, strict=True))
         parts = [f"<h4>{_safe(self.question.text)}</h4>"]
         for side in self.sides:
-            parts.append(f"<p><b>{side.side}: {_safe(claims[side.side])}</b></p>")
+            parts.append(f"<p><b>The case for {_safe(self.names[side.side])}</b></p>")
             marked = zip(side.response.sentences, side.confident, strict=True)
             lines = "".join(
                 f"<li>{'' if sure else 'Less sure: '}{_shown(s)}</li>" for s, sure in marked

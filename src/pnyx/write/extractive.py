@@ -15,13 +15,12 @@ import numpy.typing as npt
 
 from pnyx.corpora.text.citations import without_notes
 from pnyx.corpora.text.segment import split_sentences
-from pnyx.judge.claims import claims_of
-from pnyx.judge.clauses import FINITE, holds_a_verb
+from pnyx.judge.statements import statements_of
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.records import SIDES, Argument, Evidence, Question, Sentence, Side
 from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import POINTS
-from pnyx.write.quotable import MAX_SENTENCES, flaw, is_quotable
+from pnyx.write.quotable import MAX_SENTENCES, flaw, has_verb, is_quotable
 
 _BORNE = ("leaning", "conceding")
 """Flaws of sentences that are quoted where no passage of a side has a sentence that stands."""
@@ -67,7 +66,7 @@ class ExtractiveWriter:
         """Return up to `points` conclusions with their premises; empty without documents."""
         import anyio
 
-        claim = claims_of(question)[SIDES.index(side)]
+        claim = statements_of(question)[SIDES.index(side)]
         return await anyio.to_thread.run_sync(self._write, question, claim, documents)
 
     def _write(self, question: Question, claim: str, documents: Sequence[Evidence]) -> Draft:
@@ -182,8 +181,7 @@ def _heads(stated: str) -> bool:
     """Tell whether a stated conclusion cannot be quoted as one; a claim may lack its full stop."""
     words = [word.strip(".,;:!'’\"()") for word in stated.lower().split()]
     fits = len(stated) <= _LONGEST and len(words) >= 3
-    says = holds_a_verb(words) or not FINITE.isdisjoint(words)  # "The effect on morale" does not
-    return not fits or not says or flaw(stated) not in ("", "heading")
+    return not fits or not has_verb(words) or flaw(stated) not in ("", "heading")
 
 
 def _candidate(

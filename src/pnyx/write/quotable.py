@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,14 @@ def _phrases() -> tuple[str, ...]:
 def _pattern(name: str) -> re.Pattern[str]:
     lists = _lists()
     return re.compile("|".join(lists["patterns"].get(name) or lists[name]), re.IGNORECASE)
+
+
+def has_verb(words: Sequence[str]) -> bool:
+    """Decide whether there is a verb in a stated conclusion, its words in small letters."""
+    verbs = _words("verbs")
+    forms = (word.removesuffix("s") for word in words[1:])
+    listed = any(form in verbs or form.removesuffix("e") in verbs for form in forms)
+    return listed or not _words("auxiliaries").isdisjoint(words)
 
 
 def leans(sentence: str) -> bool:

@@ -16,9 +16,9 @@ import numpy as np
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, Judge, ask_async, of_kind
 from pnyx.judge.calibration.curves import log_odds, logistic
-from pnyx.judge.claims import claims_of
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.stances import ask_claims
+from pnyx.judge.statements import statements_of
 from pnyx.records import Question
 
 SHIFT: Final = "about"
@@ -210,7 +210,7 @@ class WeighedSides:
         if isinstance(missing, Unscored):
             answers, choices = [missing] * len(texts), [None] * len(texts)
         heard = dict(zip(texts, zip(answers, choices, strict=True), strict=False))
-        pro = claims_of(self._question)[0]
+        pro = statements_of(self._question)[0]
         for place, (one, other) in enumerate(zip(asked, packaged, strict=True)):
             answer, choice = heard.get(one.text, (None, None))
             counts = self.weighed.weight > 0.0 or isinstance(missing, Unscored)
@@ -223,7 +223,7 @@ class WeighedSides:
 
     async def _control(self) -> tuple[Control, Answer | None]:
         """Ask about the claims and, once told apart, about neither; return what is missing, too."""
-        known = await self._ask(claims_of(self._question))
+        known = await self._ask(statements_of(self._question))
         pro, con = map(choice_of, known)
         missing = next((a for a in known if isinstance(a, Unscored)), None)
         control = Control(pro, con)

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pnyx.corpora.text.auxiliaries import denied, negated
 from pnyx.corpora.text.segment import split_sentences
-from pnyx.judge.claims import opposite
 
 _NUMBER = re.compile(r"(?<![\w.,$€£-])\$?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?![\w-]|[.,]\d)")
 _SPELLED = "two three four five six seven eight nine ten eleven twelve".split()
@@ -133,7 +133,7 @@ def _put(sentence: str, match: re.Match[str], new: str) -> str:
 def _negated(sentence: str) -> str | None:
     if _UNSURE.search(sentence) or _QUOTED.search(sentence) or len(sentence) > 400:
         return None
-    return opposite(sentence)
+    return negated(sentence) or denied(sentence)
 
 
 def _other_name(sentence: str, names: Sequence[str], rng: random.Random) -> str | None:

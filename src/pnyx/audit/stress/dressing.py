@@ -12,8 +12,8 @@ from pnyx.audit.stress.reading import PREFERRED
 from pnyx.audit.stress.steadying import CLEAN, Made, marked_text, touched, with_touched
 from pnyx.corpora.text.segment import split_sentences, word_weight
 from pnyx.errors import InputError
-from pnyx.judge.claims import claims
 from pnyx.judge.questions import AGAIN, TURNED, JudgeQuestion, Preference, Rating, Support
+from pnyx.judge.statements import statements
 from pnyx.records import SIDES
 
 OWN, OTHER = "by the judge", CONTROL
@@ -42,7 +42,7 @@ def pose_stance(items: Sequence[JudgeQuestion], _: Stress, __: Made | None = Non
             poser.left_out["no side (stance) of a question is asked for"] += 1
             continue
         other = SIDES[1 - SIDES.index(side)]
-        given = claims(item.question)[SIDES.index(other)]
+        given = statements(item.question)[SIDES.index(other)]
         claim = item.opposite or given
         opposite = item.statement if item.opposite else ""
         turned = replace(item, statement=claim, opposite=opposite)

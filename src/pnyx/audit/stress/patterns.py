@@ -10,7 +10,6 @@ from importlib import resources
 from typing import Any
 
 from pnyx.corpora.text.segment import word_weight
-from pnyx.judge.claims import claims, is_plain
 
 CONTROL = "control"
 """A passage of the length of an injection that asks for nothing."""
@@ -67,19 +66,22 @@ def reworded(text: str, way: str) -> str:
 
 
 def as_motion(text: str) -> str:
-    """Return a yes-no question as a motion: "Should X be Y?" as "This house believes that ..."."""
-    if not text.rstrip().endswith("?"):
+    """Return "Should X be Y?" as "This house believes that X should be Y."; others as they are."""
+    words = text.strip().removesuffix("?").split(" ")
+    low = [word.lower() for word in words]
+    single = low.count("be") == 1 and _OTHER_VERB.isdisjoint(low) and _PLAIN.match(text)
+    if not (single and text.rstrip().endswith("?") and low[0] == "should" and low[1] != "be"):
         return text
-    pro = claims(text)[0]
-    if not is_plain(pro) or not pro.endswith("."):
-        return text
-    first = pro.split(" ", 1)[0]
-    keep = first == "I" or (len(first) > 1 and first[1:] != first[1:].lower())
-    claim = pro if keep or first not in _SENTENCE_STARTS else pro[0].lower() + pro[1:]
-    return f"This house believes that {claim}"
+    place = low.index("be")
+    claim = [*words[1:place], "should", *words[place:]]
+    return f"This house believes that {' '.join(claim)}."
 
 
-_SENTENCE_STARTS = frozenset("The A An We It There This That These Those Our Their All".split())
+_OTHER_VERB = frozenset(
+    "to not who that which what and or let make help see have if when because".split()
+)
+"""Words with which the "be" of a question may be another verb's."""
+_PLAIN = re.compile(r"[\w'’ -]+\?\s*$")
 
 
 @cache

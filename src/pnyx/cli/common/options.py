@@ -97,7 +97,9 @@ def refuse_two_outputs(flag: str, out: str | None, *, as_json: bool) -> None:
 def check_question(question: str) -> None:
     """Refuse a question without words, or of bytes that are not UTF-8."""
     if not question.strip():
-        raise InputError("QUESTION is empty, expected a question")
+        raise InputError(
+            'QUESTION is empty, expected a question such as "Should voting be compulsory?"'
+        )
     if any("\ud800" <= c <= "\udfff" for c in question):
         raise InputError("QUESTION is not UTF-8")
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pnyx.records import Passage
+from pnyx.judge.statements import sides_of
+from pnyx.records import SIDES, Passage
 from pnyx.serve.asking.choices import MOST_HITS, question_text, whole
 from pnyx.serve.rendering import Links, slug
 from pnyx.view.text import one_line
@@ -21,6 +22,15 @@ STANDINGS: Final[Mapping[str, str]] = {
     "off": "Another matter",
 }
 """Where a document stands on the question, in the order shown."""
+
+
+def standings(question: str) -> Mapping[str, str]:
+    """Return `STANDINGS`, with the two alternatives of a question in place of for and against."""
+    names = sides_of(question).names
+    if names == ("yes", "no"):
+        return STANDINGS
+    return {**STANDINGS, **{side: f"For {name}" for side, name in zip(SIDES, names, strict=True)}}
+
 
 BANDS: Final[Mapping[str, str]] = {
     "best": "Best third",

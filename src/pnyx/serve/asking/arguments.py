@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.app.search_specs import ArgueSpec
 from pnyx.errors import PnyxError
-from pnyx.judge.claims import claims
-from pnyx.records import SIDES
+from pnyx.judge.open_questions import why_no_sides
+from pnyx.judge.statements import side_names
+from pnyx.records import SIDES, Question
 from pnyx.serve.application import event, html, not_found, see, sent_form
 from pnyx.serve.asking.address import Asked, document_link, read_asked
 from pnyx.serve.asking.choices import chosen
@@ -37,7 +38,6 @@ _TICKETS: Final = 256
 _LINKS: Final = Links()
 _BEAT: Final = 15.0
 """Seconds of silence after which a comment is sent, so that nobody takes the stream for dead."""
-_SIDE_WORDS: Final = {"pro": "the case for", "con": "the case against"}
 _FILES: Final[Mapping[str, tuple[str, str]]] = {
     "argument.jsonl": ("JSONL", "application/x-ndjson"),
     "argument.md": ("Markdown", "text/markdown; charset=utf-8"),
@@ -47,26 +47,33 @@ _FILES: Final[Mapping[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A question to argue, with the claims of pro and con where its reading was changed."""
+    """A question to argue, with the claims of pro and con where people named them."""
 
     question: str
-    claims: tuple[str, ...]
+    claims: tuple[str, str] | None
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What follows "the case for", by side."""
+        return dict(
+            zip(SIDES, side_names(Question("", self.question, claims=self.claims)), strict=True)
+        )
 
     def row(self) -> dict[str, Any]:
         return {"claims": self.claims} if self.claims else {}
 
     def link(self, *parts: str) -> str:
         return _LINKS.to(
-            "argue", *parts, q=self.question, **dict(zip(("pro", "con"), self.claims, strict=False))
+            "argue", *parts, q=self.question, **dict(zip(SIDES, self.claims or (), strict=False))
         )
 
 
 def _read(given: Mapping[str, Any]) -> _Wanted:
     """Read the query of an address, or a form. Raises as `read_asked` and `chosen` do."""
     question = read_asked(given).question
-    pair = tuple(one_line(str(given.get(side, ""))) for side in SIDES)
-    if not any(pair) or pair == claims(question):
-        return _Wanted(question, ())
+    pair = one_line(str(given.get("pro", ""))), one_line(str(given.get("con", "")))
+    if not any(pair):
+        return _Wanted(question, None)
     chosen(ArgueSpec(), {"claims": pair}).asked_for(question)
     return _Wanted(question, pair)
 
@@ -95,6 +102,8 @@ class ArgumentPages:
 
     async def _ask(self, request: Request) -> Response:
         wanted = _read(dict(await sent_form(request)))
+        if wanted.claims is None and why_no_sides(wanted.question):
+            return see(Asked(wanted.question).link(_LINKS))  # that page says why, in its form
         self._asked.put(wanted, True)
         return see(wanted.link())
 
@@ -108,6 +117,7 @@ class ArgumentPages:
             "asking/making.html.j2",
             question=wanted.question,
             claims=wanted.claims,
+            headings={side: f"The case for {name}" for side, name in wanted.names.items()},
             back=Asked(wanted.question).link(_LINKS),
             job=job,
             writer=self._service.model_name,
@@ -144,7 +154,7 @@ class ArgumentPages:
                     elif step.case is not None:
                         yield event("end", {"href": self._keep(step.case, started)})
                     else:
-                        yield event("step", _shown(step))
+                        yield event("step", _shown(step, wanted.names))
         except PnyxError as error:
             yield event("fail", {"said": one_line(str(error))})
 
@@ -242,14 +252,13 @@ async def _with_beats(steps: AsyncIterator[Step]) -> AsyncIterator[Step | None]:
 # Steps in words -----------------------------------------------------------------------------------
 
 
-def _shown(step: Step) -> dict[str, Any]:
+def _shown(step: Step, names: Mapping[str, str]) -> dict[str, Any]:
     """Return a step in words: what the page's script puts where, as text."""
     known = step.known
     side = known.get("side") if known.get("side") in SIDES else None
     shown: dict[str, Any] = {"name": step.name, "side": side}
-    said = _SAID.get(step.name)
-    if said is not None:
-        shown["said"] = said(known)
+    if step.name in _SAID:
+        shown["said"] = _SAID[step.name](known, names)
     if step.name == "writing":
         shown["note"] = f"from {many(known['documents'], 'document')}"
     if step.name == "written":
@@ -264,14 +273,17 @@ def _shown(step: Step) -> dict[str, Any]:
     return shown
 
 
-_SAID: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
-    "found": lambda k: f"{many(k['documents'], 'document')} found; telling which side each is on",
-    "judging": lambda k: f"{k['done']} of {many(k['asked'], 'verdict')} so far",
-    "sides": lambda k: (
-        f"{k['pro']} for, {k['con']} against, {k['undecided']} undecided, "
-        f"{k['passed_over']} about something else"
+_SAID: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, str]], str]]] = {
+    "found": lambda k, _: (
+        f"{many(k['documents'], 'document')} found; deciding which side each is on"
     ),
-    "writing": lambda k: f"Writing {_SIDE_WORDS.get(str(k['side']), 'a side')}",
-    "written": lambda k: f"Holding {_SIDE_WORDS.get(str(k['side']), 'a side')} to its citations",
-    "judged": lambda k: f"Finished: {_SIDE_WORDS.get(str(k['side']), 'a side')}",
+    "judging": lambda k, _: f"{k['done']} of {many(k['asked'], 'verdict')} so far",
+    "sides": lambda k, names: (
+        f"{k['pro']} for {names['pro']}, {k['con']} for {names['con']}, "
+        f"{k['undecided']} undecided, {k['passed_over']} about something else"
+    ),
+    "writing": lambda k, names: f"Writing the case for {names[k['side']]}",
+    "written": lambda k, names: f"Checking the citations of the case for {names[k['side']]}",
+    "judged": lambda k, names: f"Finished: the case for {names[k['side']]}",
 }
+"""Step -> what is said of it, by what is known and how the sides are named."""

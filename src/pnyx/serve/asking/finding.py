@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pnyx.corpora.text.language import other_language
 from pnyx.records import Question
 from pnyx.search.features.clusters import Facet, facets
 from pnyx.search.listing import FACETED, RetrievedDocument, has_all, list_hits
@@ -43,7 +44,8 @@ def find(
         hits = [h for h, t in zip(hits, known, strict=False) if t is not None and t.number == facet]
     listed = list_hits(found, searcher, hits[:k], explained=True)
     labels = searcher.matcher.problems(label_topic(one.document) for one in listed)
-    note = [searcher.note] if searcher.note else []
+    language = other_language(question.text, (one.document.text for one in listed))
+    notes = filter(None, (searcher.note, language))
     return SearchAnswer(
         question,
         searcher.described,
@@ -51,6 +53,6 @@ def find(
         topics,
         facet,
         found.candidates,
-        (*note, *found.problems, *labels),
+        (*notes, *found.problems, *labels),
         found.unscored,
     )

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.errors import PnyxError
+from pnyx.judge.open_questions import why_no_sides
 from pnyx.search.split_documents import size_of
 from pnyx.search.topics import labelled_topics, near_topics
 from pnyx.serve.application import html, not_found, see, sent_form
@@ -154,6 +155,7 @@ class _Pages:
             asked, results, _LINKS, waiting=told is None, said=said, problems=found.problems,
             failed=failed,
         )  # fmt: skip
+        page["asked_back"] = why_no_sides(asked.question)
         topics = labelled_topics(one.match for one in found.hits)
         page["near"] = near_said(near_topics(topics))
         return page, {result.found.hit.doc_id: result.title for result in results}

@@ -12,7 +12,7 @@ from pnyx.judge.naming import short_name
 from pnyx.records import SIDES
 from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.search.split_documents import place_of, shown_title
-from pnyx.serve.asking.address import BANDS, PAGE, STANDINGS, Asked, document_link
+from pnyx.serve.asking.address import BANDS, PAGE, Asked, document_link, standings
 from pnyx.serve.asking.choices import MOST_HITS
 from pnyx.serve.asking.why import WhyView, why_view
 from pnyx.view.model import probability
@@ -90,8 +90,8 @@ def _result(
         place=one_line(place_of(document))[:_LONGEST_TITLE],
         excerpt=marker.excerpt(text),
         standing=standing,
-        side_said=_side_said(placed, standing),
-        verdicts=_verdicts(placed),
+        side_said=_side_said(placed, standing, standings(asked.question)),
+        verdicts=_verdicts(placed, standings(asked.question)),
         label=_label(one, placed),
         band="" if share is None else tuple(BANDS)[2 - min(2, int(share * 3))],
         topic=_topic_name(one.topic),
@@ -109,7 +109,7 @@ def _standing(placed: Placed | None) -> str:
     return "off" if placed.passed_over else "undecided"
 
 
-def _side_said(placed: Placed | None, standing: str) -> str:
+def _side_said(placed: Placed | None, standing: str, names: Mapping[str, str]) -> str:
     """Say who told the side, and how surely."""
     if placed is None:
         return ""
@@ -119,22 +119,22 @@ def _side_said(placed: Placed | None, standing: str) -> str:
     if standing in SIDES:
         p = chance(sided.verdicts.get(sided.side)) if sided.side else None
         by = "by the corpus's label" if sided.by == CORPUS_LABEL else "judged"
-        return _joined(STANDINGS[standing], by, probability(p))
+        return _joined(names[standing], by, probability(p))
     if sided.reasons:
         return f"No verdict: {one_line(sided.reasons[0])[:200]}"
     stated = {side: chance(sided.verdicts.get(side)) for side in SIDES}
     chances = [
-        f"{STANDINGS[side].lower()} {probability(p)}" for side, p in stated.items() if p is not None
+        f"{names[side].lower()} {probability(p)}" for side, p in stated.items() if p is not None
     ]
     return _joined("Not sure enough", *chances)
 
 
-def _verdicts(placed: Placed | None) -> tuple[str, ...]:
+def _verdicts(placed: Placed | None, names: Mapping[str, str]) -> tuple[str, ...]:
     """Return what the judges said of a document, in their own words."""
     if placed is None:
         return ()
     said = [("About the question", placed.relevance)]
-    said += [(STANDINGS[side], answer) for side, answer in placed.sided.verdicts.items()]
+    said += [(names[side], answer) for side, answer in placed.sided.verdicts.items()]
     return tuple(_verdict(what, answer) for what, answer in said)
 
 
@@ -197,7 +197,7 @@ def results_view(
     if len(results) >= asked.count and asked.count < MOST_HITS:
         more = asked.with_(count=min(MOST_HITS, asked.count + PAGE)).link(links)
     lists = []
-    for name, heading in STANDINGS.items():
+    for name, heading in standings(asked.question).items():
         alike = [result for result in shown if result.standing == name]
         counted = "one document" if len(alike) == 1 else f"{len(alike)} documents"
         lists.append({"name": name, "heading": heading, "said": _OTHERS.get(name) or counted,
@@ -247,7 +247,7 @@ def _facets(
     }
     rated = any(one.band for one in results)
     for name, heading, labels in (
-        ("side", "Side", STANDINGS),
+        ("side", "Side", standings(asked.question)),
         ("topic", "Topic", topics),
         ("quality", "Quality", BANDS if rated else {}),
     ):
@@ -271,7 +271,11 @@ def _facets(
 def _chips(asked: Asked, results: Sequence[ResultView], links: Links) -> Iterator[tuple[str, str]]:
     """Yield each chosen filter, and the address without it."""
     topics = {one.topic_number: one.topic for one in results}
-    for name, labels in (("side", STANDINGS), ("topic", topics), ("quality", BANDS)):
+    for name, labels in (
+        ("side", standings(asked.question)),
+        ("topic", topics),
+        ("quality", BANDS),
+    ):
         value = getattr(asked, name)
         if value:
             yield labels.get(value) or f"topic {value}", asked.with_(**{name: ""}).link(links)

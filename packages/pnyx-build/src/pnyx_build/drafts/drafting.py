@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pnyx.corpora.text.auxiliaries import as_question
 from pnyx.corpora.text.segment import trim
 from pnyx.corpora.text.wording import clean
 from pnyx.errors import shorten
-from pnyx.judge.claims import question_from
 from pnyx.judge.llm.each import Progress, each
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
@@ -60,8 +60,8 @@ def draft_questions(
             views on it as they are; or survey questions: a perspective for each end of a scale, or
             for each choice.
         model: drafts; what was asked before is not asked again. Only claims can do without it.
-        rules: whether a claim whose verb is certain becomes a question without being asked about
-            (`pnyx.judge.claims.question_from`).
+        rules: whether a claim with a single auxiliary becomes a question without a language model
+            (`pnyx.corpora.text.auxiliaries.as_question`).
         on_done: told of each source that is done.
 
     Raises:
@@ -71,7 +71,7 @@ def draft_questions(
     async def work(source: DraftSource) -> Drafted:
         if isinstance(source, DebateClaim):
             claim = source.claim
-            question = question_from(claim) if rules or claim.endswith("?") else None
+            question = claim if claim.endswith("?") else as_question(claim) if rules else None
             if question is not None:
                 by = "as it is" if question == claim else "rule"
                 return Drafted(source.id, _row(source.id, by, _of_claim(source, question)))

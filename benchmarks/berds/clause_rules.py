@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from importlib import resources
+from pathlib import Path
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -12,9 +12,7 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_LISTS = tomllib.loads(
-    resources.files("pnyx.judge").joinpath("claim_words.toml").read_text("utf-8")
-)
+_LISTS = tomllib.loads(Path(__file__).with_name("claim_words.toml").read_text("utf-8"))
 
 
 def _listed(name: str) -> frozenset[str]:

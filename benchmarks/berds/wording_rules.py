@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from pnyx.judge.clauses import subject_end
+from clause_rules import subject_end
 
 AUXILIARIES: Final = (
     "should|must|can|could|will|would|may|might|shall|ought"

@@ -1,7 +1,8 @@
 """What each side of a contentious question asserts, as a full sentence, by closed word lists.
 
-Where these are not sure, the sides are the question with "Yes." or "No." behind it: clumsy, but
-never wrong.
+The packaged reader was trained on statements made by these rules; Pnyx itself no longer uses them
+(docs/decisions/questions.md). Where they are not sure, the sides are the question with "Yes." or
+"No." behind it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import functools
 import re
 from itertools import pairwise
 
-from pnyx.judge.clauses import (
+from clause_rules import (
     BE,
     DO,
     FINITE,
@@ -30,8 +31,7 @@ from pnyx.judge.clauses import (
     third_person,
     word_set,
 )
-from pnyx.judge.wordings import AUXILIARIES, matter, plain, rivals
-from pnyx.records import Question
+from wording_rules import AUXILIARIES, matter, plain, rivals
 
 _ALTERNATIVE = re.compile(
     r" or (bad|good|worse|better|wrong|right|harmful|helpful|useful|useless|false|true|evil|unfair"
@@ -198,11 +198,6 @@ def _under(condition: str, pair: tuple[str, str], core: str) -> tuple[str, str]:
     pro, con = (claim[:1].lower() + claim[1:] if small else lowered(claim) for claim in pair)
     condition = condition[:1].upper() + condition[1:]
     return f"{condition}, {pro}", f"{condition}, {con}"
-
-
-def claims_of(question: Question) -> tuple[str, str]:
-    """Return (pro, con) of a question: those that it brings, else what its text is read as."""
-    return question.claims or claims(question.text)
 
 
 _YES, _NO = "? Yes.", "? No."

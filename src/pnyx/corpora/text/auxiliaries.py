@@ -1,0 +1,84 @@
+"""Sentences negated, or asked, at the auxiliary of their main clause; others are left alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_AUXILIARIES: Final = frozenset("is are was were should must can could will would".split())
+_NEGATIONS: Final = frozenset("no nor not never cannot neither none nobody nothing without".split())
+_OTHER_CLAUSE: Final = frozenset(
+    "who whom whose which that what why how because although while whereas if unless when where"
+    " whether since until as but has have had does did ought may might shall".split()
+)
+_JOINS: Final = frozenset("and or".split())
+_NOT_BEFORE: Final = frozenset(
+    "a an the to of free good ill own no his her its my our your their".split()
+)
+"""Words before "will", "can" or "must" where it is a noun: "the will of the people"."""
+_LOWERED: Final = frozenset(
+    "a an the this that these those all it there we they he she our their people many most"
+    " some".split()
+)
+_LEAST_DENIED: Final = 4
+_LEANING: Final = frozenset(
+    "and but or nor so yet however therefore thus also because then hence moreover".split()
+)
+"""First words of sentences that cannot follow "that"."""
+_MARKS: Final = re.compile(r"[,;:?!()\"“”—–]")
+_NOT: Final = re.compile(r"n['’]t$")
+_HOUSE: Final = re.compile(r"^this house (?:would|should) (?=\w)", re.IGNORECASE)
+
+
+def negated(sentence: str) -> str | None:
+    """Return a sentence with "not" behind its first auxiliary, or without it if it is there.
+
+    None where there is no auxiliary, another clause before it, or another negation.
+    """
+    words = sentence.split()
+    place = _first_auxiliary(words)
+    if place is None:
+        return None
+    before, after = words[:place], words[place + 1 :]
+    if after[0].lower() == "not":
+        return " ".join([*before, words[place], *after[1:]]) if len(after) > 1 else None
+    verb = ["cannot"] if words[place] == "can" else [words[place], "not"]
+    return " ".join([*before, *verb, *after])
+
+
+def denied(sentence: str) -> str | None:
+    """Return "It is not true that ..." of a sentence of four words or more; None of a question."""
+    words = sentence.split()
+    first = words[0].lower() if words else ""
+    if len(words) < _LEAST_DENIED or "?" in sentence or first.strip(",") in _LEANING:
+        return None
+    start = first if first in _LOWERED else words[0]
+    return " ".join(["It is not true that", start, *words[1:]])
+
+
+def as_question(claim: str) -> str | None:
+    """Return the question that a claim answers with yes; None where it has a second verb."""
+    words = _HOUSE.sub("We should ", " ".join(claim.split()).rstrip(".! ")).split()
+    place = _first_auxiliary(words)
+    if place is None or words[place + 1].lower() == "not":
+        return None
+    behind = {word.lower() for word in words[place + 1 :]}
+    if not (_AUXILIARIES | _OTHER_CLAUSE | _JOINS).isdisjoint(behind):
+        return None
+    if _MARKS.search(" ".join(words)):
+        return None
+    first = words[0].lower() if words[0].lower() in _LOWERED else words[0]
+    return " ".join([words[place].title(), first, *words[1:place], *words[place + 1 :]]) + "?"
+
+
+def _first_auxiliary(words: list[str]) -> int | None:
+    """Return where a sentence's first auxiliary is, in its main clause; None where in doubt."""
+    low = [word.lower().strip(".,;:!?") for word in words]
+    place = next((at for at, word in enumerate(low) if word in _AUXILIARIES), 0)
+    if not 0 < place < len(words) - 1 or low[place - 1] in _NOT_BEFORE:
+        return None
+    subject = low[:place]
+    if not _OTHER_CLAUSE.isdisjoint(subject) or _MARKS.search(" ".join(words[:place])):
+        return None
+    negations = [at for at, word in enumerate(low) if word in _NEGATIONS or _NOT.search(word)]
+    return place if negations in ([], [place + 1]) else None
