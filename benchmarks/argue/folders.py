@@ -49,8 +49,6 @@ def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, 
     sentences = []
     for side in case.sides:
         for sentence in side.response.sentences:
-            if not side.argues(sentence):
-                continue
             cited = [citation.doc_id for citation in sentence.citations]
             block = next(
                 filter(None, (paragraph_of(sentence.text, source_of(d, folder)) for d in cited)),

@@ -136,7 +136,7 @@ def argue_plan(spec: ArgueSpec) -> Plan:
     from pnyx.write.plan import Plan
 
     sides = SIDES if spec.stance == "both" else (spec.stance,)
-    return spec.make(Plan, sides=sides, by_rank=True)
+    return spec.make(Plan, sides=sides, by_passages=True)
 
 
 def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:

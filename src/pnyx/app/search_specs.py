@@ -155,7 +155,7 @@ class SearchSpec(StageSpec, ScoringSpec):
 class ArgueSpec(
     Spec,
     heading="Argument",
-    rare="claims certainty fewest asked writer context examples shots",
+    rare="claims certainty asked writer context examples shots",
 ):
     """How both sides are argued; see `pnyx.write.arguing.Plan`."""
 
@@ -169,16 +169,10 @@ class ArgueSpec(
         metavar="PRO CON",
     )
     certainty: float = opt(
-        CERTAINTY,
-        "Minimum probability of a side; documents below it are not argued with: those of --fewest "
-        "are quoted apart, the others listed, as less sure.",
-        within="[0.5, 1.0]",
-    )
-    fewest: int = opt(
-        Plan().fewest,
-        "Documents that a side is filled up to with those that are less sure, which are quoted "
-        "apart; 0 quotes none of these.",
-        low=0,
+        Plan().certainty,
+        "Minimum probability that a document argues a side; documents below it are listed, not "
+        "argued with.",
+        within="[0.0, 1.0]",
     )
     asked: int = opt(
         Plan().asked, "Documents that the language model is asked about their side.", low=1

@@ -20,7 +20,7 @@ from pnyx.app.text_types import SourceName
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.options import check_question, print_result, say
 from pnyx.cli.common.params import verb
-from pnyx.errors import OptionError, escaped, shorten
+from pnyx.errors import OptionError, shorten
 from pnyx.judge.naming import introduced
 from pnyx.judge.watched import watched
 from pnyx.records import CitationStyle
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pnyx.write.case import Case, Draft, Writer
 
 
-class ArgumentOutputSpec(Spec, heading="Output", rare="style include_doubtful topic_id"):
+class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
     """Where the argument is written."""
 
     out: str | None = out_opt(None, "Write TREC RAG JSONL, one line a side.")
@@ -40,11 +40,6 @@ class ArgumentOutputSpec(Spec, heading="Output", rare="style include_doubtful to
     md: str | None = out_opt(None, "Write the report as Markdown.")
     style: CitationStyle = opt(
         "ids", "How --out writes citations; scores are the probabilities of support."
-    )
-    include_doubtful: bool = opt(
-        False,
-        'Also write sentences from less certain passages to --out, with "confident": false.',
-        needs="out",
     )
     topic_id: str | None = opt(None, "Topic id.", "--id", shown="from the question")
 
@@ -100,9 +95,7 @@ def command(
     printed = not (output.out or output.html or as_json)
     with placed_together():
         if output.out:
-            write_responses_file(
-                output.out, [case], output.style, include_doubtful=output.include_doubtful
-            )
+            write_responses_file(output.out, [case], output.style)
         write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
     if as_json:
         from pnyx.write.rows import case_row
@@ -151,26 +144,16 @@ def write_pages(case: Case, *, html: str | None, md: str | None) -> None:
             write_text(path, render(case))
 
 
-def write_responses_file(
-    path: str, cases: list[Case], style: CitationStyle, *, include_doubtful: bool = False
-) -> None:
+def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> None:
     """Write the responses of cases as TREC RAG JSONL, empty ones for sides without evidence."""
     from pnyx.corpora import write_responses
     from pnyx.files import atomic_text
-    from pnyx.view.text import many
     from pnyx.write.case import submitted_response
 
     sides = [side for case in cases for side in case.sides]
-    scores = style == "scores"
-    responses = [
-        submitted_response(side, scores=scores, include_doubtful=include_doubtful) for side in sides
-    ]
+    responses = [submitted_response(side, scores=style == "scores") for side in sides]
     with atomic_text(path) as stream:
         write_responses(stream, responses, style)
-    written = sum(len(response.sentences) for response in responses)
-    if left_out := sum(len(side.response.sentences) for side in sides) - written:
-        said = f"{many(left_out, 'sentence')} from less certain passages left out"
-        click.echo(f"{escaped(path)}: {said}; --include-doubtful writes them, marked", err=True)
 
 
 def _say(case: Case, *, paged: bool, printed: bool) -> None:
@@ -194,14 +177,13 @@ def _say(case: Case, *, paged: bool, printed: bool) -> None:
             value = side.measures.get(name)
             if value is not None and value.value is not None:
                 line += f"; {measure_wording(name).label.lower()} {value.value:.2f}"
-        if side.filled:
-            line += f"; {len(side.filled)} of these less sure, not argued with"
         lines.append(line + notes.said_of_precision(side.response, side.support, side.measures))
         lines += [f"  {problem}" for problem in side.problems]
     if less:
-        lines.append(f"less sure, not quoted: {', '.join(less)}")
+        lines.append(f"less likely, listed only: {', '.join(less)}")
     if case.undecided:
-        lines.append(f"undecided: {many(len(case.undecided), 'passage')} about the question")
+        undecided = many(len(case.undecided), "passage")
+        lines.append(f"undecided: {undecided} that may argue either side")
     lines += [*filter(None, [notes.said_of_number(case)]), *notes.asked_back(case)]
     lines += notes.doubts(case)
     lines += [] if paged else notes.label_notes(case.topics)

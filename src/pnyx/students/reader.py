@@ -64,32 +64,39 @@ class ReaderScorer:
         self._run, self._ids = run, ids
 
     def __call__(self, questions: Sequence[Support]) -> list[float | str]:
-        """Return the log-odds of each pair, or why there are none."""
+        """Return the log-odds of support of each pair, or why there are none."""
+        classes = self.classes([(one.text, one.statement) for one in questions])
+        odds = classes[:, 0] - np.logaddexp(classes[:, 1], classes[:, 2])
+        return ["no_number: the model gives none" if np.isnan(z) else float(z) for z in odds]
+
+    def classes(self, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
+        """Return float64 [pairs, 3], log-odds of supports, opposes and neither.
+
+        A pair is a passage and a statement; NaN where the network gives no number.
+        """
         about: dict[str, list[int]] = {}
-        for place, question in enumerate(questions):
-            about.setdefault(question.text, []).append(place)
+        for place, (text, _) in enumerate(pairs):
+            about.setdefault(text, []).append(place)
         todo = [
             (text, at[start : start + _TOGETHER])
             for text, at in about.items()
             for start in range(0, len(at), _TOGETHER)
         ]
 
-        def odds(one: tuple[str, list[int]]) -> list[float | str]:
-            return self._odds(one[0], [questions[place].statement for place in one[1]])
+        def read(block: tuple[str, list[int]]) -> Floats:
+            return self._classes(block[0], [pairs[place][1] for place in block[1]])
 
-        found: dict[int, float | str] = {}
-        for (_, at), row in zip(todo, in_threads(odds, todo), strict=True):
-            found.update(zip(at, row, strict=True))
-        return [found[place] for place in range(len(questions))]
+        found = np.zeros((len(pairs), 3))
+        for (_, at), rows in zip(todo, in_threads(read, todo), strict=True):
+            found[at] = rows
+        return found
 
-    def _odds(self, text: str, statements: Sequence[str]) -> list[float | str]:
+    def _classes(self, text: str, statements: Sequence[str]) -> Floats:
         rows = np.full((len(statements), MOST_STATEMENT), -1)
         for row, statement in zip(rows, statements, strict=True):
             ids = self._ids(statement, MOST_STATEMENT)
             row[: len(ids)] = ids
-        classes = self._run(np.array(self._ids(text, MOST_PASSAGE)), rows).astype(np.float64)
-        found = classes[:, 0] - np.logaddexp(classes[:, 1], classes[:, 2])
-        return ["no_number: the model gives none" if np.isnan(z) else float(z) for z in found]
+        return self._run(np.array(self._ids(text, MOST_PASSAGE)), rows).astype(np.float64)
 
 
 def closest_sentences(encoder: Encoder, questions: Sequence[Support]) -> list[float | str]:

@@ -34,7 +34,7 @@ from pnyx.view.model import (
 )
 from pnyx.view.notes import doubts, label_notes, near_said, said_of_number, said_of_placing
 from pnyx.view.text import Span, cut, locate, one_line, web_address
-from pnyx.write.case import ArguedSide, Case, Undecided, why_empty
+from pnyx.write.case import ArguedSide, Case, Undecided, likelihood, warning, why_empty
 
 _OPENING = 400
 """Characters shown of a passage that is on no side."""
@@ -45,7 +45,7 @@ def view_case(case: Case) -> CaseView:
     numbers = _numbers(case)
     spans = {doc_id: _spans(case, doc_id, number) for doc_id, number in numbers.items()}
     sides = tuple(_side(case, side, numbers, spans) for side in case.sides)
-    groups = [group for view in sides for group in (*view.groups, *view.perhaps)]
+    groups = [group for view in sides for group in view.groups]
     stated = [s for g in groups for s in (g.conclusion, *g.premises) if s is not None]
     citations = [c for sentence in stated for c in sentence.citations]
     known = {m.name: m for view in sides for m in view.measures}
@@ -69,8 +69,8 @@ def view_case(case: Case) -> CaseView:
         scored=sum(c.verdict.state != "unscored" for c in citations),
         quoted=sum(s.state == "quoted" for s in stated),
         undecided=tuple(_undecided(case, one) for one in case.undecided),
-        less_sure=sum(len(side.less_sure) + len(side.filled) for side in case.sides),
-        certainty=case.least,
+        less_sure=sum(len(side.less_sure) for side in case.sides),
+        certainty=f"{case.certainty:.0%}",
         number=said_of_number(case),
         near=near_said(case.near_topics),
         placed=said_of_placing(case),
@@ -160,13 +160,12 @@ def _side(
         _sentence(case, side, position, numbers, spans)
         for position in range(len(side.response.sentences))
     ]
-    argued, perhaps = _groups(side, sentences)
     counted = [(s, STATES[s], sum(v.state == s for v in sentences)) for s in STATES]
     return SideView(
         side=side.side,
         wording=side_wording(side.side, one_line(case.names[side.side])),
-        groups=argued,
-        perhaps=perhaps,
+        groups=_groups(side, sentences),
+        warning=warning(side),
         measures=tuple(_measure(name, m) for name, m in side.measures.items()),
         tally=tuple(entry for entry in counted if entry[2]),
         sentences=len(sentences),
@@ -179,19 +178,19 @@ def _side(
     )
 
 
-def _groups(
-    side: ArguedSide, sentences: Sequence[SentenceView]
-) -> tuple[tuple[GroupView, ...], tuple[GroupView, ...]]:
-    """Return the points of a side that are argued, and those quoted as less sure."""
-    groups: list[tuple[SentenceView | None, list[SentenceView], bool]] = []
+def _groups(side: ArguedSide, sentences: Sequence[SentenceView]) -> tuple[GroupView, ...]:
+    """Return the points of a side: each conclusion with its premises."""
+    groups: list[GroupView] = []
     for view, sentence in zip(sentences, side.response.sentences, strict=True):
         if view.is_conclusion or not groups:
-            first = (view, []) if view.is_conclusion else (None, [view])
-            groups.append((*first, side.argues(sentence)))
+            chance = side.chance(sentence)
+            said = "" if chance is None else f"{likelihood(chance)}, {chance:.0%}"
+            groups.append(
+                GroupView(view, (), said) if view.is_conclusion else GroupView(None, (view,), said)
+            )
         else:
-            groups[-1][1].append(view)
-    made = [(GroupView(one, tuple(premises)), sure) for one, premises, sure in groups]
-    return tuple(g for g, sure in made if sure), tuple(g for g, sure in made if not sure)
+            groups[-1] = replace(groups[-1], premises=(*groups[-1].premises, view))
+    return tuple(groups)
 
 
 def _sentence(
@@ -280,7 +279,7 @@ def _quality(case: Case, doc_id: str) -> str:
 
 def _undecided(case: Case, one: Undecided) -> UndecidedView:
     document = case.documents.get(one.doc_id)
-    checks = [CheckView("About the question?", "", _verdict("relevance", one.relevance))]
+    checks = [CheckView("Argues a side?", "", _verdict("relevance", one.relevance))]
     for side, answer in one.stance.items():
         checks.append(CheckView(f"Serves {side}?", side, _unsure(_verdict("stance", answer))))
     shown_id = one_line(one.doc_id)
@@ -322,7 +321,7 @@ def _checks(case: Case, doc_id: str) -> Iterator[CheckView]:
     if relevance and all(answer == first for answer in others):
         relevance = {"": first}
     for name, answer in relevance.items():
-        yield CheckView("About the question?", name, _verdict("relevance", answer))
+        yield CheckView("Argues a side?", name, _verdict("relevance", answer))
     for side in citing:
         verdict = _verdict("stance", side.stance.get(doc_id))
         yield CheckView(f"Serves {side.side}?", side.side, verdict)

@@ -48,7 +48,7 @@ def _undecided(page: CaseView) -> Iterator[list[str]]:
     """Yield the passages about the question that are on no side."""
     if page.undecided:
         yield ["## Undecided passages"]
-        yield ["About the question, but whose side is not sure enough; cited for neither."]
+        yield ["They argue a side, but it is not clear which; cited for neither."]
         yield [_not_cited(one) for one in page.undecided]
 
 
@@ -60,24 +60,24 @@ def _not_cited(one: UndecidedView) -> str:
 
 def _side(side: SideView, certainty: str) -> Iterator[str]:
     yield f"## {escape_markdown(side.wording.heading)}"
+    if side.warning:
+        yield f"**{escape_markdown(side.warning)}**"
     if side.empty:
         yield f"*{escape_markdown(side.empty)} This says nothing about which side is right.*"
     if side.measures:
         yield _measures(side.measures)
     yield from _points(side.groups)
-    if side.perhaps or side.less_sure:
-        yield f"### Less sure: {side.wording.name.lower()}"
-        yield f"Perhaps on this side, but not surely enough to argue with ({certainty})."
-        yield from _points(side.perhaps)
     if side.less_sure:
-        yield "Not quoted:"
+        yield f"### Less likely: {side.wording.name.lower()}"
+        yield f"Passages that may argue this side, below {certainty}: listed, not argued with."
         yield "\n".join(map(_not_cited, side.less_sure))
 
 
 def _points(groups: Iterable[GroupView]) -> Iterator[str]:
     for group in groups:
         if group.conclusion is not None:
-            yield f"**{_text(group.conclusion)}**{_marks(group.conclusion)}"
+            likely = f", {group.likelihood}" if group.likelihood else ""
+            yield f"**{_text(group.conclusion)}**{_marks(group.conclusion)}{likely}"
         if group.premises:
             yield "\n".join(f"- {_text(p)}{_marks(p)}" for p in group.premises)
 

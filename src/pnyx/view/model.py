@@ -119,13 +119,13 @@ class MeasureWording:
 MEASURES: dict[str, MeasureWording] = {
     "on_the_question": MeasureWording(
         "On the question",
-        "Expected share of the cited passages that are about the question, rather than about a "
-        "similar one: the mean of their probabilities.",
+        "Expected share of the cited passages that argue a side of the question, rather than of a "
+        "similar one or none: the mean of their probabilities.",
     ),
     "on_this_side": MeasureWording(
         "On this side",
-        "Expected share of the cited passages that argue for this side: the mean of their "
-        "probabilities.",
+        "Expected share of the cited passages that argue for this side, of those that argue any: "
+        "the mean of their probabilities.",
     ),
     "sentence_precision": MeasureWording(
         "Sentence precision",
@@ -203,10 +203,14 @@ class SentenceView:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """A conclusion with the premises given for it; None where premises stand alone."""
+    """A conclusion with the premises given for it; None where premises stand alone.
+
+    `likelihood` is how likely the passage cited first argues the side: words and percentage.
+    """
 
     conclusion: SentenceView | None
     premises: tuple[SentenceView, ...]
+    likelihood: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,12 +228,15 @@ class MeasureView:
 
 @dataclass(frozen=True, slots=True)
 class SideView:
-    """One side of the question; `perhaps` is quoted as less sure, `less_sure` is not quoted."""
+    """One side of the question; `less_sure` passages are listed, not argued with.
+
+    `warning` says that the documents may not argue this side.
+    """
 
     side: str
     wording: SideWording
     groups: tuple[GroupView, ...]
-    perhaps: tuple[GroupView, ...]
+    warning: str
     measures: tuple[MeasureView, ...]
     tally: tuple[tuple[State, StateWording, int], ...]
     sentences: int

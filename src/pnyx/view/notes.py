@@ -11,42 +11,33 @@ from pnyx.measure.reports.responses import quoted
 from pnyx.records import Response
 from pnyx.search.topics import LabelledTopic
 from pnyx.view.text import one_line
-from pnyx.write.case import Case, passages, why_empty
-
-_DOUBTFUL = 0.65
-"""Expected share of a side's passages on it below which a reader is warned."""
-
-_OFF = 0.5
-"""Expected share about the question below which a reader is warned: more often wrong than right."""
+from pnyx.write.case import Case, passages, warning, why_empty
 
 
 def said_of_placing(case: Case) -> str:
     """Say where the retrieved passages went, in one sentence."""
-    parts = [f"{side.considered - len(side.filled)} on the {side.side} side" for side in case.sides]
-    less = sum(len(side.less_sure) + len(side.filled) for side in case.sides)
-    parts += [f"{less} less surely on a side"] if less else []
-    parts.append(f"{len(case.undecided)} on neither")
+    parts = [f"{side.considered} on the {side.side} side" for side in case.sides]
+    less = sum(len(side.less_sure) for side in case.sides)
+    parts += [f"{less} less likely on a side"] if less else []
+    parts.append(f"{len(case.undecided)} undecided")
     text = f"Passages were put {', '.join(parts)}"
     if case.passed_over:
-        text += f"; {case.passed_over} are not about the question"
+        text += f"; {case.passed_over} argue neither side"
     if case.unscored:
         text += f"; on {case.unscored} of them a verdict is missing"
     return text + ". One that serves both sides is counted on each."
 
 
 def said_of_number(case: Case) -> str:
-    """Say how many of the passages read are probably on the question; empty where unknown."""
+    """Say how many of the passages read probably argue a side; empty where unknown."""
     number, cited = case.expected_about, {d for s in case.sides for d in s.response.references}
     if number.value is None:
         return ""
-    count = f"about {number.value:.0f}"
-    if number.low is not None and number.high is not None:
-        count = f"{number.low} to {number.high}" if number.low < number.high else f"{number.low}"
     missing = number.read - number.scored
     known = f" ({missing} without a verdict not counted)" if missing else ""
     return (
-        f"Probably {count} of the {passages(number.read)} read{known} "
-        f"{'is' if number.read == 1 else 'are'} on the question; {len(cited)} cited."
+        f"Probably about {number.value:.0f} of the {passages(number.read)} read{known} "
+        f"{'argues' if number.read == 1 else 'argue'} a side of the question; {len(cited)} cited."
     )
 
 
@@ -56,27 +47,15 @@ _NEAR = 0.3
 
 
 def doubts(case: Case) -> tuple[str, ...]:
-    """Warn of what a model could not tell, of passages that hardly belong here, of empty sides."""
+    """Warn of what a model could not tell, and of sides that are empty or may not be argued."""
     lines = list(map(one_line, case.question_notes))
     lines += [case.weighed.said] if case.weighed is not None and not case.weighed.weight else []
     for side in case.sides:
         name = f"The case for {one_line(case.names[side.side])}"
-        about = side.measures.get("on_the_question")
-        if about is not None and about.value is not None and about.value < _OFF:
-            lines.append(
-                f"{name}: it is doubtful that these passages are about the "
-                f"question; about {about.value:.0%} of them are expected to be."
-            )
-        sure = side.measures.get("on_this_side")
-        if side.response.sentences and not side.argued:
-            lines.append(f"{name}: not argued, only quoted as less sure.")
+        if side.doubtful:
+            lines.append(f"{name}: {warning(side)}.")
         elif not side.argued:
             lines.append(f"{name}: not argued. {one_line(why_empty(case, side))}")
-        elif sure is not None and sure.value is not None and sure.value < _DOUBTFUL:
-            lines.append(
-                f"{name}: it is doubtful that these passages are on this side; "
-                f"about {sure.value:.0%} of them are expected to be. Read them as undecided."
-            )
     return tuple(lines)
 
 

@@ -67,7 +67,7 @@ def case_values(case: Case) -> dict[str, Any]:
 
 def _legend(page: CaseView) -> dict[State, StateWording]:
     """Return the states that are on the page; all where it has no sentence."""
-    groups = [group for side in page.sides for group in (*side.groups, *side.perhaps)]
+    groups = [group for side in page.sides for group in side.groups]
     stated = [s for group in groups for s in (group.conclusion, *group.premises) if s is not None]
     used = {s.state for s in stated} | {c.verdict.state for s in stated for c in s.citations}
     return {state: wording for state, wording in STATES.items() if state in used or not used}

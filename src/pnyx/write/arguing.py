@@ -25,11 +25,11 @@ from pnyx.records import (
     Response,
     Side,
     as_question,
+    judged_text,
 )
-from pnyx.search.engine import Engine, Hit
+from pnyx.search.engine import Engine
 from pnyx.search.listing import Found
 from pnyx.search.pipeline import Searcher
-from pnyx.search.relevance import NEARBY, RankedRelevance
 from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.search.split_documents import passage_fields
 from pnyx.search.topics import labelled_topics
@@ -37,6 +37,7 @@ from pnyx.students.judge import OF_A_CASE, PackagedJudge
 from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer
 from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.extractive import ExtractiveWriter
+from pnyx.write.passage_sides import PassageSides, PassageStances, relevance_of, side_chance
 from pnyx.write.placing import Placed, chance, expected_about, place
 from pnyx.write.plan import Plan
 from pnyx.write.qualities import MIDDLING, quality_of
@@ -73,7 +74,7 @@ def argue(
         judge: answers Support questions for relevance, stance and support, by default the packaged
             judge. One that answers
             Preference questions, a language model, is asked which claim a text argues for, and
-            counts as `write.weighing` says; relevance is then told by the ranking and by it.
+            counts as `write.weighing` says, next to the packaged judgement of passages.
         writer: argues one side from given documents, by default by quoting them.
         plan: sizes and options.
         tell: told of each step.
@@ -92,21 +93,22 @@ def argue(
     argued: dict[Side, ArguedSide] = {}
 
     async def work() -> list[Placed]:
-        placed = await placing.place(found.hits, found.documents)
+        placed = await placing.place(found.documents)
         tell("sides", _counts(placed))
 
         async def write(side: Side) -> None:
             mine = _best(placed, side, quality, plan)
             made = await _argue_side(question, side, mine, judge, writer, plan, tell)
-            argued[side] = replace(made, less_sure=_less_sure(placed, side))
+            likely = side_chance([p.worth(side) for p in placed if side in p.sided.verdicts])
+            argued[side] = replace(made, less_sure=_less_sure(placed, side), likely=likely)
 
         await run_all(plan.sides, write, workers=len(plan.sides))
         return placed
 
     placed = run_blocking(work)
     case = _case(question, tuple(argued[side] for side in plan.sides), placed, plan)
-    cards = {one.name: one.card for one in (judge, placing.ranked) if one is not None}
-    weighed = placing.sides if isinstance(placing.sides, WeighedSides) else None
+    cards = {one.name: one.card for one in (judge, placing.passages) if one is not None}
+    weighed = placing.sides
     labelled = list(map(label_topic, found.documents))
     language = other_language(question.text, (one.text for one in found.documents))
     return replace(
@@ -133,46 +135,46 @@ def _counts(placed: Sequence[Placed]) -> dict[str, int]:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Placing:
     """How documents found for a question are placed on its sides."""
 
     searcher: Searcher  # what found them
     question: Question  # as asked
-    judge: Judge  # answers questions of relevance and of stance
-    plan: Plan  # how sure a verdict must be
-    sides: Judge  # who tells the sides
-    ranked: RankedRelevance | None  # tells relevance by the ranking; None where the judge does
+    judge: Judge  # answers questions of relevance and of stance, where `passages` does not
+    plan: Plan  # how likely a side must be
+    passages: PassageSides | None  # judges both at once; None where the judge does
+    sides: WeighedSides | None = None  # the language model's say, known once placed
 
     async def place(
-        self,
-        hits: Sequence[Hit],
-        documents: Sequence[Evidence],
-        only: Collection[str] | None = None,
+        self, documents: Sequence[Evidence], only: Collection[str] | None = None
     ) -> list[Placed]:
-        """Place the documents of the first `hits`, or `only` some; see `RankedRelevance.judge`."""
-        text, relevance = self.question.text, None
-        if self.ranked is not None:
-            relevance = self.ranked.judge(text, hits, documents)
+        """Place the documents of a ranking, best first, or `only` some of them."""
+        relevance, sides = None, self.judge
+        if self.passages is not None:
+            chances = self.passages.judge(self.question, documents)
+            relevance = [relevance_of(one, self.passages.name) for one in chances]
+            known = dict(zip(map(judged_text, documents), chances, strict=True))
+            sides = PassageStances(self.passages, self.question, known)
+        if Preference in self.judge.kinds:  # a language model: not by itself alone
+            packaged = sides if self.passages is not None else PackagedJudge("stance")
+            sides = self.sides = WeighedSides(self.judge, packaged, self.question, self.plan.asked)
         if only is not None:
             kept = [place for place, one in enumerate(documents) if one.id in only]
             documents = [documents[place] for place in kept]
             relevance = relevance and [relevance[place] for place in kept]
         matcher = self.searcher.matcher
         return await place(
-            self.question, documents, self.judge, self.plan, relevance, matcher, self.sides
+            self.question, documents, self.judge, self.plan, relevance, matcher, sides
         )
 
 
 def placing_of(searcher: Searcher, question: Question, judge: Judge, plan: Plan) -> Placing:
     """Return how `argue` places documents; see there for the judge."""
-    sides = judge
-    if Preference in judge.kinds:  # a judge of claims, a language model, not by itself alone
-        sides = WeighedSides(judge, PackagedJudge("stance"), question, plan.asked)
-    usual = isinstance(judge, PackagedJudge) or sides is not judge
-    by_rank = usual if plan.by_rank is None else plan.by_rank
-    ranked = RankedRelevance(searcher.engine, searcher.embedder) if by_rank else None
-    return Placing(searcher, question, judge, plan, sides, ranked)
+    usual = isinstance(judge, PackagedJudge) or Preference in judge.kinds
+    by_passages = usual if plan.by_passages is None else plan.by_passages
+    passages = PassageSides(searcher.engine, searcher.embedder) if by_passages else None
+    return Placing(searcher, question, judge, plan, passages)
 
 
 def _case(
@@ -194,7 +196,6 @@ def _case(
         about=sum(p.used and not p.reasons for p in placed),
         expected_about=expected_about(placed),
         certainty=plan.certainty,
-        held=plan.held,
         passed_over=sum(p.passed_over for p in placed),
         unscored=sum(bool(p.reasons) for p in placed),
         unscored_reason=_usual_reason(placed),
@@ -226,7 +227,6 @@ def search_text(question: Question) -> str:
 class Retrieved:
     """Documents of different texts, best first, and how many copies of them were passed over."""
 
-    hits: list[Hit]  # may go on after the documents
     documents: list[Evidence]
     copies: int
     all: Found  # what the search gave
@@ -243,18 +243,17 @@ class Retrieved:
 def retrieve(searcher: Searcher, question: Question, plan: Plan) -> Retrieved:
     """Return the `plan.retrieve` best documents of different texts. Raises as `argue` does."""
     asked = replace(question, text=search_text(question))
-    (found,) = searcher.search([asked], max(4 * plan.retrieve, NEARBY))
-    different: dict[str, tuple[Hit, Evidence]] = {}
+    (found,) = searcher.search([asked], 4 * plan.retrieve)
+    different: dict[str, Evidence] = {}
     copies = 0
-    fetched = searcher.engine.fetch([hit.doc_id for hit in found.hits])
-    for hit, document in zip(found.hits, fetched, strict=True):
+    for document in searcher.engine.fetch([hit.doc_id for hit in found.hits]):
         if document.text in different:
-            copies += len(different) < plan.retrieve
-        elif len(different) < max(plan.retrieve, NEARBY):
-            different[document.text] = (hit, document)
-    kept = list(different.values())
-    documents = [document for _, document in kept[: plan.retrieve]]
-    return Retrieved([hit for hit, _ in kept], documents, copies, found)
+            copies += 1
+        elif len(different) < plan.retrieve:
+            different[document.text] = document
+        else:
+            break
+    return Retrieved(list(different.values()), copies, found)
 
 
 def _best(
@@ -303,7 +302,7 @@ async def _argue_side(
         stance={d: used[d].sided.verdicts[side] for d in response.references},
         measures=_measures(response, support, list(used.values()), side) if used else {},
         considered=len(mine),
-        filled=frozenset(name for name, p in used.items() if side in p.filled),
+        chances={d: used[d].worth(side) for d in response.references},
         problems=draft.problems,
         failed=draft.failed,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pnyx._version import __version__
 from pnyx.errors import shorten
@@ -14,11 +14,16 @@ from pnyx.judge.naming import introduced
 from pnyx.judge.statements import side_names, statements_of
 from pnyx.measure.core.base import Measured, Result
 from pnyx.records import SIDES, Citation, Evidence, Question, Response, Sentence, Side, document_id
-from pnyx.search.plan import CERTAINTY
 from pnyx.search.topics import LabelledTopic, near_topics
 from pnyx.write.placing import Expected, chance
-from pnyx.write.plan import HELD
+from pnyx.write.plan import ARGUED
 from pnyx.write.weighing import Weighing
+
+LIKELIHOODS: Final[Mapping[str, float]] = {"very likely": 0.8, "likely": 0.6, "possibly": 0.0}
+"""How a citation's probability of arguing its side is called, by the least probability."""
+
+LIKELY_SIDE: Final = 0.5
+"""Probability below which a reader is warned that the documents may not argue a side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +38,11 @@ class ArguedSide:
         stance: for each cited document id: does it serve this side?
         measures: name -> value, in the order to show (`sentence_precision`, ...).
         considered: how many retrieved documents were put on this side.
-        filled: ids of documents that are quoted although they are less sure: a sentence that cites
-            no other is shown apart and counts as not argued.
-        less_sure: documents that are likelier on this side than on the other, but not as surely as
+        chances: for each cited document id: how likely it argues this side, in [0, 1]: the product
+            of both verdicts' probabilities; 1 for a label of the corpus.
+        likely: how likely the documents read argue this side at all, in [0, 1]; None where no
+            document has a probability.
+        less_sure: documents that are likelier on this side than on the other, but not as likely as
             was asked for: not argued with; the likeliest first.
         problems: what was removed or went wrong while writing, one line each, for people.
         failed: there was evidence, but the writer gave nothing usable.
@@ -48,32 +55,26 @@ class ArguedSide:
     stance: Mapping[str, Answer]
     measures: Mapping[str, Measured]
     considered: int
-    filled: frozenset[str] = frozenset()
+    chances: Mapping[str, float] = field(default_factory=dict)
+    likely: float | None = None
     problems: tuple[str, ...] = ()
     failed: bool = False
     less_sure: tuple[Undecided, ...] = ()
 
-    def argues(self, sentence: Sentence) -> bool:
-        """Tell whether a sentence is argued: where some are less sure, it cites one that is not."""
-        cited = {citation.doc_id for citation in sentence.citations}
-        return not self.filled or not cited <= self.filled
-
-    @property
-    def confident(self) -> tuple[bool, ...]:
-        """For each sentence, whether it is argued, and its conclusion as well."""
-        found: list[bool] = []
-        point = True
-        for sentence in self.response.sentences:
-            argued = self.argues(sentence)
-            if not found or sentence.extra.get("role") == "conclusion":
-                point = argued
-            found.append(point and argued)
-        return tuple(found)
-
     @property
     def argued(self) -> bool:
-        """Whether anything is argued for this side, not only quoted as less sure."""
-        return any(map(self.argues, self.response.sentences))
+        """Whether anything is argued for this side."""
+        return bool(self.response.sentences)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the documents may well not argue this side although something is cited for it."""
+        return self.argued and self.likely is not None and self.likely < LIKELY_SIDE
+
+    def chance(self, sentence: Sentence) -> float | None:
+        """Return how likely the likeliest cited document argues this side; None where unknown."""
+        known = [p for one in sentence.citations if (p := self.chances.get(one.doc_id)) is not None]
+        return max(known, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,7 @@ class Case(Result):
         undecided: documents about the question that lean to none of these sides.
         about: how many retrieved documents are about the question, on whatever side; not those with
             a verdict missing.
-        certainty: the least probability of a side with which a document is argued with.
-        held: the least probability that a side has a document at all.
+        certainty: the least probability of arguing a side with which a document is argued with.
         expected_about: how many retrieved documents are about the question by their probabilities.
         passed_over: how many retrieved documents are not about the question.
         unscored: on how many retrieved documents a verdict on relevance or stance is missing.
@@ -122,8 +122,7 @@ class Case(Result):
     undecided: tuple[Undecided, ...] = ()
     about: int = 0
     expected_about: Expected = Expected()  # noqa: RUF009 - frozen
-    certainty: float = CERTAINTY
-    held: float = HELD
+    certainty: float = ARGUED
     passed_over: int = 0
     unscored: int = 0
     unscored_reason: str = ""
@@ -146,15 +145,16 @@ class Case(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat object for each citation of a sentence, with its verdict of support.
 
-        `confident` is False for a sentence that is quoted, but not argued: its passages are less
-        certain to be on the question and on this side.
+        `chance` is how likely the cited document argues this side, in [0, 1], `likelihood` that in
+        words.
         """
         return [
             {
                 "side": side.side,
                 "sentence": place,
                 "role": sentence.extra.get("role"),
-                "confident": confident,
+                "chance": side.chances.get(doc_id),
+                "likelihood": likelihood(side.chances.get(doc_id)),
                 "text": sentence.text,
                 "doc_id": doc_id or None,
                 "document": document and document_id(document),
@@ -163,9 +163,7 @@ class Case(Result):
                 "probability": getattr(answer, "probability", None),
             }
             for side in self.sides
-            for place, (sentence, confident) in enumerate(
-                zip(side.response.sentences, side.confident, strict=True)
-            )
+            for place, sentence in enumerate(side.response.sentences)
             for doc_id in [citation.doc_id for citation in sentence.citations] or [""]
             for answer in [side.support.get((place, doc_id))]
             for document in [self.documents.get(doc_id)]
@@ -175,18 +173,11 @@ class Case(Result):
         parts = [f"<h4>{_safe(self.question.text)}</h4>"]
         for side in self.sides:
             parts.append(f"<p><b>The case for {_safe(self.names[side.side])}</b></p>")
-            marked = zip(side.response.sentences, side.confident, strict=True)
-            lines = "".join(
-                f"<li>{'' if sure else 'Less sure: '}{_shown(s)}</li>" for s, sure in marked
-            )
+            parts += [f"<p><i>{warning(side)}</i></p>"] if side.doubtful else []
+            lines = "".join(f"<li>{_shown(one)}</li>" for one in side.response.sentences)
             parts.append(f"<ul>{lines}</ul>" if lines else f"<p>{_safe(why_empty(self, side))}</p>")
         judges = (f"Judge {line}" for line in introduced(self.judges))
         return "".join([*parts, *(f"<p><small>{_safe(each)}</small></p>" for each in judges)])
-
-    @property
-    def least(self) -> str:
-        """What a passage and a side must have to be argued with, in words."""
-        return f"certainty {self.certainty:g} of a passage, {self.held:g} of the side as a whole"
 
     @property
     def near_topics(self) -> tuple[LabelledTopic, ...]:
@@ -220,24 +211,19 @@ def why_empty(case: Case, side: ArguedSide) -> str:
     """Say why nothing is argued for a side, in a sentence or two; empty where something is."""
     if side.argued:
         return ""
-    if side.response.sentences:
-        return (
-            f"Nothing that was found for this side is sure enough to argue with ({case.least}); "
-            "what may serve it is quoted as less sure."
-        )
     if side.considered:
         fault = "the writer gave nothing usable" if side.failed else "no sentence could be drawn"
         return f"{passages(side.considered).capitalize()} served this side, but {fault}."
-    said = "Nothing about the question was found."
+    said = "No passage that argues a side of the question was found."
     if side.less_sure:
         said = (
-            f"Nothing that was found for this side is sure enough to argue with ({case.least}): "
-            f"{passages(len(side.less_sure))} may serve it, listed as less sure."
+            f"No passage is likely enough to argue this side (at least {case.certainty:.0%}): "
+            f"{passages(len(side.less_sure))} may argue it, listed below."
         )
     elif case.about:
         said = (
-            f"Nothing was found for this side. {passages(case.about).capitalize()} about the "
-            f"question {'serves' if case.about == 1 else 'serve'} the other side, or neither."
+            f"No passage was found for this side. {passages(case.about).capitalize()} "
+            f"{'argues' if case.about == 1 else 'argue'} the other side, or it is not clear which."
         )
     elif case.unscored:
         said = "Nobody can say whether anything serves this side."
@@ -252,41 +238,45 @@ def passages(count: int) -> str:
     return "one passage" if count == 1 else f"{count} passages"
 
 
-def submitted_response(
-    side: ArguedSide, *, scores: bool = False, include_doubtful: bool = False
-) -> Response:
+def likelihood(chance: float | None) -> str:
+    """Return a probability of arguing a side in words; empty where there is none."""
+    if chance is None:
+        return ""
+    return next((word for word, least in LIKELIHOODS.items() if chance >= least), "unlikely")
+
+
+def warning(side: ArguedSide) -> str:
+    """Return what is said above a side that the documents may not argue; empty for others."""
+    return f"Your documents may not argue this side: {side.likely:.0%}" if side.doubtful else ""
+
+
+def submitted_response(side: ArguedSide, *, scores: bool = False) -> Response:
     """Return a side's response as it is written to a file.
 
-    Each sentence says whether it is `confident`, and its `confidence`: cited document id -> the
-    probabilities that the document is `on_the_question` and `on_this_side`; None where none is
-    stated, as for labels of the corpus. Sentences that are not confident, and citations of
-    documents that are less certain, are left out unless `include_doubtful`. With `scores`, a
-    citation's score is its probability of support.
+    Each sentence has its `confidence`: cited document id -> the probabilities that the document
+    argues any side of the question (`on_the_question`), this one if any (`on_this_side`), and this
+    one (`argues_this_side`), None where none is stated, and the last in words (`likelihood`). The
+    metadata holds `side_probability`, how likely the documents argue this side at all, and a
+    `warning` where that is low. With `scores`, a citation's score is its probability of support.
     """
     response = with_scores(side.response, side.support) if scores else side.response
-    sentences = []
-    for sentence, confident in zip(response.sentences, side.confident, strict=True):
-        if not (confident or include_doubtful):
-            continue
-        if not include_doubtful:
-            kept = tuple(c for c in sentence.citations if c.doc_id not in side.filled)
-            sentence = replace(sentence, citations=kept)
-        marks = {"confident": confident, "confidence": _confidence(side, sentence)}
-        sentences.append(replace(sentence, extra={**sentence.extra, **marks}))
-    cited = {citation.doc_id for sentence in sentences for citation in sentence.citations}
-    return replace(
-        response,
-        sentences=tuple(sentences),
-        references=tuple(doc_id for doc_id in response.references if doc_id in cited),
-        documents={d: document for d, document in response.documents.items() if d in cited},
+    sentences = tuple(
+        replace(one, extra={**one.extra, "confidence": _confidence(side, one)})
+        for one in response.sentences
     )
+    stated = {} if side.likely is None else {"side_probability": round(side.likely, 6)}
+    warned = {"warning": warning(side)} if side.doubtful else {}
+    metadata = {**response.metadata, **stated, **warned}
+    return replace(response, sentences=sentences, metadata=metadata)
 
 
-def _confidence(side: ArguedSide, sentence: Sentence) -> dict[str, dict[str, float | None]]:
+def _confidence(side: ArguedSide, sentence: Sentence) -> dict[str, dict[str, float | str | None]]:
     return {
         citation.doc_id: {
             "on_the_question": chance(side.relevance.get(citation.doc_id)),
             "on_this_side": chance(side.stance.get(citation.doc_id)),
+            "argues_this_side": side.chances.get(citation.doc_id),
+            "likelihood": likelihood(side.chances.get(citation.doc_id)),
         }
         for citation in sentence.citations
     }

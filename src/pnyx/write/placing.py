@@ -1,12 +1,10 @@
-"""Which of the retrieved passages are argued with, and for which side."""
+"""Which of the retrieved passages argue, and for which side."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
@@ -14,9 +12,9 @@ from pnyx.judge.base import Judge, ask_async
 from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.stances import ask_relevance
 from pnyx.records import SIDES, Evidence, Question, Side, judged_text
-from pnyx.search.relevance import BY_RANK, YES
 from pnyx.search.sides import CORPUS_LABEL, Sided, is_yes, match_labels, sides_matched
 from pnyx.search.topics import TopicMatch, TopicMatcher
+from pnyx.write.passage_sides import ARGUES, BY_PASSAGE
 from pnyx.write.plan import Plan
 from pnyx.write.weighing import SHIFT
 
@@ -25,26 +23,18 @@ _LABEL = Provenance(CORPUS_LABEL, method="label")
 _OTHER = 0.2
 """A topic that is less likely about the question is another."""
 
-_LEAST_ALONE = 0.45
-"""A passage that alone is less likely on a side is plainly on the other."""
-
-_TRUE = (0.66, -1.21), (1.03, 6.35)
-"""Slope and constant of the .1 and .9 quantiles of how many documents are about the question, by
-the sum of the probabilities that the ranking gives them: quantile regressions on the development
-debates of benchmarks/argue, titles and own words, and without what is about them (weight .25)."""
-
-_SUM = 1e-4
-"""By how much the probabilities of both sides may miss one."""
-
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A retrieved document, whether it is relevant, and its sides (not asked if off topic)."""
+    """A retrieved document: does it argue a side of the question, and which?
+
+    `sided.sides` are the sides that it is argued with, `leans` the one for which it is only listed.
+    """
 
     document: Evidence
     relevance: Answer
     sided: Sided
-    filled: frozenset[Side] = frozenset()  # of its sides, those that it is less sure of
+    leans: Side | None = None
 
     @property
     def reasons(self) -> list[str]:
@@ -54,12 +44,12 @@ class Placed:
 
     @property
     def used(self) -> bool:
-        """Whether it is about the question, by its verdict or by the corpus's label."""
+        """Whether it argues a side, by its verdict or by the corpus's label."""
         return is_yes(self.relevance) or self.sided.labelled
 
     @property
     def about(self) -> float | None:
-        """How likely it is about the question; None where nobody said."""
+        """How likely it argues a side; None where nobody said."""
         if self.used and not is_yes(self.relevance):
             return 1.0
         p = chance(self.relevance)
@@ -67,23 +57,17 @@ class Placed:
 
     @property
     def passed_over(self) -> bool:
-        """Whether it is known to be about something else; what is unscored is not."""
-        return isinstance(self.relevance, Judged) and not self.used
+        """Whether it is known to argue neither side; what is unscored is not."""
+        placed = self.used or self.sided.sides or self.leans
+        return isinstance(self.relevance, Judged) and not placed
 
     @property
     def undecided(self) -> bool:
-        """Whether it is about the question and on no side."""
-        return self.used and not self.sided.sides
-
-    @property
-    def leans(self) -> Side | None:
-        """The side that it is likelier on although it is undecided: it is less sure of it."""
-        if not self.undecided:
-            return None
-        return next((s for s in sorted(SIDES, key=self.worth)[::-1] if _likely(self, s)), None)
+        """Whether it argues a side, and which one is not clear."""
+        return self.used and not self.sided.sides and self.leans is None
 
     def worth(self, side: Side) -> float:
-        """Return how likely it is relevant and on a side: the product; 1 for what is unknown."""
+        """Return how likely it argues a side: P(any side) P(this one); 1 for what is unknown."""
         answers = [self.sided.verdicts.get(side)]
         answers += [] if self.sided.labelled else [self.relevance]
         return math.prod(1.0 if (p := chance(one)) is None else p for one in answers)
@@ -91,29 +75,18 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How many documents are about the question, by the sum of their probabilities."""
+    """How many documents argue a side of the question, by the sum of their probabilities."""
 
     value: float | None = None
-    low: int | None = None  # with `high`, holds for four questions of five
-    high: int | None = None
     scored: int = 0  # have a verdict, of those `read`
     read: int = 0
 
 
 def expected_about(placed: Sequence[Placed]) -> Expected:
-    """Return how many of these documents are about the question."""
-    known = [(p, _by_rank(one.relevance)) for one in placed if (p := one.about) is not None]
-    total = math.fsum(p for p, _ in known)
-    value = round(total, 6) if known else None
-    made = Expected(value, scored=len(known), read=len(placed))
-    ranked = [p for p, by_rank in known if by_rank]
-    if not ranked:
-        return made
-    guess, apart = math.fsum(ranked), total - math.fsum(ranked)
-    low, high = (slope * guess + constant for slope, constant in _TRUE)
-    return replace(
-        made, low=round(apart + max(low, 0.0)), high=round(apart + min(high, len(ranked)))
-    )
+    """Return how many of these documents argue a side of the question."""
+    known = [p for one in placed if (p := one.about) is not None]
+    value = round(math.fsum(known), 6) if known else None
+    return Expected(value, scored=len(known), read=len(placed))
 
 
 def chance(answer: Answer | None) -> float | None:
@@ -130,11 +103,11 @@ async def place(
     matcher: TopicMatcher | None = None,
     sides: Judge | None = None,
 ) -> list[Placed]:
-    """Judge each document's relevance, then the side of those that are relevant, in order.
+    """Judge whether each document argues a side, then which side, in order.
 
-    The question's `definition` guides relevance. A corpus's label on this very question says that
-    the passage is on topic, too. `relevance` holds verdicts that are known; else the judge is
-    asked, as it is for sides unless `sides` answers these.
+    The question's `definition` guides a judge of relevance. A corpus's label on this very question
+    says that the passage is on topic, too. `relevance` holds verdicts that are known; else the
+    judge is asked, as it is for sides unless `sides` answers these.
     """
     plan = plan or Plan()
     if relevance is None:
@@ -144,14 +117,14 @@ async def place(
     rows = list(zip(documents, relevance, matches, strict=True))
     wanted = [
         (d, match) for d, answer, match in sorted(rows, key=lambda row: -(chance(row[1]) or 0.0))
-        if is_yes(answer) or _is_read(answer, plan) or (match and match.used)
+        if is_yes(answer) or _by_passage(answer) or (match and match.used)
     ]  # fmt: skip
     asked = [(question, d.id, d) for d, _ in wanted]
     matched = [match for _, match in wanted]
-    found = await sides_matched(asked, matched, sides or judge, plan.certainty)
+    found = await sides_matched(asked, matched, sides or judge, 0.5)
     sided = {d.id: one for (d, _), one in zip(wanted, found, strict=True)}
     placed = [_heard(Placed(d, a, sided.get(d.id, Sided({}, frozenset(), m)))) for d, a, m in rows]
-    return _chosen(_compared(placed, plan), plan)
+    return [_chosen(one, plan) for one in placed]
 
 
 def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None]) -> list[Answer]:
@@ -162,7 +135,7 @@ def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None])
     for answer, match in zip(relevance, matches, strict=True):
         if match is None:
             found.append(answer)
-        elif match.used and _by_rank(answer):
+        elif match.used and _by_passage(answer):
             p = match.same + match.opposite if match.why == "meaning" else None
             said = f"labelled on a topic that {match.reason}"
             found.append(Judged(True, _LABEL, probability=p, explanation=said))
@@ -174,31 +147,28 @@ def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None])
     return found
 
 
-def _is_read(answer: Answer, plan: Plan) -> bool:
-    """Tell whether an unused passage is compared with: only where the ranking told relevance."""
-    return _by_rank(answer) and (chance(answer) or 0.0) >= plan.read
-
-
 def _heard(placed: Placed) -> Placed:
-    """Let what a language model says of the claims count for relevance that the ranking told."""
+    """Let what a language model says of the claims count for relevance that passages told."""
     known = [a for a in placed.sided.verdicts.values() if SHIFT in a.provenance.details]
     relevance, before = placed.relevance, chance(placed.relevance)
-    if not known or not isinstance(relevance, Judged) or before is None or not _by_rank(relevance):
+    if not known or not isinstance(relevance, Judged) or before is None:
+        return placed
+    if not _by_passage(relevance):
         return placed
     by = known[0].provenance
     moved = log_odds([before]) + by.details[SHIFT]
     p = float(logistic(moved).round(6)[0])
-    details = {**relevance.provenance.details, "ranked": before}
+    details = {**relevance.provenance.details, "packaged": before}
     provenance = replace(
         relevance.provenance, judge=f"{relevance.provenance.judge}, {by.judge}", details=details
     )
     said = f"{relevance.explanation}; {p:.2f} with what {by.judge} says"
-    verdict = Judged(p >= YES, provenance, probability=p, explanation=said)
+    verdict = Judged(p >= ARGUES, provenance, probability=p, explanation=said)
     return replace(placed, relevance=verdict)
 
 
-def _by_rank(answer: Answer) -> bool:
-    return answer.provenance.method == BY_RANK
+def _by_passage(answer: Answer) -> bool:
+    return answer.provenance.method == BY_PASSAGE
 
 
 async def _ask_relevance(
@@ -217,100 +187,18 @@ async def _ask_relevance(
     return await ask_async(judge, made)
 
 
-def _compared(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
-    """Take `plan.contrast` of the mean log-odds away: claims' wording leans to one side."""
-    odds = {p.document.id: x for p in placed if (x := _odds(p.sided)) is not None}
-    if len(odds) < 2 or not plan.contrast:
-        return list(placed)
-    lean = plan.contrast * float(np.mean(list(odds.values())))
-    return [
-        replace(p, sided=_moved(p.sided, odds[p.document.id] - lean))
-        if p.document.id in odds else p
-        for p in placed
-    ]  # fmt: skip
-
-
-def _odds(sided: Sided) -> float | None:
-    """Return the log-odds of pro of a judge whose two probabilities sum to one; else None."""
-    chances = [chance(sided.verdicts.get(side)) for side in SIDES]
-    if sided.labelled or None in chances or abs(sum(filter(None, chances)) - 1.0) > _SUM:
-        return None
-    return float(log_odds([chances[0] or 0.0])[0])
-
-
-def _moved(sided: Sided, odds: float) -> Sided:
-    pro = float(logistic(np.array([odds]))[0])
-    moved = {"pro": pro, "con": 1.0 - pro}
-    verdicts: dict[Side, Answer] = {}
-    for side, answer in sided.verdicts.items():
-        if isinstance(answer, Judged):
-            p = round(moved[side], 6)
-            details = {**answer.provenance.details, "alone": answer.probability}
-            provenance = replace(answer.provenance, details=details)
-            said = f"{answer.explanation}; {p:.2f} beside the other passages"
-            verdicts[side] = replace(
-                answer, value=p >= 0.5, probability=p, provenance=provenance, explanation=said
-            )
-    return replace(sided, verdicts=verdicts)
-
-
-def _chosen(placed: Sequence[Placed], plan: Plan) -> list[Placed]:
-    """Decide the side of each passage; a side with too few is filled up with the likeliest."""
-    sides: dict[str, set[Side]] = {p.document.id: set(_sure(p, plan)) for p in placed}
-    filled: dict[str, set[Side]] = {p.document.id: set() for p in placed}
-    for side in SIDES:
-        mine = [p for p in placed if side in sides[p.document.id]]
-        if mine and 1.0 - math.prod(1.0 - _alone(p, side) for p in mine) < plan.held:
-            for p in mine:
-                sides[p.document.id].discard(side)
-    for side in plan.sides:
-        lacking = plan.fewest - sum(side in own for own in sides.values())
-        open_ones = [p for p in placed if not sides[p.document.id] and _likely(p, side)]
-        for p in sorted(open_ones, key=lambda p: -p.worth(side))[: max(0, lacking)]:
-            filled[p.document.id].add(side)
-    return [
-        replace(p, sided=replace(p.sided, sides=frozenset(sides[name] | filled[name])),
-                filled=frozenset(filled[name]))
-        for p in placed for name in (p.document.id,)
-    ]  # fmt: skip
-
-
-def _alone(placed: Placed, side: Side) -> float:
-    """Return how likely a passage is on a side, not compared; 1 for labels and single claims."""
-    answer = placed.sided.verdicts[side]
-    if _odds(placed.sided) is None:
-        return 1.0
-    return float(answer.provenance.details.get("alone", chance(answer)))
-
-
-def _sure(placed: Placed, plan: Plan) -> frozenset[Side]:
-    """Return the sides of a passage whose relevance and side are sure enough."""
-    if placed.sided.labelled:  # a label on another topic of the same matter has a probability
-        return frozenset(
-            side for side in placed.sided.sides
-            if (p := chance(placed.sided.verdicts[side])) is None or p >= plan.certainty
-        )  # fmt: skip
-    relevance = placed.relevance
-    # A judge's own yes has its own threshold.
-    doubtful = _by_rank(relevance) and (chance(relevance) or 0.0) < plan.relevant
-    if not is_yes(relevance) or doubtful:
-        return frozenset()
-    if _odds(placed.sided) is None:
-        return placed.sided.sides
-    verdicts: Mapping[Side, Answer] = placed.sided.verdicts
-    return frozenset(s for s, a in verdicts.items()
-                     if (chance(a) or 0.0) >= plan.certainty and _leans(a))  # fmt: skip
-
-
-def _likely(placed: Placed, side: Side) -> bool:
-    """Tell whether a relevant passage is likelier on a side than on the other."""
-    answer = placed.sided.verdicts.get(side)
-    if answer is None or not is_yes(placed.relevance):
-        return False
-    return is_yes(answer) and (chance(answer) or 0.0) >= 0.5 and _leans(answer)
-
-
-def _leans(answer: Answer) -> bool:
-    """Tell whether a passage alone is not plainly on the other side."""
-    alone = answer.provenance.details.get("alone")
-    return not isinstance(alone, float) or alone >= _LEAST_ALONE
+def _chosen(placed: Placed, plan: Plan) -> Placed:
+    """Decide for which sides a document is argued with, or for which it is listed."""
+    verdicts = placed.sided.verdicts
+    # A judge's own yes to the question of relevance has its own threshold.
+    if not (placed.used or _by_passage(placed.relevance)):
+        return replace(placed, sided=replace(placed.sided, sides=frozenset()))
+    served = [side for side in SIDES if side in verdicts and is_yes(verdicts[side])]
+    sides = frozenset(side for side in served if placed.worth(side) >= plan.certainty)
+    if len(sides) == 2 and (pro := placed.worth("pro")) != (con := placed.worth("con")):
+        sides = frozenset(("pro",)) if pro > con else frozenset(("con",))
+    leans = None
+    if not sides:
+        likely = [side for side in served if placed.worth(side) >= plan.listed]
+        leans = max(likely, key=placed.worth, default=None)
+    return replace(placed, sided=replace(placed.sided, sides=sides), leans=leans)

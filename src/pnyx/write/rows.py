@@ -9,7 +9,7 @@ from pydantic import Field
 from pnyx.corpora import response_row
 from pnyx.judge.answers import verdict_fields
 from pnyx.search.rows import DescribedRow, PartialRow, QuestionRow, TopicRow, question_row
-from pnyx.write.case import Case, Undecided, verdict_rows, why_empty
+from pnyx.write.case import Case, Undecided, verdict_rows, warning, why_empty
 
 
 class CellRow(DescribedRow):
@@ -108,10 +108,14 @@ class SideRow(DescribedRow):
     """`sentence_precision`, `citation_precision`, `on_the_question`, `on_this_side`."""
     considered: int
     """How many retrieved documents were put on this side."""
-    filled: list[str]
-    """Documents quoted although they are less sure (`--fewest`); no other is argued with."""
+    likely: float | None
+    """How likely the documents read argue this side at all; null where nobody can say."""
+    warning: str | None
+    """What is said above a side that the documents may not argue; null for others."""
+    chances: dict[str, float]
+    """Cited document -> how likely it argues this side."""
     less_sure: list[UndecidedRow]
-    """Documents likelier on this side than on the other, but not surely enough: not argued with."""
+    """Documents likelier on this side than on the other, not likely enough to argue with."""
     empty: str | None
     """Why nothing is argued for this side; null where something is."""
     problems: list[str]
@@ -154,14 +158,10 @@ class NearTopicRow(DescribedRow):
 
 
 class ExpectedRow(DescribedRow):
-    """How many of the documents read are about the question."""
+    """How many of the documents read argue a side of the question."""
 
     value: float | None
     """The sum of their probabilities; null where none has one."""
-    low: int | None
-    """So many at least and `high` at most for four questions of five; null where not by rank."""
-    high: int | None
-    """See `low`."""
     scored: int
     """How many documents have a verdict."""
     read: int
@@ -186,9 +186,9 @@ class CaseRow(DescribedRow):
     about: int
     """How many retrieved documents are about the question, on whatever side."""
     expected_about: ExpectedRow
-    """How many retrieved documents are about the question, by their probabilities."""
+    """How many retrieved documents argue a side of the question, by their probabilities."""
     certainty: float
-    """The least probability of a side with which a document is argued with."""
+    """The least probability of arguing a side with which a document is argued with."""
     passed_over: int
     """How many retrieved documents are not about the question."""
     unscored: int
@@ -217,7 +217,9 @@ def case_row(case: Case) -> CaseRow:
                     "verdicts": [row for row in verdicts if row["side"] == side.side],
                     "measures": {name: m.row() for name, m in side.measures.items()},
                     "considered": side.considered,
-                    "filled": [d for d in side.response.references if d in side.filled],
+                    "likely": side.likely,
+                    "warning": warning(side) or None,
+                    "chances": side.chances,
                     "less_sure": list(map(_open_row, side.less_sure)),
                     "empty": why_empty(case, side) or None,
                     "problems": side.problems,

@@ -40,7 +40,6 @@ _LIMITS: Final[Mapping[str, int]] = {
     "context": 32_000,
     "depth": 1000,
     "feedback": 100,
-    "fewest": 20,
     "max_tokens": 16_000,
     "per_side": 100,
     "points": 20,

@@ -11,7 +11,6 @@ from pnyx.app.open_search import argue_plan
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Question, question_id
 from pnyx.search.ranking.good_first import POOL
-from pnyx.search.relevance import NEARBY
 from pnyx.serve.asking.pool import SharedResults
 
 if TYPE_CHECKING:
@@ -55,17 +54,18 @@ class Standings:
 
     def _tell(self, text: str, k: int) -> Standing:
         from pnyx.write.arguing import placing_of
+        from pnyx.write.passage_sides import RANKED
 
         started = time.monotonic()
         asked = Question(question_id(text), text)
         asking = self._service.asking
         searcher = self._service.opened.searcher(asking.search)
-        (found,) = searcher.search([asked], max(k, NEARBY, POOL))
+        (found,) = searcher.search([asked], max(k, RANKED, POOL))
         shown = {hit.doc_id for hit in searcher.shown(found, k).hits}
         last = max((hit.rank for hit in found.hits if hit.doc_id in shown), default=0)
-        documents = searcher.engine.fetch([hit.doc_id for hit in found.hits[:last]])
+        read = [hit.doc_id for hit in found.hits[: max(last, RANKED)]]
+        documents = searcher.engine.fetch(read)
         placing = placing_of(searcher, asked, self._service.judge, argue_plan(asking.argue))
-        # Whether each is about the question is read off the ranking by the model alone.
-        placed = run_blocking(lambda: placing.place(found.hits, documents, shown))
+        placed = run_blocking(lambda: placing.place(documents, shown))
         told = {one.document.id: one for one in placed}
         return Standing(told, time.monotonic() - started)

@@ -1,0 +1,241 @@
+"""How likely each passage of a ranking argues for yes, for no, or for neither side of a question.
+
+A network reads each passage with the question answered by yes and by no. A regression on its
+log-odds, on the cosine to the question and on the whole ranking turns these into probabilities. It
+was fitted on labelled folders and debates (`benchmarks/argue/fit_passages.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judge.base import Emit, of_kind
+from pnyx.judge.calibration.curves import log_odds, logistic
+from pnyx.judge.passages import pieces_of
+from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.judge.statements import statements_of
+from pnyx.models.embed.embedder import PACKAGED, embedder_from
+from pnyx.records import SIDES, Evidence, Question, Side, judged_text
+from pnyx.search.engine import Engine
+from pnyx.search.features.vectors import VECTORS
+
+if TYPE_CHECKING:
+    from pnyx.models.embed.embedder import Embedder
+    from pnyx.students.reader import ReaderScorer
+
+Floats = NDArray[np.float64]
+
+BY_PASSAGE: Final = "passage"
+"""The method of these verdicts in their provenance."""
+
+ARGUES: Final = 0.5
+"""Probability of arguing any side from which the verdict is yes."""
+
+FEATURES: Final = (
+    "own supports",
+    "other supports",
+    "own opposes",
+    "other opposes",
+    "neither",
+    "cosine",
+    "highest cosine",
+    "neither in the ranking",
+)
+"""Inputs of the regression for one side of one passage: log-odds that the passage supports and
+opposes the side's own statement and the other one, mean log-odds of neither, cosine to the
+question, and of the whole ranking the highest cosine and the mean log-odds of neither."""
+
+_GREATEST: Final = 3
+"""So many of a side's passages decide how likely the documents argue it."""
+
+RANKED: Final = 30
+"""Documents of a ranking that show what it is about; those after them are judged like these."""
+
+_WEIGHTS: Final = "weights/passages.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SideChances:
+    """How likely a passage argues each side, in [0, 1]; what is left is that it argues neither."""
+
+    pro: float
+    con: float
+
+    @property
+    def argues(self) -> float:
+        """How likely it argues any side, in [0, 1]."""
+        return self.pro + self.con
+
+
+class PassageSides:
+    """Judges the first passages of a ranking: how likely does each argue for yes, or for no?
+
+    Args:
+        engine: what was searched; its vectors of the packaged embedder are used where it has them.
+        embedder: the packaged one, if it is open already.
+
+    Attributes:
+        name: `passages@` and 8 digits of a hash of the weights.
+        card: how far it can be trusted, in one line.
+    """
+
+    def __init__(self, engine: Engine, embedder: Embedder | None = None) -> None:
+        known = engine.feature_info(VECTORS)
+        self._stored = (
+            known is not None and known.made_by == PACKAGED and known.documents == len(engine)
+        )
+        self._engine, self._embedder = engine, embedder
+        self._fitted, digest = _fitted()
+        self.name = f"passages@{digest}"
+        self.card = str(self._fitted["card"])
+
+    def judge(self, question: Question, documents: Sequence[Evidence]) -> list[SideChances | str]:
+        """Return the chances of each document, or why there are none."""
+        if not documents:
+            return []
+        odds = features_of(*self.read(question, documents)) @ np.array(self._fitted["weights"])
+        return [
+            SideChances(round(pro, 6), round(con, 6))
+            if np.isfinite(pro + con)
+            else "no_number: the model gives none"
+            for pro, con in chances_of(odds + float(self._fitted["bias"])).tolist()
+        ]
+
+    def read(self, question: Question, documents: Sequence[Evidence]) -> tuple[Floats, Floats]:
+        """Return log-probabilities [documents, 2 statements, 3 classes] and cosines [documents]."""
+        texts = [judged_text(document) for document in documents]
+        classes = _read(statements_of(question), texts)
+        return classes, self._cosines(question.text, texts, documents)
+
+    def _cosines(
+        self, question: str, texts: Sequence[str], documents: Sequence[Evidence]
+    ) -> Floats:
+        if self._embedder is None or self._embedder.name != PACKAGED:
+            self._embedder = embedder_from()
+        own = self._embedder.encode([question])[0].astype(np.float64)
+        if self._stored:
+            rows = self._engine.vectors([document.id for document in documents])
+        else:
+            rows = self._embedder.encode(texts)
+        found: Floats = np.asarray(rows, dtype=np.float64) @ own
+        return found
+
+
+def _read(statements: tuple[str, str], texts: Sequence[str]) -> Floats:
+    """Return log-probabilities [texts, 2 statements, 3 classes], the mean of a text's pieces."""
+    pieces = [(place, piece) for place, text in enumerate(texts) for piece in pieces_of(text)]
+    pairs = [(piece, statement) for _, piece in pieces for statement in statements]
+    raw = _reader().classes(pairs).reshape(len(pieces), 2, 3)
+    logs = raw - np.logaddexp.reduce(raw, axis=-1, keepdims=True)
+    owners = np.array([place for place, _ in pieces])
+    return np.stack([logs[owners == place].mean(axis=0) for place in range(len(texts))])
+
+
+def features_of(classes: Floats, cosines: Floats) -> Floats:
+    """Return float64 [documents, 2 sides, features] of a ranking; see `FEATURES`.
+
+    Args:
+        classes: log-probabilities of supports, opposes and neither, [documents, 2 statements, 3].
+        cosines: of each document to the question, [documents].
+    """
+    odds = classes - np.log1p(-np.exp(np.minimum(classes, -1e-9)))
+    neither = odds[:, :, 2].mean(axis=1)
+    whole = [neither, cosines, np.full_like(cosines, cosines[:RANKED].max())]
+    whole.append(np.full_like(cosines, neither[:RANKED].mean()))
+    sides = []
+    for own, other in ((0, 1), (1, 0)):
+        read = [odds[:, own, 0], odds[:, other, 0], odds[:, own, 1], odds[:, other, 1]]
+        sides.append(np.stack([*read, *whole], axis=1))
+    return np.stack(sides, axis=1)
+
+
+def chances_of(odds: Floats) -> Floats:
+    """Return the probabilities of both sides, from log-odds against neither, [documents, 2]."""
+    shares = np.exp(odds - np.logaddexp(0.0, np.logaddexp(odds[:, :1], odds[:, 1:])))
+    return np.asarray(shares, dtype=np.float64)
+
+
+def side_inputs(chances: Sequence[float] | Floats) -> list[float]:
+    """Return the log-odds of the three greatest probabilities, at least of 0.001."""
+    greatest = np.sort(np.append(np.asarray(chances, dtype=np.float64), np.zeros(_GREATEST)))
+    return [float(x) for x in log_odds(np.clip(greatest[::-1][:_GREATEST], 0.001, 0.999))]
+
+
+def side_chance(chances: Sequence[float]) -> float | None:
+    """Return how likely the documents argue a side at all, by how likely each of them does.
+
+    None without documents. Fitted on rankings of which one side was taken away.
+    """
+    if not len(chances):
+        return None
+    fitted = _fitted()[0]["side"]
+    odds = np.array(side_inputs(chances)) @ np.array(fitted["weights"]) + fitted["bias"]
+    return round(float(logistic(np.array([odds]))[0]), 6)
+
+
+def relevance_of(chances: SideChances | str, judge: str) -> Answer:
+    """Return whether a passage argues any side of the question, as a verdict."""
+    provenance = Provenance(judge, method=BY_PASSAGE)
+    if isinstance(chances, str):
+        return Unscored(chances, provenance)
+    p = round(chances.argues, 6)
+    said = f"argues a side with probability {p:.2f}; yes from {ARGUES:.2f}"
+    return Judged(p >= ARGUES, provenance, probability=p, explanation=said)
+
+
+class PassageStances:
+    """Answers stance questions on passages by chances that are known already.
+
+    Args:
+        judge: name and card of who gave them.
+        question: what was asked.
+        known: text of a passage -> its chances, or why there are none.
+    """
+
+    kinds: frozenset[type] = frozenset({Support})
+
+    def __init__(
+        self, judge: PassageSides, question: Question, known: Mapping[str, SideChances | str]
+    ) -> None:
+        self.name, self.card = judge.name, judge.card
+        self._pro, self._known = statements_of(question)[0], known
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
+        for place, one in enumerate(of_kind(Support, questions, self.name)):
+            side = SIDES[0] if one.statement == self._pro else SIDES[1]
+            emit(place, self._verdict(self._known[one.text], side))
+
+    def _verdict(self, chances: SideChances | str, side: Side) -> Answer:
+        provenance = Provenance(self.name, method=BY_PASSAGE)
+        if isinstance(chances, str):
+            return Unscored(chances, provenance)
+        chance = chances.pro if side == SIDES[0] else chances.con
+        p = round(chance / max(chances.argues, 1e-12), 6)
+        said = f"argues this side with probability {chance:.2f}, any side {chances.argues:.2f}"
+        return Judged(p >= 0.5, provenance, probability=p, explanation=said)
+
+
+@functools.cache
+def _reader() -> ReaderScorer:
+    import pnyx.models
+    from pnyx.students.reader import open_reader
+
+    return open_reader(Path(pnyx.models.__file__).parent / "weights/perspectives")
+
+
+@functools.cache
+def _fitted() -> tuple[dict[str, Any], str]:
+    data = resources.files("pnyx.write").joinpath(_WEIGHTS).read_bytes()
+    return json.loads(data), hashlib.sha256(data).hexdigest()[:8]
