@@ -20,6 +20,8 @@ from pnyx.records import Argument, Document, Premise, Question, question_id
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
+from pnyx.write.case import likelihood
+from pnyx.write.plan import ARGUED
 
 pytestmark = pytest.mark.usefixtures("run_once")
 
@@ -103,7 +105,7 @@ def test_a_question_nobody_wrote_about_ends_well(
     assert run("argue", index, "Should xyzzy be plugh?", "--out", str(out)) == 0
     assert [r.sentences for r in read_responses(str(out))] == [(), ()]
     assert (
-        "The case for yes: not argued. Nothing about the question was found."
+        "The case for yes: not argued. No passage that argues a side of the question was found."
         in capsys.readouterr().err
     )
     assert run("validate", str(out)) == 0
@@ -239,30 +241,23 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-@pytest.mark.all
 def test_nothing_below_the_certainty_is_argued_with(
     plain: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sure = _argued(plain, capsys, "--certainty", "0.9", "--fewest", "0")
-    filled = _argued(plain, capsys, "--certainty", "0.9")
-    assert sure["certainty"] == 0.9
-    for side in sure["sides"]:
-        stance = side["stance"]
-        told = [v["probability"] for v in side["verdicts"] if v["task"] == "stance"]
-        assert all(p >= 0.9 for p in told)
-        cited = set(side["response"]["references"])
-        assert cited.isdisjoint(one["doc_id"] for one in side["less_sure"])
-        assert all(one[stance]["probability"] >= 0.5 for one in side["less_sure"])
-        assert (side["empty"] is None) == bool(side["response"]["answer"])
-        assert side["filled"] == []
-    for side in filled["sides"]:
-        told = {v["doc_id"]: v["probability"] for v in side["verdicts"] if v["task"] == "stance"}
-        assert {name for name, p in told.items() if p < 0.9} <= set(side["filled"])
-    less = sum(len(side["less_sure"]) for side in sure["sides"])
-    assert less > sum(len(side["less_sure"]) for side in filled["sides"])
-    assert sum(side["considered"] for side in filled["sides"]) > sum(
-        side["considered"] for side in sure["sides"]
-    )
+    usual, sure = _argued(plain, capsys), _argued(plain, capsys, "--certainty", "0.7")
+    assert (usual["certainty"], sure["certainty"]) == (ARGUED, 0.7)
+    for case in (usual, sure):
+        for side in case["sides"]:
+            cited = side["response"]["references"]
+            assert set(side["chances"]) == set(cited)
+            assert all(p >= case["certainty"] for p in side["chances"].values())
+            assert set(cited).isdisjoint(one["doc_id"] for one in side["less_sure"])
+            assert (side["empty"] is None) == bool(side["response"]["answer"])
+    less, more = (sum(len(s["less_sure"]) for s in case["sides"]) for case in (usual, sure))
+    assert more > less
+    assert sum(s["considered"] for s in usual["sides"]) - sum(
+        s["considered"] for s in sure["sides"]
+    ) == pytest.approx(more - less)
 
 
 def test_the_other_side_of_a_one_sided_collection_is_not_found(
@@ -339,42 +334,25 @@ def test_a_question_in_another_language_than_the_documents_is_said_to_be_so(
         assert "seems to be in" not in "".join(capsys.readouterr())
 
 
-def test_doubtful_passages_are_in_no_file_unless_asked_for(
+def test_the_file_says_how_likely_each_citation_and_each_side_is(
     plain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, everything = tmp_path / "a.jsonl", tmp_path / "all.jsonl"
-    command = ["argue", plain, QUESTION, "--certainty", "0.9", "--json", "--out"]
-    assert run(*command, str(out)) == 0
-    captured = capsys.readouterr()
-    printed = json.loads(captured.out)
-    assert run(*command, str(everything), "--include-doubtful") == 0
-    left_out = 0
-    files = zip(read_responses(str(out)), read_responses(str(everything)), strict=True)
-    for shown, (response, whole) in zip(printed["sides"], files, strict=True):
+    out = tmp_path / "a.jsonl"
+    assert run("argue", plain, QUESTION, "--json", "--out", str(out)) == 0
+    printed = json.loads(capsys.readouterr().out)
+    for shown, response in zip(printed["sides"], read_responses(str(out)), strict=True):
         told: dict[str, dict[str, float]] = {}
         for row in shown["verdicts"]:
             told.setdefault(row["task"], {})[row["doc_id"]] = row["probability"]
         for sentence in response.sentences:
-            assert sentence.extra["confident"]
             for citation in sentence.citations:
-                assert told["stance"][citation.doc_id] >= 0.9
-                assert citation.doc_id not in shown["filled"]
+                chance = shown["chances"][citation.doc_id]
+                assert chance >= ARGUED
                 assert sentence.extra["confidence"][citation.doc_id] == {
                     "on_the_question": told["relevance"][citation.doc_id],
                     "on_this_side": told["stance"][citation.doc_id],
+                    "argues_this_side": chance,
+                    "likelihood": likelihood(chance),
                 }
-        cited = {c.doc_id for s in response.sentences for c in s.citations}
-        assert set(response.references) == set(response.documents) == cited
-        written = [sentence["text"] for sentence in shown["response"]["answer"]]
-        assert [sentence.text for sentence in whole.sentences] == written
-        doubtful = [s for s in whole.sentences if not s.extra["confident"]]
-        assert all({c.doc_id for c in s.citations} <= set(shown["filled"]) for s in doubtful)
-        assert len(response.sentences) + len(doubtful) == len(whole.sentences)
-        left_out += len(doubtful)
-    assert left_out
-    said = f"{out}: {left_out} sentences from less certain passages left out"
-    assert f"{said}; --include-doubtful writes them, marked" in captured.err
-    assert "left out" not in capsys.readouterr().err
-    assert run("validate", str(out)) == run("validate", str(everything)) == 0
-    assert run("argue", plain, QUESTION, "--include-doubtful") == 2
-    assert "--include-doubtful" in capsys.readouterr().err
+        assert response.metadata["side_probability"] == pytest.approx(shown["likely"])
+    assert run("validate", str(out)) == 0

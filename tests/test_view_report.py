@@ -191,10 +191,10 @@ def test_a_missing_verdict_is_unscored_not_no():
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (Expected(7.6, 4, 14, 30, 30), "Probably 4 to 14 of the 30 passages read are on"),
-        (Expected(2.0, 2, 2, 3, 3), "Probably 2 of the 3 passages read are on"),
-        (Expected(1.7, None, None, 2, 3), "about 2 of the 3 passages read (1 without a verdict"),
-        (Expected(0.4, 0, 1, 1, 1), "Probably 0 to 1 of the one passage read is on"),
+        (Expected(7.6, 30, 30), "Probably about 8 of the 30 passages read argue a side"),
+        (Expected(2.0, 3, 3), "Probably about 2 of the 3 passages read argue a side"),
+        (Expected(1.7, 2, 3), "about 2 of the 3 passages read (1 without a verdict"),
+        (Expected(0.4, 1, 1), "Probably about 0 of the one passage read argues a side"),
         (Expected(), ""),
     ],
 )
@@ -228,15 +228,12 @@ def test_undecided_passages_have_their_own_list_with_their_probabilities():
     assert "Undecided passages" not in render_html(build_case())
 
 
-def test_a_side_that_is_hardly_known_is_announced_at_the_top():
+def test_a_side_that_the_documents_may_not_argue_is_announced_at_the_top():
     case = build_case()
-    side = replace(case.sides[0], measures={"on_this_side": Measured(0.58, 3, 3)})
-    html = render_html(replace(case, sides=(side, *case.sides[1:])))
-    assert html.index("about 58% of them are expected to be") < html.index(">The case for yes<")
-    assert "doubtful" not in render_html(case)
-    off = replace(case.sides[0], measures={"on_the_question": Measured(0.4, 2, 2)})
-    html = render_html(replace(case, sides=(off, *case.sides[1:])))
-    assert html.index("are about the question; about 40%") < html.index(">The case for yes<")
+    html = render_html(replace(case, sides=(replace(case.sides[0], likely=0.4), *case.sides[1:])))
+    said = "The case for yes: Your documents may not argue this side: 40 %."
+    assert html.index(said) < html.index(">The case for yes<")
+    assert "may not argue" not in render_html(case)
 
 
 def test_what_is_quoted_is_called_so_and_gets_no_precision():
@@ -300,7 +297,7 @@ def test_quality_is_shown_as_a_share_of_all_passages():
 def test_a_side_without_evidence_says_so():
     html, markdown = render_html(one_sided_case()), render_markdown(one_sided_case())
     for output in (html, markdown):
-        assert "Nothing about the question was found." in output
+        assert "No passage that argues a side of the question was found." in output
     case = one_sided_case()
     failed = replace(case.sides[1], considered=3, failed=True)
     html = render_html(replace(case, sides=(case.sides[0], failed)))
@@ -470,23 +467,21 @@ def test_colours_have_the_contrast_of_wcag_aa(scheme):
         assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)
 
 
-def test_what_is_less_sure_is_quoted_apart_and_not_argued():
+def test_what_is_less_likely_is_listed_and_not_argued():
     case = build_case()
     pro, con = case.sides
-    whole = replace(con, filled=frozenset(con.response.references))
-    first = {c.doc_id for c in pro.response.sentences[0].citations}
-    part = replace(pro, filled=frozenset(pro.response.references) - first)
-    case = replace(case, sides=(part, whole))
+    one = Undecided("doc-u", yes(0.6), {"pro": no(0.3), "con": yes(0.7)})
+    bare = replace(
+        con, response=replace(con.response, sentences=()), considered=0, less_sure=(one,)
+    )
+    case = replace(case, sides=(pro, bare), certainty=0.45)
     page = view_case(case)
-    assert page.sides[0].groups
     assert page.sides[0].empty == ""
-    assert not page.sides[1].groups
-    assert len(page.sides[1].perhaps) > 1
-    assert page.sides[1].empty.startswith("Nothing that was found for this side is sure enough")
-    assert "The case for no: not argued, only quoted as less sure." in page.doubts
-    assert page.sentences == sum(len(side.response.sentences) for side in case.sides)
-    html, markdown = render_html(case), render_markdown(case)
-    quoted = page.sides[1].perhaps[0].conclusion
-    assert quoted is not None
-    assert html.index('id="less-con-h"') < html.index(f'id="{quoted.id}"')
-    assert "### Less sure: con" in markdown
+    said = "No passage is likely enough to argue this side (at least 45 %): one passage may"
+    assert page.sides[1].empty.startswith(said)
+    assert any(line.startswith(f"The case for no: not argued. {said}") for line in page.doubts)
+    html, markdown = render_html(case), render_markdown(case).replace("\\", "")
+    assert "below 45 %: listed, not argued with" in html
+    assert 'id="less-con-h"' in html
+    assert 'id="less-pro-h"' not in html
+    assert "### Less likely: con" in markdown

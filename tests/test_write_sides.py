@@ -16,8 +16,8 @@ from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Evidence, Question
 from pnyx.search.polarity import same_words
-from pnyx.search.relevance import BY_RANK
 from pnyx.search.sides import CORPUS_LABEL
+from pnyx.write.passage_sides import BY_PASSAGE
 from pnyx.write.placing import expected_about
 from pnyx.write.placing import place as place_async
 from pnyx.write.plan import Plan
@@ -27,7 +27,7 @@ QUESTION = Question("q", "Should voting be compulsory?")
 
 
 def place(question: Question, documents: list[Evidence], judge: Any, certainty: float) -> Any:
-    plan = Plan(certainty=certainty, fewest=0, held=0.0)
+    plan = Plan(certainty=certainty)
     return run_blocking(lambda: place_async(question, documents, judge, plan))
 
 
@@ -111,7 +111,7 @@ def test_a_label_on_another_topic_is_not_used() -> None:
 def _by_side(pro: Answer, con: Answer) -> Callable[[Support], Answer]:
     def answer(question: Support) -> Answer:
         if question.task == "relevance":
-            return Judged(True, BY, 0.9)
+            return Judged(True, BY)
         return pro if question.id.startswith("stance/pro") else con
 
     return answer
@@ -198,126 +198,93 @@ class Weighing:
             emit(position, Judged(p >= 0.5, BY, p))
 
 
-def _sides_of(pro: dict[str, float], relevance: dict[str, float], **options: Any) -> dict[str, set]:
-    documents = [Document(name, name) for name in pro]
-    known = [Judged(relevance[name] >= 0.3, BY, relevance[name]) for name in pro]
-    plan = Plan(certainty=0.65, **{"held": 0.0, **options})
-    found = run_blocking(
-        lambda: place_async(QUESTION, documents, Weighing(pro), plan, known)  # type: ignore[arg-type]
-    )
-    return {placed.document.id: set(placed.sided.sides) for placed in found}
+def _placed(pro: dict[str, float], relevance: Sequence[float | None], **options: Any) -> list[Any]:
+    """Place passages whose chances to be on pro, if on any side, are given."""
+    documents: list[Evidence] = [Document(name, name) for name in pro]
+    by = Provenance("r", method=BY_PASSAGE)
+    known: list[Answer] = [
+        Unscored("refusal: no", by) if p is None else Judged(p >= 0.5, by, p) for p in relevance
+    ]
+    plan, judge = Plan(**options), Weighing(pro)
+    return run_blocking(lambda: place_async(QUESTION, documents, judge, plan, known))  # type: ignore[arg-type]
 
 
-def test_passages_are_compared_with_each_other() -> None:
-    # Log-odds 1.39, 1.10, 0.85; .75 of their mean, 0.83, is taken away: 0.55, 0.26, 0.01.
-    leaning = {"a": 0.8, "b": 0.75, "c": 0.7}
-    alone = dict.fromkeys(leaning, 0.9)
-    assert _sides_of(leaning, alone, contrast=0.0) == {"a": {"pro"}, "b": {"pro"}, "c": {"pro"}}
-    assert _sides_of(leaning, alone, fewest=0) == {"a": set(), "b": set(), "c": set()}
-    assert _sides_of(leaning, alone, fewest=2) == {"a": {"pro"}, "b": {"pro"}, "c": set()}
+def _standing(placed: Sequence[Any]) -> list[tuple[str | None, str | None]]:
+    return [(one.sided.side, one.leans) for one in placed]
 
 
-def test_a_passage_plainly_on_one_side_is_never_put_on_the_other() -> None:
-    sides = _sides_of({"a": 0.99, "b": 0.98, "c": 0.7}, dict.fromkeys("abc", 0.9))
-    assert all("con" not in own for own in sides.values())
+def test_a_passage_argues_the_side_that_the_product_makes_likely() -> None:
+    """0.8 * 0.75 = 0.6 and 0.8 * 0.5 = 0.4 for pro; 0.8 * 0.6 = 0.48 for con."""
+    placed = _placed({"a": 0.75, "b": 0.5, "c": 0.4}, [0.8] * 3, certainty=0.48, listed=0.2)
+    assert _standing(placed) == [("pro", None), (None, "pro"), ("con", None)]
+    assert [round(one.worth("pro"), 6) for one in placed] == [0.6, 0.4, 0.32]
 
 
-def test_a_side_that_lacks_passages_gets_the_likeliest_relevant_ones() -> None:
-    pro = {"a": 0.9, "b": 0.1, "c": 0.45, "d": 0.45, "e": 0.45}
-    relevance = {"a": 0.9, "b": 0.9, "c": 0.35, "d": 0.25, "e": 0.31}
-    found = _sides_of(pro, relevance, contrast=0.0, fewest=2)
-    assert found == {"a": {"pro"}, "b": {"con"}, "c": {"con"}, "d": set(), "e": set()}
-    assert _sides_of(pro, relevance, contrast=0.0, fewest=0)["c"] == set()
+@pytest.mark.parametrize(
+    ("about", "expected"),
+    [
+        (0.8, ("pro", None)),  # 0.8 * 0.75 = 0.6
+        (0.799, (None, "pro")),
+        (0.4, (None, "pro")),  # 0.3
+        (0.399, (None, None)),
+    ],
+)
+def test_what_is_less_likely_is_listed_and_then_passed_over(
+    about: float, expected: tuple[str | None, str | None]
+) -> None:
+    (placed,) = _placed({"a": 0.75}, [about], certainty=0.6, listed=0.3)
+    assert _standing([placed]) == [expected]
+    assert placed.passed_over == (expected == (None, None))
 
 
-def test_a_side_that_hardly_has_a_passage_is_not_argued() -> None:
-    """Three passages are surely on one side; one that is rather on the other may be a mistake."""
-    pro = {"a": 0.95, "b": 0.9, "c": 0.8, "d": 0.25}
-    sure = dict.fromkeys(pro, 0.9)
-    found = _sides_of(pro, sure, contrast=0.0, fewest=0, held=0.86)
-    assert found == {"a": {"pro"}, "b": {"pro"}, "c": {"pro"}, "d": set()}
-    # Two of .75 and .70: 1 - .25 * .30 = .925 that at least one is there.
-    found = _sides_of({**pro, "e": 0.3}, {**sure, "e": 0.9}, contrast=0.0, fewest=0, held=0.86)
-    assert found["d"] == found["e"] == {"con"}
+def test_the_defaults_are_those_of_the_plan() -> None:
+    least, listed = Plan().certainty, Plan().listed
+    placed = _placed(dict.fromkeys("abcd", 1.0), [least, least - 0.01, listed, listed - 0.01])
+    assert _standing(placed) == [("pro", None), (None, "pro"), (None, "pro"), (None, None)]
 
 
-def test_what_fills_a_side_up_is_known_as_less_sure() -> None:
-    pro = {"a": 0.95, "b": 0.9, "c": 0.6, "d": 0.25}
-    known = [Judged(True, BY, 0.9)] * 4
-    documents = [Document(name, name) for name in pro]
-    plan = Plan(contrast=0.0, fewest=2)
-    judge: Any = Weighing(pro)
-    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, plan, known))
-    # On con one passage alone is sure, but may well be a mistake: .75 is below .94.
-    assert [(set(p.sided.sides), set(p.filled)) for p in placed] == [
-        ({"pro"}, set()), ({"pro"}, set()), (set(), set()), ({"con"}, {"con"})
-    ]  # fmt: skip
+def test_what_argues_some_side_that_nobody_knows_is_undecided() -> None:
+    placed = _placed({"a": 0.5, "b": 0.5}, [0.9, 0.3], certainty=0.6, listed=0.5)
+    assert [(one.undecided, one.passed_over) for one in placed] == [(True, False), (False, True)]
 
 
-def test_passages_below_the_certainty_are_less_sure() -> None:
-    documents = [Document(name, name) for name in "abcd"]
-    known = [Judged(p >= 0.35, BY, p) for p in (0.9, 0.9, 0.9, 0.2)]
-    judge: Any = Weighing({"a": 0.9, "b": 0.6, "c": 0.4, "d": 0.6})
-    plan = Plan(contrast=0.0, fewest=0, held=0.0)
-    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, plan, known))
-    assert [(p.sided.side, p.leans) for p in placed] == [
-        ("pro", None), (None, "pro"), (None, "con"), (None, None)
-    ]  # fmt: skip
-
-
-def test_what_was_said_of_a_passage_alone_is_kept() -> None:
-    documents = [Document("a", "a"), Document("b", "b")]
-    known = [Judged(True, BY, 0.9)] * 2
-    judge: Any = Weighing({"a": 0.8, "b": 0.6})
-    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), known))
-    details = [p.sided.verdicts["pro"].provenance.details for p in placed]
-    assert [one["alone"] for one in details] == [0.8, 0.6]
-    sums = [sum(a.probability for a in p.sided.verdicts.values()) for p in placed]  # type: ignore[union-attr]
-    assert sums == pytest.approx([1.0, 1.0], abs=1e-5)
-
-
-@pytest.mark.parametrize("ranked", [True, False])
-def test_what_a_judge_calls_irrelevant_costs_no_question_of_its_side(ranked: bool) -> None:
-    """Only where the ranking told relevance are others compared with what is not used."""
-    by = Provenance("r", method=BY_RANK if ranked else "token")
+@pytest.mark.parametrize("by_passage", [True, False])
+def test_what_a_judge_calls_irrelevant_costs_no_question_of_its_side(by_passage: bool) -> None:
+    """Only where passages were judged at once are sides known of what argues none."""
+    by = Provenance("r", method=BY_PASSAGE if by_passage else "token")
     judge = WrittenJudge(_by_side(_yes(0.9), NO))
-    known = [Judged(False, by, 0.3)]
+    known = [Judged(False, by, 0.2)]
     documents: list[Evidence] = [Document("d", "Text.")]
     (placed,) = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), known))
-    assert len(judge.asked) == (2 if ranked else 0)
-    assert (placed.used, placed.sided.sides) == (False, frozenset())
+    assert len(judge.asked) == (2 if by_passage else 0)
+    assert (placed.used, placed.sided.sides, placed.leans) == (False, frozenset(), None)
 
 
-@pytest.mark.parametrize(("ranked", "sides"), [(True, set()), (False, {"pro"})])
-def test_a_judges_yes_has_its_own_threshold(ranked: bool, sides: set[str]) -> None:
-    by = Provenance("r", method=BY_RANK if ranked else "calibrated")
-    judge = WrittenJudge(_by_side(_yes(0.9), NO))
-    known = [Judged(True, by, 0.4)]
+@pytest.mark.parametrize(("by_passage", "sides"), [(True, {"pro"}), (False, set())])
+def test_a_judges_no_keeps_a_passage_from_being_argued_with(
+    by_passage: bool, sides: set[str]
+) -> None:
+    """A judge of relevance has a threshold of its own; passages judged at once have none."""
+    by = Provenance("r", method=BY_PASSAGE if by_passage else "calibrated")
+    judge = WrittenJudge(_by_side(_yes(1.0), NO))
+    known = [Judged(False, by, 0.49)]
     documents: list[Evidence] = [Document("d", "Text.")]
-    plan = Plan(fewest=0, held=0.0)
+    plan = Plan(certainty=0.4)
     (placed,) = run_blocking(lambda: place_async(QUESTION, documents, judge, plan, known))
     assert placed.sided.sides == sides
 
 
-def test_what_is_unscored_is_not_said_to_be_about_something_else() -> None:
+def test_what_is_unscored_is_not_said_to_argue_neither_side() -> None:
     documents: list[Evidence] = [Document("a", "A."), Document("b", "B.")]
     judge = WrittenJudge(lambda q: NONE if q.text == "A." else NO)
     found = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan()))
     assert [(p.passed_over, bool(p.reasons)) for p in found] == [(False, True), (True, False)]
 
 
-def test_the_number_on_the_question_is_the_sum_of_what_each_is_likely_to_be() -> None:
-    by = Provenance("r", method=BY_RANK)
-    documents: list[Evidence] = [Document(name, name) for name in "abcde"]
-    ranked = [Judged(p >= 0.3, by, p) for p in (0.9, 0.8, 0.6, 0.2)]
-    answers: list[Answer] = [*ranked, Unscored("refusal: no", by)]
-    judge = WrittenJudge(lambda _: NO)
-    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), answers))
+def test_the_number_that_argues_a_side_is_the_sum_of_what_each_is_likely_to() -> None:
+    placed = _placed(dict.fromkeys("abcde", 0.9), [0.9, 0.8, 0.6, 0.2, None])
     found = expected_about(placed)
     assert (found.value, found.scored, found.read) == (2.5, 4, 5)
-    assert found.low is not None
-    assert found.high is not None
-    assert 0 <= found.low <= found.value <= found.high <= 4
 
 
 @pytest.mark.parametrize(
@@ -327,11 +294,10 @@ def test_the_number_on_the_question_is_the_sum_of_what_each_is_likely_to_be() ->
         ([Unscored("refusal: no", BY)] * 3, None),
     ],
 )
-def test_a_number_that_no_ranking_told_has_no_bounds(
+def test_a_verdict_without_a_probability_counts_as_one_or_none(
     answers: list[Answer], value: float | None
 ) -> None:
     documents: list[Evidence] = [Document(name, name) for name in "abc"]
     judge = WrittenJudge(lambda _: NO)
     placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), answers))
-    found = expected_about(placed)
-    assert (found.value, found.low, found.high) == (value, None, None)
+    assert expected_about(placed).value == value

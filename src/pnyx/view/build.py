@@ -34,7 +34,15 @@ from pnyx.view.model import (
 )
 from pnyx.view.notes import doubts, label_notes, near_said, said_of_number, said_of_placing
 from pnyx.view.text import Span, cut, locate, one_line, web_address
-from pnyx.write.case import ArguedSide, Case, Undecided, likelihood, warning, why_empty
+from pnyx.write.case import (
+    ArguedSide,
+    Case,
+    Undecided,
+    likelihood,
+    percent,
+    warning,
+    why_empty,
+)
 
 _OPENING = 400
 """Characters shown of a passage that is on no side."""
@@ -70,7 +78,7 @@ def view_case(case: Case) -> CaseView:
         quoted=sum(s.state == "quoted" for s in stated),
         undecided=tuple(_undecided(case, one) for one in case.undecided),
         less_sure=sum(len(side.less_sure) for side in case.sides),
-        certainty=f"{case.certainty:.0%}",
+        certainty=percent(case.certainty),
         number=said_of_number(case),
         near=near_said(case.near_topics),
         placed=said_of_placing(case),
@@ -184,7 +192,7 @@ def _groups(side: ArguedSide, sentences: Sequence[SentenceView]) -> tuple[GroupV
     for view, sentence in zip(sentences, side.response.sentences, strict=True):
         if view.is_conclusion or not groups:
             chance = side.chance(sentence)
-            said = "" if chance is None else f"{likelihood(chance)}, {chance:.0%}"
+            said = "" if chance is None else f"{likelihood(chance)}, {percent(chance)}"
             groups.append(
                 GroupView(view, (), said) if view.is_conclusion else GroupView(None, (view,), said)
             )

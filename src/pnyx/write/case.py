@@ -217,7 +217,7 @@ def why_empty(case: Case, side: ArguedSide) -> str:
     said = "No passage that argues a side of the question was found."
     if side.less_sure:
         said = (
-            f"No passage is likely enough to argue this side (at least {case.certainty:.0%}): "
+            f"No passage is likely enough to argue this side (at least {percent(case.certainty)}): "
             f"{passages(len(side.less_sure))} may argue it, listed below."
         )
     elif case.about:
@@ -245,9 +245,16 @@ def likelihood(chance: float | None) -> str:
     return next((word for word, least in LIKELIHOODS.items() if chance >= least), "unlikely")
 
 
+def percent(share: float) -> str:
+    """Return a share as a whole percentage."""
+    return f"{100 * share:.0f} %"
+
+
 def warning(side: ArguedSide) -> str:
     """Return what is said above a side that the documents may not argue; empty for others."""
-    return f"Your documents may not argue this side: {side.likely:.0%}" if side.doubtful else ""
+    if side.likely is None or not side.doubtful:
+        return ""
+    return f"Your documents may not argue this side: {percent(side.likely)}"
 
 
 def submitted_response(side: ArguedSide, *, scores: bool = False) -> Response:

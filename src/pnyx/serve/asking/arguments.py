@@ -280,7 +280,7 @@ _SAID: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, str]], str]]
     "judging": lambda k, _: f"{k['done']} of {many(k['asked'], 'verdict')} so far",
     "sides": lambda k, names: (
         f"{k['pro']} for {names['pro']}, {k['con']} for {names['con']}, "
-        f"{k['undecided']} undecided, {k['passed_over']} about something else"
+        f"{k['undecided']} undecided, {k['passed_over']} on neither"
     ),
     "writing": lambda k, names: f"Writing the case for {names[k['side']]}",
     "written": lambda k, names: f"Checking the citations of the case for {names[k['side']]}",

@@ -114,26 +114,25 @@ def _side_said(placed: Placed | None, standing: str, names: Mapping[str, str]) -
     if placed is None:
         return ""
     if standing == "off":
-        return _joined("Not about the question", probability(chance(placed.relevance)))
+        return _joined("Argues neither side", probability(chance(placed.relevance)))
     sided = placed.sided
     if standing in SIDES:
-        p = chance(sided.verdicts.get(sided.side)) if sided.side else None
+        side = sided.side
+        p = placed.worth(side) if side and chance(sided.verdicts.get(side)) is not None else None
         by = "by the corpus's label" if sided.by == CORPUS_LABEL else "judged"
         return _joined(names[standing], by, probability(p))
     if sided.reasons:
         return f"No verdict: {one_line(sided.reasons[0])[:200]}"
-    stated = {side: chance(sided.verdicts.get(side)) for side in SIDES}
-    chances = [
-        f"{names[side].lower()} {probability(p)}" for side, p in stated.items() if p is not None
-    ]
-    return _joined("Not sure enough", *chances)
+    stated = [side for side in SIDES if chance(sided.verdicts.get(side)) is not None]
+    chances = [f"{names[side].lower()} {probability(placed.worth(side))}" for side in stated]
+    return _joined("Not likely enough", *chances)
 
 
 def _verdicts(placed: Placed | None, names: Mapping[str, str]) -> tuple[str, ...]:
     """Return what the judges said of a document, in their own words."""
     if placed is None:
         return ()
-    said = [("About the question", placed.relevance)]
+    said = [("Argues a side", placed.relevance)]
     said += [(names[side], answer) for side, answer in placed.sided.verdicts.items()]
     return tuple(_verdict(what, answer) for what, answer in said)
 
@@ -215,8 +214,8 @@ def results_view(
 
 
 _OTHERS: Final[Mapping[str, str]] = {
-    "undecided": "About the question, as far as can be told, but on neither side surely enough.",
-    "off": "They share words with the question and are about something else.",
+    "undecided": "They may argue a side, but neither is likely enough.",
+    "off": "They share words with the question and argue neither side of it.",
 }
 
 
