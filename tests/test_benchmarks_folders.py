@@ -95,8 +95,8 @@ def test_figures_of_two_questions_by_hand() -> None:
     first = [cited("yes", "yes", head=True, reason=True), cited("no", "yes"), cited("no", "no")]
     other = [cited("yes", "none", head=True), cited("no", "mixed"), cited("no", None)]
     rows = [
-        {"sentences": first, "held": ["no", "yes"], **spent},
-        {"sentences": [*other, cited("yes", "other")], "held": ["yes"], **spent},
+        {"sentences": first, "held": ["no", "yes"], "warned": ["yes"], **spent},
+        {"sentences": [*other, cited("yes", "other")], "held": ["yes"], "warned": ["no"], **spent},
     ]
     found = folders.figures(rows)
     assert found["sentences"] == 3.5
@@ -106,3 +106,5 @@ def test_figures_of_two_questions_by_hand() -> None:
     assert found["both rightly"] == 1.0  # of the one question of which both sides are there
     assert found["headlines with a reason"] == 0.5
     assert found["missing side argued"] == 1.0
+    assert found["without a warning"] == 0.0
+    assert found["warned of"] == 1 / 3  # of the sides that are there and argued

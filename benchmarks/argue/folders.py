@@ -6,7 +6,10 @@
 Each folder of `benchmarks/argue/folders/PART` is rendered (Markdown, PDF, Word, web pages, ...),
 indexed as `pnyx start` does, and asked its questions. Each cited sentence is looked up in the
 labelled paragraph that it is from. FOLDER keeps the rendered files, the indexes and what each
-question gave; remove FOLDER/cases after a change of the code.
+question gave; remove FOLDER/cases-* after a change of the code.
+
+Next to the product stand two baselines: the likeliest passages of each side among the first 30,
+whatever their probability, and the first 8 of the ranking, each for its likelier side.
 """
 
 from __future__ import annotations
@@ -31,6 +34,11 @@ from pnyx.write.case import Case
 SOURCES = Path(__file__).with_name("folders")
 DRAWS = 2000
 SIDES = {"pro": "yes", "con": "no"}
+VARIANTS: Mapping[str, dict[str, Any]] = {
+    "Pnyx": {},
+    "the likeliest of each side": {"certainty": 0.0},
+    "the first 8 of the ranking": {"certainty": 0.0, "retrieve": 8},
+}
 OPPOSITE = {"yes": "no", "no": "yes"}
 
 Row = dict[str, Any]
@@ -74,18 +82,16 @@ def outcome(folder: Folder, question: Question, case: Case, spent: tuple[float, 
         "folder": folder.name,
         "sentences": sentences,
         "held": sorted(folder.sides(question)),
+        "warned": [SIDES[side.side] for side in case.sides if side.doubtful],
         "seconds": seconds,
         "cpu": cpu,
     }
 
 
-def rows_of(folder: Folder, work: Path) -> list[Row]:
+def rows_of(folder: Folder, work: Path, variant: str) -> list[Row]:
     """Ask a folder its questions; known answers are read from `work`."""
-    files, index, cases = (
-        work / "files" / folder.name,
-        work / "indexes" / folder.name,
-        work / "cases",
-    )
+    files, index = work / "files" / folder.name, work / "indexes" / folder.name
+    cases = work / f"cases-{variant.replace(' ', '-')}"
     cases.mkdir(parents=True, exist_ok=True)
     if not files.exists():
         write_files(folder, files)
@@ -100,7 +106,7 @@ def rows_of(folder: Folder, work: Path) -> list[Row]:
             if question.id in known:
                 continue
             start, cpu = time.perf_counter(), time.process_time()
-            case = collection.argue(question.text)
+            case = collection.argue(question.text, **VARIANTS[variant])
             spent = time.perf_counter() - start, time.process_time() - cpu
             known[question.id] = outcome(folder, question, case, spent)
             stream.write(json.dumps(known[question.id]) + "\n")
@@ -124,6 +130,12 @@ def figures(rows: Sequence[Row]) -> dict[str, float]:
         "both rightly": _mean([_rightly(row) == {"yes", "no"} for row in both]),
         "headlines with a reason": _mean([one["reason"] for one in heads]),
         "missing side argued": _mean([_argues(row, side) for row, side in missing]),
+        "without a warning": _mean(
+            [_argues(row, side) and side not in row["warned"] for row, side in missing]
+        ),
+        "warned of": _mean(
+            [side in row["warned"] for row in rows for side in row["held"] if _argues(row, side)]
+        ),
         "seconds": float(np.median([row["seconds"] for row in rows])),
         "CPU seconds": float(np.median([row["cpu"] for row in rows])),
     }
@@ -169,17 +181,26 @@ def main() -> None:
     parser.add_argument("--part", choices=("test", "development"), default="test")
     options = parser.parse_args()
     report = Report(f"argue-folders-{options.part}")
-    tables: Mapping[str, list[Row]] = {
-        folder.name: rows_of(folder, options.work / options.part)
-        for folder in read_folders(SOURCES / options.part)
+    folders = read_folders(SOURCES / options.part)
+    tables = {
+        variant: {one.name: rows_of(one, options.work / options.part, variant) for one in folders}
+        for variant in VARIANTS
     }
-    every = [row for rows in tables.values() for row in rows]
-    report.line(f"{len(every)} questions on {len(tables)} {options.part} folders. Share [95 %].")
-    report.head("", "all", *tables)
-    columns = [intervals(rows) for rows in (every, *tables.values())]
-    for name in columns[0]:
-        report.row(name, *(cell(name, column[name]) for column in columns))
+    wholes = {
+        variant: [row for rows in own.values() for row in rows] for variant, own in tables.items()
+    }
+    report.line(f"{len(wholes['Pnyx'])} questions on {len(folders)} folders. Share [95 %].")
+    report.head("", *wholes)
+    _table(report, wholes)
+    report.head("Pnyx, by folder", *tables["Pnyx"])
+    _table(report, tables["Pnyx"])
     report.write(options.write)
+
+
+def _table(report: Report, columns: Mapping[str, Sequence[Row]]) -> None:
+    found = [intervals(rows) for rows in columns.values()]
+    for name in found[0]:
+        report.row(name, *(cell(name, column[name]) for column in found))
 
 
 if __name__ == "__main__":

@@ -91,10 +91,10 @@ class Bench:
 
 def read(searcher: Searcher, asked: Asked) -> list[Placed]:
     """Return the passages that `argue` reads of a question, placed as there but for their sides."""
-    plan = Plan(by_rank=True)
+    plan = Plan(by_passages=True)
     found = retrieve(searcher, asked.question, plan)
     placing = placing_of(searcher, asked.question, Silent(), plan)
-    return run_blocking(lambda: placing.place(found.hits, found.documents))
+    return run_blocking(lambda: placing.place(found.documents))
 
 
 def rows(found: Mapping[str, Collection], part: str, bench: Bench, *, gone: bool) -> Iterator[Row]:

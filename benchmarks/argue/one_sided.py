@@ -2,8 +2,8 @@
 
 Of up to 30 debates with arguments on both sides (drawn by chance) those of one side are taken away,
 of every second one pro's, of the others con's; all other debates stay, to be mistaken for them. A
-side is invented where anything is argued for the side that is not there; what is quoted for it as
-less sure, apart, is counted for itself.
+side is invented where anything is argued for the side that is not there without the warning that
+the documents may not argue it; what is argued with the warning is counted for itself.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ def measure(found: dict[str, Collection], part: str, bench: Any, report: Any) ->
     reworded(found)
     asked["own words"] = questions(found, lacks)
     report.line(f"{part.capitalize()} debates of which one side is left. [95 % interval, Wilson]")
-    report.head("questions", "the other side argued", "or quoted as less sure",
-                "the side that is there argued", "or quoted as less sure")  # fmt: skip
+    report.head("questions", "the other side argued without a warning", "or with one",
+                "the side that is there argued without a warning", "or with one")  # fmt: skip
     for words, ones in asked.items():
-        for variant in ("default", "one passage is enough"):
+        for variant in ("default",):
             pairs = [(one.collection, one.asked) for one in ones]
             rows = bench.rows(f"{variant}, {words}", pairs, variant=variant)
             shares = (f"{n} of {len(ones)}: {n / len(ones):.2f} {_interval(n, len(ones))}"

@@ -135,7 +135,7 @@ def main() -> None:
     for weight in options.quality:
         cells = []
         for index, questions, ratings in asked.values():
-            plan = Plan(quality=weight, by_rank=True)
+            plan = Plan(quality=weight, by_passages=True)
             own = [
                 quoted(index, q, ratings[q.id], plan, writer, judge)
                 for q in questions
