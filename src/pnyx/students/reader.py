@@ -151,9 +151,16 @@ def load(folder: Path, settings: Mapping[str, Any]) -> _Pieces:
     return _Pieces(CombinedScorer([(open_reader(folder), reading), (close, closeness)]))
 
 
-def open_reader(folder: Path) -> ReaderScorer:
-    """Load the network alone, or raise InputError: its files are not what it needs."""
-    session, tokenizer = open_network(folder, read_matrices)
+def open_reader(folder: Path, base: Path | None = None) -> ReaderScorer:
+    """Load the network alone, or raise InputError: its files are not what it needs.
+
+    Matrices that the folder does not have, and the tokenizer, are those of `base`.
+    """
+
+    def matrices(own: Path) -> dict[str, npt.NDArray[Any]]:
+        return {**(read_matrices(base) if base else {}), **read_matrices(own)}
+
+    session, tokenizer = open_network(folder, matrices, base or folder)
 
     def run(passage: Ints, statements: Ints) -> Floats:
         found: Floats = session.run(None, {"passage": passage, "statements": statements})[0]

@@ -140,13 +140,18 @@ def encodable(text: str) -> str:
 
 
 def open_network(
-    folder: Path, tensors: Callable[[Path], Mapping[str, npt.NDArray[Any]]] = lambda _: {}
+    folder: Path,
+    tensors: Callable[[Path], Mapping[str, npt.NDArray[Any]]] = lambda _: {},
+    words: Path | None = None,
 ) -> tuple[Any, Any]:
-    """Return session and tokenizer of a student's folder; `tensors` reads what the graph lacks."""
+    """Return session and tokenizer of a student's folder; `tensors` reads what the graph lacks.
+
+    The tokenizer is that of the folder `words`, where one is given.
+    """
     from pnyx.models.embed.encoder import open_session
 
     try:
         session = open_session((folder / MODEL).read_bytes(), tensors(folder))
-        return session, read_tokenizer((folder / TOKENIZER).read_bytes())
+        return session, read_tokenizer(((words or folder) / TOKENIZER).read_bytes())
     except Exception as error:  # each library raises classes of its own
         raise InputError(f"the model cannot be loaded: {shorten(str(error), 80)}") from error

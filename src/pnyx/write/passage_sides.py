@@ -232,7 +232,8 @@ def _reader() -> ReaderScorer:
     import pnyx.models
     from pnyx.students.reader import open_reader
 
-    return open_reader(Path(pnyx.models.__file__).parent / "weights/perspectives")
+    weights = Path(pnyx.models.__file__).parent / "weights"
+    return open_reader(weights / "passages", weights / "perspectives")
 
 
 @functools.cache
