@@ -23,6 +23,7 @@ class StartSpec(Spec, heading="Start"):
         "Index folder to create, or to reuse if it exists.",
         shown="SOURCE.index, next to SOURCE",
         metavar="FOLDER",
+        writes="folder",
     )
     open: bool = opt(True, "Open the first page in the browser.")
     lexical: bool = opt(False, "Index words only, which is far faster.")
