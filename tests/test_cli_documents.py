@@ -1,4 +1,4 @@
-"""Commands given a file or folder of documents in place of an index, and the words of a newcomer."""
+"""Commands given a file or folder in place of an index, and the command that was meant."""
 
 from __future__ import annotations
 
