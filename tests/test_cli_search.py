@@ -64,9 +64,7 @@ def test_hostile_documents_cannot_touch_the_terminal(index, capsys):
     assert "\x1b" not in as_json
 
 
-@pytest.mark.parametrize(
-    "question", ["zebra", "¿?", "the of", '\u202e(+"~*', "'; --", "AND NOT"]
-)
+@pytest.mark.parametrize("question", ["zebra", "¿?", "the of", '\u202e(+"~*', "'; --", "AND NOT"])
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 def test_questions_without_known_words_are_empty_with_one_warning(index, capsys, question, flags):
     shown = printed(capsys, "search", index, *flags, "--", question)
