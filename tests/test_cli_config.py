@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -95,23 +96,21 @@ def test_help_is_one_screen_and_help_all_has_the_rest(call):
     assert "--config" in full
 
 
-def test_start_indexes_serves_and_opens_the_browser_and_then_uses_the_index(index, tmp_path, call):
+@pytest.mark.parametrize("named", ["file", "file, index elsewhere", "nothing"])
+def test_start_indexes_serves_and_opens_the_browser_and_then_uses_the_index(
+    named, index, tmp_path, call
+):
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
     browser.chmod(0o700)
     environment = {**os.environ, "BROWSER": f"{browser} %s"}
-    source = index.parent / "docs.jsonl"
-    command = [
-        sys.executable,
-        "-m",
-        "pnyx",
-        "start",
-        str(source),
-        "--lexical",
-        "--port",
-        "0",
-        "--json",
-    ]
+    shutil.copy(index.parent / "docs.jsonl", tmp_path)
+    words, made, question = ["docs.jsonl"], "docs.jsonl.index", "voting"
+    if named == "nothing":
+        words, made, question = [], "pnyx-example/rent.index", "rent"
+    elif named != "file":
+        words, made = [*words, "--out", "my.index"], "my.index"
+    command = [sys.executable, "-m", "pnyx", "start", *words, "--lexical", "--port", "0", "--json"]
     for already in (False, True):
         with subprocess.Popen(
             command, cwd=tmp_path, env=environment, text=True,
@@ -122,10 +121,26 @@ def test_start_indexes_serves_and_opens_the_browser_and_then_uses_the_index(inde
                 assert line, started.stderr.read()
                 line = started.stdout.readline()
             url = json.loads(line)["url"]
-            with urllib.request.urlopen(f"{url}v1/search?q=voting&k=1") as answer:
-                assert json.load(answer)["hits"][0]["id"].startswith("d")
+            with urllib.request.urlopen(f"{url}v1/search?q={question}&k=1") as answer:
+                assert len(json.load(answer)["hits"]) == 1
             started.send_signal(signal.SIGINT)
             said = started.stderr.read()
         assert (tmp_path / "opened").read_text() == f"{url}\n"
-        assert ("docs.jsonl.index: no file has changed" in said) is already
-    assert call("start", str(tmp_path / "nothing"))[0] == 2
+        assert ("no file has changed" in said) is already
+        assert ("Your own documents: pnyx start FOLDER" in said) is (named == "nothing")
+        assert (tmp_path / made / "manifest.json").is_file()
+    assert call("start", str(tmp_path / "no-such-file"))[0] == 2
+
+
+def test_start_leaves_an_example_that_was_changed_as_it_is(tmp_path, call, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pnyx-example" / "rent").mkdir(parents=True)
+    code, _, err = call("start", "--lexical")
+    assert code == 2
+    said = "no SOURCE is named, so an example is shown: pnyx-example/rent, files about rent control"
+    assert err.startswith(f'pnyx: {said}. Ask for instance "Does rent control reduce the supply of')
+    assert "pnyx-example/rent: holds no documents" in err
+    (tmp_path / "my.index").mkdir()
+    (tmp_path / "my.index" / "manifest.json").write_text('{"kind": "pnyx-index"}')
+    code, _, err = call("start", "my.index", "--lexical")
+    assert "--out and --lexical go with documents" in err

@@ -165,10 +165,15 @@ def test_the_example_as_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert run("demo", "--files-only", "--out", str(out), "--json") == 0
     names = [
         *("arguments.jsonl", "item-labels.jsonl", "items.jsonl", "labels.jsonl"),
-        *("perspectives.jsonl", "qrels.txt", "questions.md"),
+        *("perspectives.jsonl", "qrels.txt", "questions.md", "rent"),
     ]
     assert json.loads(capsys.readouterr().out) == {"out": str(out), "files": names}
     assert sorted(path.name for path in out.iterdir()) == names
+    files = [path for path in (out / "rent").rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} == {".md", ".txt", ".html", ".csv"}
+    assert (len(files), sum(path.stat().st_size for path in files) < 60_000) == (16, True)
+    unlabelled = list(read_evidence(str(out / "rent")))
+    assert {type(record) for record in unlabelled} == {Document}
     example = load_example()
     passages = read_evidence(str(out / "arguments.jsonl"), format="arguments")
     assert tuple(passages) == example.arguments

@@ -64,9 +64,7 @@ def test_hostile_documents_cannot_touch_the_terminal(index, capsys):
     assert "\x1b" not in as_json
 
 
-@pytest.mark.parametrize(
-    "question", ["", "zebra", "¿?", "the of", '\u202e(+"~*', "'; --", "AND NOT"]
-)
+@pytest.mark.parametrize("question", ["zebra", "¿?", "the of", '\u202e(+"~*', "'; --", "AND NOT"])
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 def test_questions_without_known_words_are_empty_with_one_warning(index, capsys, question, flags):
     shown = printed(capsys, "search", index, *flags, "--", question)
@@ -144,7 +142,7 @@ def test_wrong_options_say_what_is_expected(index, capsys, options, expected):
 
 def test_what_is_no_index_is_one_line(tmp_path, capsys):
     shown = printed(capsys, "search", tmp_path, "x", code=2)
-    assert "is not a Pnyx index" in shown.err
+    assert "holds no documents" in shown.err
     assert shown.err.count("\n") == 1
 
 

@@ -172,7 +172,7 @@ def test_a_newer_format_says_what_to_do(copy):
 
 def test_an_older_format_says_what_to_do(copy):
     rewrite(copy, lambda c: c.update(format_version=1))
-    expected = r"written by an older Pnyx \(format 1, this one reads 2\): index the corpus again$"
+    expected = r"written by an older Pnyx \(format 1, this one reads 2\): index the corpus again\."
     for open_it in (Index.open, verify_index, lambda p: add_to_index(documents(900, 901), p)):
         with pytest.raises(IndexFolderError, match=expected):
             open_it(copy)

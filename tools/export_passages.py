@@ -48,7 +48,7 @@ def write(network: Path, out: Path) -> torch.nn.Module:
     out.mkdir(parents=True, exist_ok=True)
     (out / MODEL).write_bytes(graph)
     save_file(changed, out / MATRICES)
-    print(f"{len(learned)} of {len(made) // 3} matrices changed")
+    print(f"{len(changed) // 3} of {len(made) // 3} matrices changed")
     return reader
 
 

@@ -1,12 +1,14 @@
 """Go on training the packaged reader on labelled paragraphs: which side does a passage argue?
 
-    PNYX_DATA=DATA python tools/train_passages.py --out FOLDER [--top 3] [--epochs 4]
+    PNYX_DATA=DATA python tools/train_passages.py --out FOLDER [--epochs 2]
+    ... --start FOLDER/reader.pt --rounded     # go on, with weights as they are packaged
 
 The top layers and the head learn from the paragraphs of `benchmarks/argue/folders/training`, and
 from debates of the training split asked in people's own words (`benchmarks/berds/wordings.txt`).
 A paragraph is read with the question answered by "Yes." and by "No.". After each epoch AUROC is
-printed on the development folders: of the side, where one is argued, and of arguing any. The lower
-layers stay as they are, so that the detector of perspectives can share them.
+printed on the development folders: of the side, where one is argued, and of arguing any, on some of
+the questions of each paragraph. The lower layers stay as they are: the detector of perspectives has
+them, too.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +34,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "berds"))  # i
 from debates import Debates, parts_of
 from folder_sources import Stance, read_folders
 from reader import OPPOSES, SUPPORTS, Packed, Reader, Words, pack, quick_products
+from rounding import Rounded, keep_rounded
+from torch.nn.utils import parametrize
 from unpacking import load_reader
 
 ROOT = Path(__file__).parents[1]
@@ -41,13 +45,15 @@ FOLDERS = ROOT / "benchmarks/argue/folders"
 
 MOST_WORDS = 110
 """Of a debate passage, as in a folder's passages."""
-ORDER = 0.5
+ORDER = 1.0
 """Weight of the order of the two statements next to the classes."""
 HEAD = 5
 """The head learns so many times as fast as the layers."""
 SORTED = 200
 """Passages of which those of like length make a step."""
 WARMUP, LONGEST = 0.06, 1.0
+MEASURED = 4
+"""Questions of each development paragraph that are measured, those that it argues first."""
 
 _YES, _NO, _EACH, _NEITHER = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.35, 0.35, 0.3), (0.0, 0.0, 1.0)
 TARGETS: dict[Stance, tuple[tuple[float, ...], tuple[float, ...]]] = {
@@ -180,12 +186,19 @@ def measured(reader: Reader, examples: Sequence[Example], words: Words) -> str:
     return f"side {side:.3f}, argues {roc_auc_score(sided, np.concatenate(argues)):.3f}"
 
 
-def learned(reader: Reader, top: int) -> list[dict[str, object]]:
-    """Freeze all but the top layers and the head; return the groups of the optimizer."""
+def learned(reader: Reader, top: int, *, rounded: bool) -> list[dict[str, object]]:
+    """Freeze all but the top layers and the head; return the groups of the optimizer.
+
+    With `rounded`, the layers' matrices are used in four bits, as they are packaged.
+    """
     reader.requires_grad_(requires_grad=False)
     layers = reader.body.layers[len(reader.body.layers) - top :]
     for module in (layers, reader.head):
         module.requires_grad_(requires_grad=True)
+    if rounded:
+        for module in list(layers.modules()):
+            if isinstance(module, nn.Linear):
+                parametrize.register_parametrization(module, "weight", Rounded())
     return [
         {"params": [p for p in layers.parameters() if p.ndim > 1], "weight_decay": 0.01},
         {"params": [p for p in layers.parameters() if p.ndim == 1]},
@@ -197,12 +210,14 @@ def arguments() -> argparse.Namespace:
     """Return what the command was given."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="where the network is kept")
-    parser.add_argument("--top", type=int, default=3, help="layers that learn, of eight")
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--start", type=Path, help="network to go on from, else the detector's")
+    parser.add_argument("--rounded", action="store_true", help="matrices in four bits")
+    parser.add_argument("--top", type=int, default=5, help="layers that learn, of eight")
+    parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--rate", type=float, default=7e-5, help="learning rate")
     parser.add_argument("--rows", type=int, default=8, help="passages of a step")
     parser.add_argument("--questions", type=int, default=4, help="questions of a passage and step")
-    parser.add_argument("--debates", type=float, default=0.25, help="share of debate passages")
+    parser.add_argument("--debates", type=float, default=0.3, help="share of debate passages")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
@@ -212,14 +227,17 @@ def main() -> None:
     torch.manual_seed(options.seed)
     rng = random.Random(options.seed)
     reader = load_reader(PACKAGED / "model.onnx")
+    if options.start:
+        reader.load_state_dict(torch.load(options.start, weights_only=True))
     words = Words((PACKAGED / "tokenizer.json").read_bytes())
     examples, development = (folder_examples(part, words) for part in ("training", "development"))
     debates = debate_examples(words, rng)
-    groups = learned(reader, options.top)
+    groups = learned(reader, options.top, rounded=options.rounded)
+    development = [replace(one, asked=tuple(drawn(one, MEASURED, rng))) for one in development]
     optimizer = torch.optim.AdamW(groups, lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0)
     epochs = [list(steps_of(examples, debates, options, rng)) for _ in range(options.epochs)]
     total, number, started = sum(map(len, epochs)), 0, time.monotonic()
-    print(f"{len(examples)} paragraphs, {total} steps; {measured(reader, development, words)}")
+    print(f"{len(examples)} paragraphs, {total} steps", flush=True)
     for epoch, steps in enumerate(epochs, start=1):
         reader.train()
         for block in steps:
@@ -238,8 +256,10 @@ def main() -> None:
             number += 1
         seconds = time.monotonic() - started
         print(f"epoch {epoch}, {seconds:.0f} s; {measured(reader, development, words)}", flush=True)
-        options.out.mkdir(parents=True, exist_ok=True)
-        torch.save(reader.state_dict(), options.out / "reader.pt")
+    if options.rounded:
+        keep_rounded(reader.body)
+    options.out.mkdir(parents=True, exist_ok=True)
+    torch.save(reader.state_dict(), options.out / "reader.pt")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from . import (
     write,
 )
 from ._version import __version__
+from .app.argue_documents import argue
 from .app.collection import Collection, open  # noqa: A004
 from .corpora import read_evidence, read_qrels, read_questions, read_run
 from .errors import InputError, PnyxError
@@ -46,7 +47,6 @@ from .search.plan import SearchPlan
 from .students.judge import PackagedJudge
 from .view.markdown import render_markdown
 from .view.report import render_html
-from .write.arguing import argue
 from .write.extractive import ExtractiveWriter
 from .write.generate import LlmWriter
 

@@ -97,7 +97,7 @@ class Collection:
         judged = spec.asks_model or spec.diversify == "perspectives"
         with self._model(asked=spec.asks_model) as model:
             judge = default_judge(model) if judged else None
-            searcher = open_searcher(self.index, spec, model, judge, _warn, unit)
+            searcher = open_searcher(self.index, spec, model, judge, warn_in_python, unit)
             if isinstance(question, Question | str):
                 return searcher.show(question, k)
             return _counted(searcher.search(question, k))
@@ -144,7 +144,7 @@ class Collection:
             if model is None and spec.given("asked"):
                 raise InputError("asked goes with llm: there is no language model")
             judge = default_judge(model)
-            searcher = open_searcher(self.index, search, model, judge, _warn)
+            searcher = open_searcher(self.index, search, model, judge, warn_in_python)
             writer, plan = open_writer(spec, model), argue_plan(spec)
             models = [] if model is None else [model]
             with watched(judge, models, shown=showing) as watching:
@@ -172,7 +172,7 @@ class Collection:
         limits, plan = limits_of(request, rules, spec.limit), report_plan(spec, submission, rules)
         with self._model() as model:
             writer = open_reporter(spec, model, plan)
-            searcher = open_searcher(self.index, search, model, None, _warn)
+            searcher = open_searcher(self.index, search, model, None, warn_in_python)
             judge = PackagedJudge(CITATION)
             given = model if writer.asks else None
             with watched(judge, [] if model is None else [model], shown=showing) as watching:
@@ -200,7 +200,7 @@ class Collection:
         from pnyx.app.open_models import open_model
 
         spec = PaidModelSpec(llm=(self.llm,) if self.llm else ()) if asked else None
-        with open_model(spec, _warn, spec) as model:
+        with open_model(spec, warn_in_python, spec) as model:
             yield model
 
 
@@ -247,7 +247,9 @@ def open(  # noqa: A001 - as gzip.open
         return Collection(open_index(str(documents)), str(documents), llm)
     records: object = documents
     if isinstance(documents, str | Path):
-        records = SourceReader([str(documents)], columns=columns, on_warning=_warn, unit=unit)
+        records = SourceReader(
+            [str(documents)], columns=columns, on_warning=warn_in_python, unit=unit
+        )
     elif unit is not None:
         raise InputError("unit requires a file or folder of documents")
     elif columns:
@@ -280,5 +282,6 @@ def _counted(found: Iterable[Found]) -> list[Found]:
         return done
 
 
-def _warn(line: str) -> None:
+def warn_in_python(line: str) -> None:
+    """Issue a Python warning in place of a line on standard error."""
     warnings.warn(line.removeprefix("warning: "), stacklevel=4)

@@ -126,9 +126,9 @@ def app() -> None:
     \b
     Start here:
       pnyx demo --out demo-out
-      pnyx start arguments.jsonl
-      pnyx index arguments.jsonl --out my.index
-      pnyx argue my.index "Should voting be compulsory?" --html report.html
+      pnyx start
+      pnyx argue FILE_OR_FOLDER "Should voting be compulsory?" --html report.html
+      pnyx search FILE_OR_FOLDER "Should voting be compulsory?"
 
     Exit status: 0 done (also if the reader of the output closed the pipe, as | head does), 2 bad
     usage or input, 3 finished but something is unscored, 130 interrupted.

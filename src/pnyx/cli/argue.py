@@ -18,7 +18,8 @@ from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.app.text_types import SourceName
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.options import check_question, print_result, say
+from pnyx.cli.common.index_command import IndexCommand, open_documents
+from pnyx.cli.common.options import check_question, say
 from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError, shorten
 from pnyx.judge.naming import introduced
@@ -46,6 +47,7 @@ class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
 
 @verb(
     "argue",
+    kind=IndexCommand,
     without={"search": "stance certainty"},
     rare={"model": "plan budget", "search": "rerank threshold diversify perspectives"},
 )
@@ -60,7 +62,10 @@ def command(
     model: PaidModelSpec,
     as_json: bool,
 ) -> int:
-    """Argue a question from an index: each sentence cited, each citation judged.
+    """Argue a question from INDEX: each sentence cited, each citation judged.
+
+    INDEX is an index, or a file or folder of documents. These are indexed first, in a folder next
+    to them: documents.index. The next command uses it, with the files that changed indexed again.
 
     Without --llm the packaged judge decides and sentences are quoted, so no key and no network
     are needed. A language model writes, and tells sides as far as its answers carry information;
@@ -69,11 +74,11 @@ def command(
 
     \b
     Example:
+      pnyx argue ~/Documents/voting "Should voting be compulsory?"
       pnyx argue my.index "Should voting be compulsory?" --html report.html
       pnyx argue my.index "Should voting be compulsory?" --llm local --plan
     """
     from pnyx.placing import placed_together
-    from pnyx.search.opening import open_index
     from pnyx.search.split_documents import size_of
     from pnyx.write.arguing import argue
     from pnyx.write.case import with_settings
@@ -84,7 +89,7 @@ def command(
     if spec.given("asked") and not model.asks_models:
         raise OptionError("--asked goes with --llm")
     topic = spec.asked_for(question, output.topic_id or "")
-    opened = open_index(index)
+    opened = open_documents(index)
     with open_model(model, say, model) as llm, _judge(llm, plan=model.plan) as judge:
         writer = _writer(spec, llm, plan=model.plan)
         searcher = open_searcher(opened, search, llm, judge, say)
@@ -98,9 +103,9 @@ def command(
             write_responses_file(output.out, [case], output.style)
         write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
     if as_json:
-        from pnyx.write.rows import case_row
+        from pnyx.view.case_files import render_json
 
-        print_result(case_row(case).model_dump(), "", as_json=True, ensure_ascii=False, indent=2)
+        click.echo(render_json(case), nl=False)
     _say(case, paged=bool(printed or output.html or output.md), printed=printed)
     return 0 if case.complete else EXIT_UNSCORED
 
@@ -136,12 +141,11 @@ def _print_plan(case: Case, llm: StoredModel | None, model: PaidModelSpec, *, as
 def write_pages(case: Case, *, html: str | None, md: str | None) -> None:
     """Write the report as one HTML file and as Markdown, where a name is given."""
     from pnyx.files import write_text
-    from pnyx.view.markdown import render_markdown
-    from pnyx.view.report import render_html
+    from pnyx.view.case_files import RENDERERS
 
-    for path, render in ((html, render_html), (md, render_markdown)):
+    for path, ending in ((html, ".html"), (md, ".md")):
         if path:
-            write_text(path, render(case))
+            write_text(path, RENDERERS[ending](case))
 
 
 def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> None:

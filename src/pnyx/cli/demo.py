@@ -60,7 +60,8 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
     """Argue the bundled questions from the bundled passages, judge, report and measure.
 
     Needs no key and no network. With --llm a language model writes and judges instead. With
-    --files-only nothing is argued: a new folder gets the passages (arguments.jsonl), the questions
+    --files-only nothing is argued: a new folder gets ordinary, unlabelled files on rent control
+    (rent), and the bundled example: the passages (arguments.jsonl), the questions
     with what is relevant to each (questions.md), the perspectives on them (perspectives.jsonl),
     people's labels of relevance (labels.jsonl, qrels.txt), and passages paired with perspectives
     (items.jsonl) with people's labels of these (item-labels.jsonl).
@@ -70,7 +71,7 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
       pnyx demo --out demo-out
       pnyx demo --files-only --out example
     """
-    from pnyx.corpora.bundled import load_example
+    from pnyx.corpora.bundled import EXAMPLE_FOLDER, load_example, write_example_folder
     from pnyx.files import atomic_folder, read_json, write_json
 
     out = spec.out
@@ -102,6 +103,7 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
             "measures": {name: m.row() for name, m in measures.items()},
         }
         per_topic = {"measures": summary["measures"], "per_group": {}}
+        write_example_folder(folder / EXAMPLE_FOLDER)
         write_json(folder / "manifest.json", summary)
         write_json(folder / "measures.json", per_topic)
     unscored = any(m.scored < m.asked for m in measures.values())
@@ -124,20 +126,36 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
 
 
 def _write_files(out: str) -> Outcome:
-    from pnyx.corpora.bundled import load_example, write_example
+    from pnyx.corpora.bundled import (
+        EXAMPLE_FOLDER,
+        load_example,
+        write_example,
+        write_example_folder,
+    )
     from pnyx.files import atomic_folder
 
     with atomic_folder(out) as folder:  # a new one: edited files must not be lost
         write_example(load_example(), folder)
+        write_example_folder(folder / EXAMPLE_FOLDER)
         names = sorted(path.name for path in folder.iterdir())
     files = {"out": out, "files": names}
-    return Outcome(files, f"{Path(out)}: {', '.join(names)}", ascii=True)
+    line = f"{Path(out)}: {', '.join(names)}\n{_argue_example(Path(out))}"
+    return Outcome(files, line, ascii=True)
+
+
+def _argue_example(out: Path) -> str:
+    """Return the command that argues from the example of ordinary files."""
+    from pnyx.corpora.bundled import EXAMPLE_FOLDER, EXAMPLE_QUESTION
+
+    folder = shlex.quote(str(out / EXAMPLE_FOLDER))
+    return f'argue from a folder: {_as_called()} argue {folder} "{EXAMPLE_QUESTION}"'
 
 
 def _next_steps(out: Path, report: str) -> list[str]:
     """Say what to do next, as lines to be copied."""
     called = _as_called()
     lines = [
+        _argue_example(out),
         f"open this first:     {out / report}",
         f"ask in a browser:    {called} serve {shlex.quote(str(out / 'example.index'))}",
         f"look at the results: {called} view {shlex.quote(str(out))}",

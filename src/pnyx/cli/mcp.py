@@ -14,6 +14,7 @@ import click
 from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.text_types import SourceName
+from pnyx.cli.common.index_command import IndexCommand, index_folder
 from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, MissingExtra
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 @verb(
     "mcp",
+    kind=IndexCommand,
     without={
         "model": "plan",
         "search": "stance certainty",
@@ -53,7 +55,7 @@ def command(index: SourceName, argue: ArgueSpec, search: SearchSpec, model: Paid
     except ImportError as error:
         raise MissingExtra("a server of the Model Context Protocol", "serve") from error
 
-    asking = ServerSettings(index=index, search=search, argue=argue, model=model)
+    asking = ServerSettings(index=index_folder(index), search=search, argue=argue, model=model)
     with open_service(asking, say) as service:
         server = build_mcp(service)
 

@@ -13,6 +13,7 @@ from pnyx.app.judge_specs import WriterSpec
 from pnyx.app.open_models import open_model
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.app.text_types import SourceName
+from pnyx.cli.common.index_command import IndexCommand, open_documents
 from pnyx.cli.common.options import Outcome, check_question, refuse_two_outputs, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError
@@ -43,7 +44,7 @@ class SourceSpec(Spec, heading="Perspectives"):
     )
 
 
-@verb("perspectives")
+@verb("perspectives", kind=IndexCommand)
 @click.argument("question")
 def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -> int:
     """List the distinct perspectives on QUESTION, with side and source.
@@ -102,10 +103,9 @@ def _source(spec: SourceSpec, model: WriterSpec) -> Iterator[PerspectiveSource]:
 
         yield FilePerspectives(spec.file, count=spec.count)
     elif spec.index is not None:
-        from pnyx.search.opening import open_index
         from pnyx.search.perspectives_index import IndexPerspectives
 
-        yield IndexPerspectives(open_index(spec.index), count=spec.count or _COUNT)
+        yield IndexPerspectives(open_documents(spec.index), count=spec.count or _COUNT)
     else:
         from pnyx.search.perspectives import LlmPerspectives
 

@@ -19,6 +19,7 @@ from pnyx.app.spec import Spec, file_opt, out_opt
 from pnyx.app.text_types import SourceName
 from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
 from pnyx.cli.common.answering import plan_asked, say_judge
+from pnyx.cli.common.index_command import IndexCommand, open_documents
 from pnyx.cli.common.options import (
     Outcome,
     refuse_same_file,
@@ -63,6 +64,7 @@ class FilesSpec(Spec, heading="Output"):
 
 @verb(
     "report",
+    kind=IndexCommand,
     without={"search": _STAGES},
     rare={"model": "plan budget"},
     resumes=True,
@@ -98,7 +100,6 @@ def command(
     rules = rules_of(submission)
     plan = report_plan(spec, submission, rules)
     from pnyx.corpora import read_requests
-    from pnyx.search.opening import open_index
     from pnyx.write.reports.limits import limits_of
 
     requests = list(read_requests(files.request))
@@ -107,7 +108,7 @@ def command(
     with open_model(model, say, model) as llm:
         writer = open_reporter(spec, llm, plan)
         form = open_form(submission, rules, writer)
-        searcher = open_searcher(open_index(index), search, llm, None, say)
+        searcher = open_searcher(open_documents(index), search, llm, None, say)
         reports = _written(searcher, asked, writer, plan, llm)
         if model.plan:
             line = f"{len(reports)} reports"

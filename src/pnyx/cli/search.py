@@ -18,6 +18,7 @@ from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.app.text_types import SourceName
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
+from pnyx.cli.common.index_command import IndexCommand, missing_question, open_documents
 from pnyx.cli.common.options import print_result, say, warn
 from pnyx.cli.common.params import verb
 from pnyx.errors import InputError, OptionError, escaped, shorten
@@ -70,7 +71,7 @@ class RunSpec(Spec, heading="Results", rare="unit tag"):
             raise InputError(f"--tag is {tag!r}, expected one word without spaces")
 
 
-@verb("search", rare={"model": "plan budget"})
+@verb("search", kind=IndexCommand, rare={"model": "plan budget"})
 @click.argument("index")
 @click.argument("question", required=False)
 def command(
@@ -82,6 +83,8 @@ def command(
     as_json: bool,
 ) -> int:
     """Rank the documents of INDEX for QUESTION, which is plain text: there is no query language.
+
+    INDEX is an index, or a file or folder of documents. These are indexed first, see pnyx argue.
 
     A label of the corpus, e.g. [pro], is shown where its topic is about the question.
 
@@ -98,8 +101,8 @@ def command(
       pnyx search my.index "Should voting be compulsory?" --threshold 0.7
       pnyx search my.index --topics topics.jsonl --rerank --llm local --plan
     """
-    from pnyx.search.opening import open_index
-
+    if question is None and run.topics is None:
+        raise InputError(missing_question())
     run.check(question, as_json=as_json, plan=model.plan)
     if run.topics and search.topic:
         raise OptionError("--topic goes with a QUESTION")
@@ -108,7 +111,7 @@ def command(
             "--llm goes with --rerank, --threshold, --stance or --diversify perspectives"
         )
     model.check()
-    opened = open_index(index)
+    opened = open_documents(index)
     asked = model if search.asks_model else None
     with open_model(asked, say, model) as llm, _judge(llm, search) as judge:
         unit = run.unit or ("passage" if run.topics is None else "document")

@@ -8,12 +8,14 @@ from pnyx.app.judge_specs import PaidModelSpec
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.serve_specs import BrowserSpec, ServerSpec
 from pnyx.app.text_types import SourceName
+from pnyx.cli.common.index_command import IndexCommand, index_folder
 from pnyx.cli.common.options import print_result, say
 from pnyx.cli.common.params import verb
 
 
 @verb(
     "serve",
+    kind=IndexCommand,
     without={"model": "plan", "search": "stance certainty", "argue": "claims"},
     rare={"model": "budget", "argue": "points retrieve per_side definition", "search": "topic"},
 )
@@ -47,7 +49,7 @@ def command(
     from pnyx.serve.asking.application import build_asking
     from pnyx.serve.asking.service import ServerSettings, open_service
 
-    asking = ServerSettings(index=index, search=search, argue=argue, model=model)
+    asking = ServerSettings(index=index_folder(index), search=search, argue=argue, model=model)
     with open_service(asking, say) as service:
         app = build_asking(service, server.token or "")
         about = {"index": index, "documents": service.documents}

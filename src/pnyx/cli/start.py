@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
 from pnyx.app.serve_specs import ServerSpec
 from pnyx.app.spec import Spec, opt, out_opt
+from pnyx.cli.common.index_command import IndexCommand, index_folder
 from pnyx.cli.common.options import say
 from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError, escaped
@@ -19,49 +21,40 @@ class StartSpec(Spec, heading="Start"):
     out: str | None = out_opt(
         None,
         "Index folder to create, or to reuse if it exists.",
-        shown="SOURCE.index, here",
+        shown="SOURCE.index, next to SOURCE",
         metavar="FOLDER",
+        writes="folder",
     )
     open: bool = opt(True, "Open the first page in the browser.")
     lexical: bool = opt(False, "Index words only, which is far faster.")
 
 
-@verb("start")
-@click.argument("source")
-def command(source: str, start: StartSpec, server: ServerSpec, as_json: bool) -> int:
+@verb("start", kind=IndexCommand)
+@click.argument("source", required=False)
+def command(source: str | None, start: StartSpec, server: ServerSpec, as_json: bool) -> int:
     """Search SOURCE in the browser, and argue from it: a file or folder of documents, or an index.
 
     Documents are indexed first. The next start uses the same index and refreshes it: new, changed
-    and deleted files.
+    and deleted files. Without SOURCE an example is used, 16 files about rent control: it is written
+    to pnyx-example/rent, unless that exists.
 
     \b
     Example:
-      pnyx start arguments.jsonl
+      pnyx start
       pnyx start ~/Documents/debates --lexical
     """
-    from pnyx.cli.index import command as index
     from pnyx.cli.serve import command as serve
     from pnyx.search.opening import stands_for_index
 
-    folder = source
+    source = source or _example_folder()
     if stands_for_index(source) and (start.out is not None or start.lexical):
         raise OptionError("--out and --lexical go with documents: this is an index already")
-    if not stands_for_index(source):
-        folder = start.out or f"{Path(source).resolve().name.removesuffix('.gz')}.index"
-        words = ["--lexical"] if start.lexical else []
-        if stands_for_index(folder) and _is_source(folder, source):
-            status: int = index.main([source, "--add", folder, *words], standalone_mode=False)
-            if status:
-                return status
-        elif stands_for_index(folder):
-            say(
-                f"{escaped(folder)} exists and was not made from {escaped(source)}: it is used as "
-                "it is; pnyx index --add adds documents"
-            )
-        else:
-            status = index.main([source, "--out", folder, *words], standalone_mode=False)
-            if status:
-                return status
+    if start.out is None:
+        folder = index_folder(source, lexical=start.lexical)
+    else:
+        folder = start.out
+        if status := _index_in(folder, source, lexical=start.lexical):
+            return status
     flags = ["--open"] if start.open else []
     flags += ["--json"] if as_json else []
     flags += ["--host", server.host]
@@ -69,6 +62,40 @@ def command(source: str, start: StartSpec, server: ServerSpec, as_json: bool) ->
     flags += ["--token", server.token] if server.token is not None else []
     done: int = serve.main([folder, *flags], standalone_mode=False)
     return done
+
+
+def _example_folder() -> str:
+    """Return the folder of example documents, which is written where there is none."""
+    from pnyx.corpora.bundled import EXAMPLE_FOLDER, EXAMPLE_QUESTION, write_example_folder
+
+    folder = Path("pnyx-example", EXAMPLE_FOLDER)
+    if not folder.is_dir():
+        write_example_folder(folder)
+    say(
+        f"no SOURCE is named, so an example is shown: {folder}, files about rent control. "
+        f'Ask for instance "{EXAMPLE_QUESTION}". Your own documents: pnyx start FOLDER'
+    )
+    return str(folder)
+
+
+def _index_in(folder: str, source: str, *, lexical: bool) -> int:
+    """Index documents in the folder that --out names, or refresh that; return the exit status."""
+    from pnyx.cli.index import command as index
+    from pnyx.search.opening import stands_for_index
+
+    words = ["--lexical"] if lexical else []
+    status: int = 0
+    if not stands_for_index(folder):
+        status = index.main([source, "--out", folder, *words], standalone_mode=False)
+    elif _is_source(folder, source):
+        status = index.main([source, "--add", folder, *words], standalone_mode=False)
+    else:
+        command = f"pnyx index {shlex.quote(source)} --add {shlex.quote(folder)}"
+        say(
+            f"{escaped(folder)} exists and was not made from {escaped(source)}: it is used as it "
+            f"is. To add the documents: {escaped(command, 1000)}"
+        )
+    return status
 
 
 def _is_source(folder: str, source: str) -> bool:

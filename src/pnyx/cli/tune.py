@@ -12,6 +12,7 @@ from pnyx.app.open_search import scoring_of
 from pnyx.app.search_specs import ScoringSpec
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.app.text_types import SourceName
+from pnyx.cli.common.index_command import IndexCommand, open_documents
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import PlotSpec, few_warning, listed
@@ -80,7 +81,7 @@ def _tried(given: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     return tried
 
 
-@verb("tune", without={"spec": "mu k1 b wc wq dense_weight"})
+@verb("tune", kind=IndexCommand, without={"spec": "mu k1 b wc wq dense_weight"})
 @click.argument("index")
 def command(index: SourceName, spec: TuneSpec) -> Outcome:
     """Tune the parameters of --model on topics with qrels, and cross-validate the gain.
@@ -102,14 +103,13 @@ def command(index: SourceName, spec: TuneSpec) -> Outcome:
     from pnyx.audit.tuning import tune
     from pnyx.corpora import read_qrels, read_questions
     from pnyx.models.embed.embedder import embedder_from
-    from pnyx.search.opening import open_index
     from pnyx.view.plots import tuning_plot
 
     tuning = spec.tuning()
     embedder = embedder_from(spec.embedder) if tuning.scoring.embeds else None
     with reporting() as show:
         tuned = tune(
-            open_index(index),
+            open_documents(index),
             list(read_questions(spec.topics)),
             read_qrels(spec.qrels),
             tuning,

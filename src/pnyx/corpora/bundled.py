@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,11 +15,16 @@ from pnyx.corpora.base import Writer
 from pnyx.corpora.benchmarks.label_words import PARTLY
 from pnyx.corpora.benchmarks.markdown import write_guidelines
 from pnyx.corpora.benchmarks.perspectives import write_perspectives
-from pnyx.files import json_line, read_jsonl
+from pnyx.files import atomic_folder, json_line, read_jsonl
 from pnyx.records import Argument, Perspective, Qrel, Question
 
 _PASSAGES = 5
 """Passages per question in `items.jsonl`."""
+
+EXAMPLE_FOLDER = "rent"
+"""Name of the example of ordinary files: 14 on rents in an invented town, 2 on other matters."""
+EXAMPLE_QUESTION = "Does rent control reduce the supply of housing?"
+"""A question that these files argue both ways."""
 
 _LABEL = ("question_id", "doc_id", "relevance", "stance", "quality")
 _SAID = ("no", PARTLY, "yes")
@@ -60,6 +66,15 @@ class Example:
     perspectives: tuple[Perspective, ...]
     labels: tuple[ExampleLabel, ...]
     asked: tuple[ExampleAsked, ...]
+
+
+def write_example_folder(folder: Path) -> None:
+    """Write the example of ordinary, unlabelled files as a new folder, all or nothing."""
+    with (
+        resources.as_file(resources.files("pnyx.corpora") / "example" / EXAMPLE_FOLDER) as source,
+        atomic_folder(folder) as new,
+    ):
+        shutil.copytree(source, new, dirs_exist_ok=True)
 
 
 def load_example() -> Example:

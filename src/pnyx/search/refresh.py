@@ -53,6 +53,11 @@ class Refreshed:
 
     def line(self) -> str:
         """Return what was refreshed, in one line."""
+        return f"files refreshed: {self.changes}" if self else "no file has changed"
+
+    @property
+    def changes(self) -> str:
+        """How many files are new, changed and deleted, with their names; empty for none."""
         parts = [
             f"{len(names):,} {label} ({named(names)})"
             for names, label in (
@@ -62,7 +67,7 @@ class Refreshed:
             )
             if names
         ]
-        return f"files refreshed: {', '.join(parts)}" if parts else "no file has changed"
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from pnyx._version import __version__
@@ -141,6 +142,32 @@ class Case(Result):
     def names(self) -> Mapping[Side, str]:
         """What follows "the case for": side -> "yes" or "no", an alternative, or a claim."""
         return dict(zip(SIDES, side_names(self.question), strict=True))
+
+    @property
+    def pro(self) -> ArguedSide | None:
+        """The side that answers the question with yes; None where it was not asked for."""
+        return self._side("pro")
+
+    @property
+    def con(self) -> ArguedSide | None:
+        """The side that answers the question with no; None where it was not asked for."""
+        return self._side("con")
+
+    def _side(self, name: Side) -> ArguedSide | None:
+        return next((side for side in self.sides if side.side == name), None)
+
+    def save(self, path: str | Path) -> None:
+        """Write the case as `pnyx argue` does, all or nothing: .html, .md or .json by its name.
+
+        That is `render_html`, `render_markdown`, or `render_json`, which is what `--json` prints.
+
+        Raises:
+            InputError: the name ends in none of these.
+            PnyxError: the file cannot be written.
+        """
+        from pnyx.view.case_files import save_case
+
+        save_case(self, path)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat object for each citation of a sentence, with its verdict of support.

@@ -19,6 +19,7 @@ from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.app.text_types import SourceName
 from pnyx.cli.annotate.distil import apply, distil
 from pnyx.cli.annotate.label import label
+from pnyx.cli.common.index_command import IndexCommand, open_documents
 from pnyx.cli.common.options import (
     Outcome,
     refuse_two_outputs,
@@ -134,6 +135,7 @@ class SampleSpec(Spec, heading="Sample"):
 @verb(
     "sample",
     group=command,
+    kind=IndexCommand,
     short_help="Sample pairs of question and document to label.",
     without={"search": "stance certainty topic"},
 )
@@ -159,12 +161,11 @@ def sample(
     from pnyx.annotate.sampling import PairSample, sample_pairs
     from pnyx.corpora import read_questions
     from pnyx.files import atomic_text, json_line
-    from pnyx.search.opening import open_index
 
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     plan = PairSample(spec.cutoff, spec.top, spec.rest, spec.seed)
     asked = list(read_questions(questions))
-    opened = open_index(index)
+    opened = open_documents(index)
     counts: Counter[str] = Counter()
     with open_model(model if search.asks_model else None, say) as llm, atomic_text(spec.out) as out:
         judge = default_judge(llm) if llm is not None else None

@@ -193,6 +193,7 @@ def verb(
     records: bool = False,
     without: Mapping[str, str] | None = None,
     rare: Mapping[str, str] | None = None,
+    kind: type[Command] = Command,
     **more: Any,
 ) -> Callable[[Callable[..., Any]], Command]:
     """Make a command of a function: its parameters that are specs, and `as_json`, are options.
@@ -208,6 +209,7 @@ def verb(
             `pnyx.app.text_types`, or TypeError is raised.
         without: parameter -> fields of its spec that keep their defaults.
         rare: parameter -> fields that this command shows under "More options".
+        kind: class of the command.
         more: as for click; `resumes` says that the command, interrupted, goes on when it is given
             again, `words` are as for `Command`.
     """
@@ -231,9 +233,9 @@ def verb(
             if isinstance(hint, type) and issubclass(hint, Spec):
                 left, hidden = ((by or {}).get(parameter, "").split() for by in (without, rare))
                 offered = _takes(parameter, hint, left, hidden)(offered)
-        command = click.command(name, cls=Command, **more)(offered)
-        kinds = {parameter: _plain_type(hint)[1] for parameter, hint in hints.items()}
-        command.argument_kinds = {name: kind for name, kind in kinds.items() if kind is not None}
+        command = click.command(name, cls=kind, **more)(offered)
+        named = {parameter: _plain_type(hint)[1] for parameter, hint in hints.items()}
+        command.argument_kinds = {name: kind for name, kind in named.items() if kind is not None}
         command.records = records
         if records:
             _check_typed(command)

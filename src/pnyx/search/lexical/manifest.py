@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
@@ -91,7 +92,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     version = content.get("format_version")
     if isinstance(version, int) and version != FORMAT_VERSION:
         newer = version > FORMAT_VERSION
-        age, advice = ("a newer", "upgrade pnyx") if newer else ("an older", INDEX_AGAIN)
+        age, advice = ("a newer", "upgrade pnyx") if newer else ("an older", _again(folder))
         found = f"written by {age} Pnyx (format {version}, this one reads {FORMAT_VERSION})"
         raise IndexFolderError(f"{found}: {advice}", path=folder)
     sums = _CHECKSUM.findall(raw)
@@ -103,6 +104,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(folder, f"{MANIFEST} is not understood ({shorten(str(error))})") from error
     return content
+
+
+def _again(folder: Path) -> str:
+    """Return the command that makes an index again, of the documents that it is kept next to."""
+    source = folder.with_suffix("")
+    corpus = str(source) if folder.suffix == ".index" and source.exists() else "CORPUS"
+    line = shlex.join(["pnyx", "index", corpus, "--out", str(folder), "--force"])
+    return f"{INDEX_AGAIN}. Use: {escaped(line, 1000)}"
 
 
 def count(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
