@@ -216,7 +216,12 @@ def test_a_report_quotes_no_advertisement(
     (tmp_path / "page.txt").write_text(f"{advert} {reason} {REASON}", encoding="utf-8")
     assert run("index", str(tmp_path / "page.txt"), "--out", str(tmp_path / "index")) == 0
     capsys.readouterr()
-    assert run("report", str(tmp_path / "index"), "--request", QUESTION.text) in (0, 1)
-    printed = capsys.readouterr().out
+    out = tmp_path / "report.jsonl"
+    request = tmp_path / "request.jsonl"
+    row = {"request_id": "1", "title": "Rents", "problem_statement": QUESTION.text}
+    request.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    options = "--request", str(request), "--out", str(out)
+    assert run("report", str(tmp_path / "index"), *options) in (0, 1)
+    printed = out.read_text("utf-8")
     assert REASON in printed
     assert advert not in printed

@@ -18,8 +18,8 @@ WEIGHTS: Final = Path(__file__).with_name("reasons.json")
 """Fitted on the training folders by `benchmarks/argue/fit_reasons.py`."""
 
 MIN_REASON: Final = 0.6
-"""Probability from which a sentence counts as one that states a reason. Of the headlines that
-reach it on the training folders, 85 % do (docs/benchmarks/argue-folders.md)."""
+"""Probability from which a sentence counts as one that states a reason. In folds over the
+training folders, 85 % of the headlines that reach it do (docs/benchmarks/argue-folders.md)."""
 
 _FIGURE = re.compile(
     r"\d|\b(?:per ?cent|half|third|quarter|twice|dozen|hundreds?|thousands?|millions?|billions?)\b",

@@ -35,7 +35,7 @@ _CENTRAL = 4.0
 folders. It also keeps sentences on other matters from the headline."""
 
 _GIVING_REASONS = 0.3
-"""Cosine that the probability of a reason is worth in choosing premises."""
+"""Cosine that the probability of a reason is worth in choosing premises; not tuned."""
 
 _LONGEST = 1_000
 """Characters of a stated conclusion that is quoted as one."""
