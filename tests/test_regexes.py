@@ -45,7 +45,7 @@ def test_every_regular_expression_is_linear():
         "search/opensearch/loader.py",  # the name of an index, searched for as it is
         "search/polarity.py",
         "serve/view/export.py",  # the folders that a page must not name
-        "write/quotable.py",  # read of sentences of 60 words, conclusions of 1,000 characters
+        "search/quotable.py",  # read of sentences of 60 words, conclusions of 1,000 characters
     ]
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Premise, Question
+from pnyx.search.quotable import flaw
 from pnyx.write.extractive import ExtractiveWriter, _heads
-from pnyx.write.quotable import flaw
 from tries import tries
 
 QUESTION = Question("q", "Should voting be compulsory?")

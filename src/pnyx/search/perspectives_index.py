@@ -22,7 +22,9 @@ from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Stanc
 from pnyx.search.engine import Engine, TopicQuery
 from pnyx.search.perspectives import PerspectiveSet, Search
 from pnyx.search.plan import PERSPECTIVES, Scoring
+from pnyx.search.quotable import flaw, is_quotable
 from pnyx.search.ranking.diversify import mmr, round_robin
+from pnyx.search.reasons import MIN_REASON, reason_probabilities
 from pnyx.search.sides import CORPUS_LABEL, ask_sides, match_labels, sided_by_label
 from pnyx.search.topics import TopicMatcher
 
@@ -58,12 +60,12 @@ class _Candidate:
 class IndexPerspectives:
     """Takes perspectives, at most `count` on a question, from the conclusions in an index.
 
-    A document without a conclusion, or with one that it argues against (args.me), stands for the
-    sentence most like the question. `judge` answers `stance`
-    questions where the corpus has no label on the question (`matcher`); the packaged judge, the
-    default, is unsure of many (docs/decisions/sides.md). `search` finds documents, by default by
-    Dirichlet; the best `depth` are read, and as many on the question's topics. Raises InputError
-    for numbers below 1.
+    A document without a conclusion, or with one that it argues against (args.me), is represented
+    by the sentence most like the question among those that likely state a reason. `judge` answers
+    `stance` questions where the corpus has no label on the question (`matcher`); the packaged
+    judge, the default, is unsure of many (docs/decisions/sides.md). `search` finds documents, by
+    default by Dirichlet; the best `depth` are read, and as many on the question's topics. Raises
+    InputError for numbers below 1.
     """
 
     def __init__(
@@ -135,7 +137,7 @@ class IndexPerspectives:
 def _candidate(
     document: Evidence, target: NDArray[np.float32], encoder: Encoder
 ) -> _Candidate | None:
-    """Return what a document concludes, or else the sentence most like the question."""
+    """Return what a document concludes, or else a sentence; `near` is that of its closest."""
     if conclusion := _conclusion(document):
         texts, kind = [conclusion], "conclusion"
     else:
@@ -147,8 +149,18 @@ def _candidate(
         return None
     vectors = encoder.encode(texts)
     near = vectors @ target
-    best = int(near.argmax())
-    return _Candidate(document, texts[best], kind, vectors[best], float(near[best]))
+    best = int(near.argmax()) if kind == "conclusion" else _arguing(texts, vectors, near)
+    return _Candidate(document, texts[best], kind, vectors[best], float(near.max()))
+
+
+def _arguing(texts: Sequence[str], vectors: NDArray[np.float32], near: NDArray[np.float32]) -> int:
+    """Return the place of the closest sentence: one with a reason, or quotable, or any."""
+    likely = reason_probabilities(texts, vectors) >= MIN_REASON
+    alone = np.array([is_quotable(text) and not flaw(text) for text in texts])
+    for wanted in (alone & likely, alone):
+        if (wanted & (near >= _WITHIN_TOPIC)).any():
+            return int(np.where(wanted, near, -np.inf).argmax())
+    return int(near.argmax())
 
 
 def _conclusion(document: Evidence) -> str:

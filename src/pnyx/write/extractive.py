@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,26 +18,41 @@ from pnyx.corpora.text.segment import split_sentences
 from pnyx.judge.statements import statements_of
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.records import SIDES, Argument, Evidence, Question, Sentence, Side
+from pnyx.search.quotable import MAX_SENTENCES, flaw, has_verb, is_quotable
+from pnyx.search.reasons import MIN_REASON, reason_probabilities
 from pnyx.write.case import Draft, sentence
 from pnyx.write.plan import POINTS
-from pnyx.write.quotable import MAX_SENTENCES, flaw, has_verb, is_quotable
 
 _BORNE = ("leaning", "conceding")
 """Flaws of sentences that are quoted where no passage of a side has a sentence that stands."""
+
+_STATED = ("", "heading", "definition", "figures", "appeal")
+"""Flaws of stated conclusions that are quoted all the same: the document itself says it argues
+for them, and people leave out the full stop."""
+
+_CENTRAL = 4.0
+"""Log-odds of a reason that one unit of `central` is worth; chosen of 0 to 6 on the training
+folders. It also keeps sentences on other matters from the headline."""
+
+_GIVING_REASONS = 0.3
+"""Cosine that the probability of a reason is worth in choosing premises; not tuned."""
 
 _LONGEST = 1_000
 """Characters of a stated conclusion that is quoted as one."""
 
 Vectors = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """One document's candidate sentences; row 0 of `vectors` is the conclusion."""
+    """One document's candidate sentences; the conclusion is in row 0 of `vectors`."""
 
     document: Evidence
     texts: tuple[str, ...]
     vectors: Vectors
+    reasons: Floats  # the probability that a sentence states a reason
+    stated: bool  # whether the document itself states the conclusion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +94,8 @@ class ExtractiveWriter:
                 break
         else:
             return Draft(())
-        chosen = self._choose(candidates)
+        arguing = [p for p in candidates if p.stated or p.reasons[0] >= MIN_REASON]
+        chosen = self._choose(arguing or candidates)
         return Draft(tuple(self._sentences(chosen, candidates, query)), quotes=True)
 
     def _choose(self, candidates: list[_Point]) -> list[_Point]:
@@ -127,9 +143,9 @@ class ExtractiveWriter:
         return out
 
     def _premises(self, point: _Point, query: Vectors, written: list[Vectors]) -> list[int]:
-        """Pick the sentences closest to the point and the question, in the document's order."""
+        """Pick reasons close to the point and the question, in the document's order."""
         closeness = point.vectors @ (point.vectors[0] + query)
-        order = np.argsort(-closeness, kind="stable")
+        order = np.argsort(-closeness - _GIVING_REASONS * point.reasons, kind="stable")
         picked: list[int] = []
         for i in map(int, order):
             if len(picked) == self.premises:
@@ -165,23 +181,36 @@ def _mutual_support(points: list[_Point]) -> list[float]:
     return support
 
 
-def _summing_up(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> Vectors:
-    """Return how well each sentence states the point of its text.
+def central(vectors: Vectors, claim: Vectors) -> Vectors:
+    """Return how well each sentence sums up its text, by the text and by the claim.
 
-    Chosen on development pages of `benchmarks/argue` by likeness to people's title: .454,
-    typicality alone .433.
+    Chosen on development pages of `benchmarks/argue` by likeness to people's title: 0.454,
+    typicality alone 0.433.
     """
-    typical = vectors @ vectors.mean(axis=0)
-    place = np.arange(len(texts)) / len(texts)
-    found: Vectors = typical + 0.5 * (vectors @ claim) - 0.1 * place
+    place = np.arange(len(vectors)) / len(vectors)
+    found: Vectors = vectors @ vectors.mean(axis=0) + 0.5 * (vectors @ claim) - 0.1 * place
     return found
+
+
+def headline(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> tuple[int, float]:
+    """Return the place of the sentence that best argues for its text, and how likely it does.
+
+    Args:
+        texts: the sentences of one passage, at least one.
+        vectors: their embeddings.
+        claim: the embedding of what the side says.
+    """
+    chances = reason_probabilities(texts, vectors)
+    odds = np.log(chances) - np.log1p(-chances)
+    best = int(np.argmax(odds + _CENTRAL * central(vectors, claim)))
+    return best, float(chances[best])
 
 
 def _heads(stated: str) -> bool:
     """Tell whether a stated conclusion cannot be quoted as one; a claim may lack its full stop."""
     words = [word.strip(".,;:!'’\"()") for word in stated.lower().split()]
     fits = len(stated) <= _LONGEST and len(words) >= 3
-    return not fits or not has_verb(words) or flaw(stated) not in ("", "heading")
+    return not fits or not has_verb(words) or flaw(stated) not in _STATED
 
 
 def _candidate(
@@ -200,9 +229,10 @@ def _candidate(
     if not usable:
         return None
     vectors = encoder.encode(usable)
-    if not opening or usable[0] != opening:
-        # Without a stated conclusion, the sentence that sums the text up best is used instead.
-        best = int(np.argmax(_summing_up(usable, vectors, claim)))
+    stated = usable[0] == opening
+    if not stated:
+        # Without a stated conclusion, the sentence that argues best is used instead.
+        best, _ = headline(usable, vectors, claim)
         order = [best, *(i for i in range(len(usable)) if i != best)]
         usable, vectors = [usable[i] for i in order], vectors[order]
-    return _Point(document, tuple(usable), vectors)
+    return _Point(document, tuple(usable), vectors, reason_probabilities(usable, vectors), stated)

@@ -19,10 +19,13 @@ from pnyx.corpora.text.citations import without_notes
 from pnyx.corpora.text.segment import split_sentences
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.records import Citation, Evidence, Sentence
+from pnyx.search.quotable import MAX_SENTENCES, flaw, is_quotable, leans
 from pnyx.write.case import Draft
-from pnyx.write.quotable import MAX_SENTENCES, is_quotable, leans
 from pnyx.write.reports.gathering import Gathered
 from pnyx.write.reports.limits import Limits
+
+_REFUSED = ("markup", "byline", "appeal")
+"""Flaws of sentences that no report quotes."""
 
 Floats = npt.NDArray[np.float32]
 
@@ -123,7 +126,7 @@ def _candidates(encoder: Encoder, documents: Sequence[Evidence]) -> _Candidates 
     place: dict[str, int] = {}
     for number, document in enumerate(documents):
         for text in map(without_notes, split_sentences(document.text)[:MAX_SENTENCES]):
-            if not is_quotable(text) or text.rstrip().endswith("?"):
+            if not is_quotable(text) or text.rstrip().endswith("?") or flaw(text) in _REFUSED:
                 continue
             place.setdefault(text, number)
             ids = cited.setdefault(text, [])

@@ -19,6 +19,11 @@ _NAME_LIKE = 0.5
 _ENDS = re.compile(r"[.!…。！।][\"'”’)\]]*$")
 _ASKS = re.compile(r"(?:why|how) (?:do|does|would|should|can|could|is|are|much)\b", re.IGNORECASE)
 _OPENING = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_REFUSED = (
+    "markup", "smiley", "link", "middle", "debate", "conceding", "byline", "definition",
+    "figures", "appeal",
+)  # fmt: skip
+"""Lists of patterns in `standing.toml`, in the order in which they are tried."""
 _FIRST_WORDS = 5
 """Within so many words a pronoun behind words that say nothing of the matter points back."""
 
@@ -81,7 +86,7 @@ def flaw(sentence: str, following: str = "") -> str:
         return "middle"
     if "?" in sentence or _ASKS.match(sentence):
         return "question"
-    for name in ("smiley", "link", "middle", "debate", "conceding"):
+    for name in _REFUSED:
         if _pattern(name).search(sentence):
             return name
     if not paired or sentence.count('"') % 2:

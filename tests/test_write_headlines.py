@@ -1,0 +1,227 @@
+"""Headlines state a reason: what the extractive writer and `pnyx argue` never quote as one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pnyx.search.reasons
+import pnyx.write.extractive
+from command import run
+from pnyx.models.embed.encoder import load_encoder
+from pnyx.models.http.flow import run_blocking
+from pnyx.records import Argument, Document, Premise, Question
+from pnyx.search.quotable import flaw
+from pnyx.search.reasons import MIN_REASON, reason_inputs, reason_probabilities
+from pnyx.write.case import Draft
+from pnyx.write.extractive import ExtractiveWriter, headline
+
+QUESTION = Question("q", "Should rents be capped?")
+
+PASSAGES = {
+    "byline": (
+        "By Miriam Holt, who covers housing and transport for the Courier.",
+        "Empty flats come back on the market when owners pay a levy on them.",
+    ),
+    "heading": (
+        "Why Rent Caps Keep Families in the City\n",
+        "A cap stops landlords from pushing out families whose wages grow more slowly than rents.",
+    ),
+    "definition": (
+        "Rent control is defined as a legal limit on the rent that a landlord may ask.",
+        "A limit keeps nurses and bus drivers close to work because they can plan their costs.",
+    ),
+    "figures": (
+        "The survey covered 1,204 households in three towns between March and June.",
+        "Tenants with a capped rent moved half as often, so their children stayed at one school.",
+    ),
+    "conceding": (
+        "Nobody disputes that landlords have to earn something on their houses.",
+        "Without a cap they raise rents faster than wages and the poorest lose their homes.",
+    ),
+    "reported": (
+        "We are told that rent caps stop all building in the city.",
+        "In Aldersund more flats were finished after the cap, because the city used its own land.",
+    ),
+    "slogan": (
+        "Homes for people and not for profit!",
+        "A cap lets tenants complain about damp without fear of a higher rent.",
+    ),
+    "advertisement": (
+        "Book now and get your first month of storage for free at Lock and Leave.",
+        "Tenants who are priced out lose their neighbours, their doctor and their school.",
+    ),
+    "markup": (
+        "Rent caps keep **families** in the city and are a fair price for it.",
+        "Families who can stay look after their street and their neighbours.",
+    ),
+}
+
+REASON = PASSAGES["figures"][1]
+PLAIN = "There are 61,000 rented flats in the city, 14,000 of them in the centre of it."
+
+
+def _written(*documents: Document | Argument, premises: int = 2) -> Draft:
+    return run_blocking(ExtractiveWriter(premises=premises).write(QUESTION, "pro", documents))
+
+
+def _heads(*documents: Document | Argument) -> list[str]:
+    written = _written(*documents).sentences
+    return [s.text for s in written if s.extra["role"] == "conclusion"]
+
+
+@pytest.mark.parametrize("kind", PASSAGES)
+def test_only_the_sentence_with_a_reason_is_quoted(kind: str) -> None:
+    other, reason = PASSAGES[kind]
+    written = _written(Document("page", f"{other} {reason}"))
+    assert [s.text for s in written.sentences] == [reason]
+
+
+@pytest.mark.parametrize("kind", ["byline", "definition", "figures", "slogan", "markup"])
+def test_a_side_is_not_argued_by_such_a_sentence_alone(kind: str) -> None:
+    assert not _written(Document("page", PASSAGES[kind][0])).sentences
+
+
+def test_the_command_prints_reasons_as_headlines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for kind, (other, reason) in PASSAGES.items():
+        (folder / f"{kind}.txt").write_text(f"{other} {reason}", encoding="utf-8")
+    assert run("index", str(folder), "--out", str(tmp_path / "index")) == 0
+    out = tmp_path / "case.jsonl"
+    capsys.readouterr()
+    assert run("argue", str(tmp_path / "index"), QUESTION.text, "--out", str(out)) in (0, 1)
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    quoted = [s["text"] for row in rows for s in row["answer"]]
+    assert quoted
+    assert not {other.strip() for other, _ in PASSAGES.values()} & set(quoted)
+
+
+def test_a_passage_without_a_reason_is_quoted_only_if_there_is_no_other() -> None:
+    plain, reason = Document("plain", PLAIN), Document("reason", REASON)
+    assert _heads(plain, reason) == [REASON]
+    assert _heads(plain) == [PLAIN]
+
+
+def test_a_stated_conclusion_needs_no_reason() -> None:
+    stated = Argument("a", "This city should say no!", (Premise(PLAIN),), "pro", QUESTION.text)
+    assert set(_heads(stated, Document("reason", REASON))) == {stated.conclusion, REASON}
+
+
+def test_the_least_probability_is_the_one_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MIN_REASON == 0.6
+    chance = float(reason_probabilities([PLAIN], load_encoder().encode([PLAIN]))[0])
+    documents = Document("plain", PLAIN), Document("reason", REASON)
+    monkeypatch.setattr(pnyx.write.extractive, "MIN_REASON", chance)
+    assert len(_heads(*documents)) == 2
+    monkeypatch.setattr(pnyx.write.extractive, "MIN_REASON", np.nextafter(chance, 1))
+    assert _heads(*documents) == [REASON]
+
+
+def test_premises_that_give_reasons_come_before_closer_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    near = "The council has a list of tenants whose rents are capped."
+    reason = "Families with a capped rent can afford to stay near their jobs and friends."
+    document = Document("page", f"{REASON} {near} {reason}")
+    assert near not in {s.text for s in _written(document, premises=1).sentences}
+    monkeypatch.setattr(pnyx.write.extractive, "_GIVING_REASONS", 0.0)
+    assert near in {s.text for s in _written(document, premises=1).sentences}
+
+
+def test_of_equal_reasons_the_one_closer_to_the_claim_is_the_headline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = ["Rents should be capped.", "Trams should be free."]
+    vectors = load_encoder().encode(texts)
+    equal = np.array([0.7, 0.7])
+    monkeypatch.setattr(pnyx.write.extractive, "reason_probabilities", lambda *_: equal)
+    assert headline(texts, vectors, vectors[0]) == (0, 0.7)
+    assert headline(texts, vectors, vectors[1]) == (1, 0.7)
+
+
+def test_the_inputs_are_what_they_are_said_to_be() -> None:
+    texts = ["I paid half.", "Rents rose by 3 per cent in May.", "Rents rise."]
+    vectors = load_encoder().encode(texts)
+    inputs = reason_inputs(texts, vectors)
+    assert inputs[:, 1] == pytest.approx(np.log([3, 8, 2]))
+    assert inputs[:, 2].tolist() == [1, 1, 0]
+    assert inputs[:, 3].tolist() == [1, 0, 0]
+    assert inputs[:, 4:] == pytest.approx(vectors)
+    stored = json.loads(pnyx.search.reasons.WEIGHTS.read_text("utf-8"))
+    assert len(stored["weights"]) == inputs.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("By Monday, who knows how many tenants will have left the house.", ""),
+        ("Last updated on 4 May by the clerk of the council.", "byline"),
+        ("Updated kitchens let landlords ask for a much higher rent.", ""),
+        ("Ann Lee is a housing reporter at the Courier and rents in Corrow.", "byline"),
+        ("Every reporter who rents in the city knows what a cap is worth.", ""),
+        ("The word levy refers to a tax that is paid once a year.", "definition"),
+        ("A cap is the term for a limit on what may be asked.", "definition"),
+        ("A cap is the fairest limit because it binds all landlords alike.", ""),
+        ("The study included 64 classes in thirty-one schools of the county.", "figures"),
+        ("The study shows that capped tenants move half as often.", ""),
+        ("No one denies that building is expensive in this city.", "conceding"),
+        ("No one builds where the rent does not pay for the bricks.", ""),
+        ("They tell us that the market will build enough for everybody.", "conceding"),
+        ("Their usual answer is that the market builds enough for everybody.", "conceding"),
+        ("Vote no on the fourth of May and keep your home.", "appeal"),
+        ("Vote shares fell where rents rose by more than wages.", ""),
+        ("Join us in the town hall on Friday with your neighbours.", "appeal"),
+        ("Joining a union protects tenants who cannot pay for a lawyer.", ""),
+        ("Please write to your member of parliament about the bill.", "appeal"),
+        ("One two three four five six seven eight nine ten!", "appeal"),
+        ("One two three four five six seven eight nine ten eleven!", ""),
+        ("Caps keep *families* in the city at a fair price.", "markup"),
+        ("Caps keep [families](page) in the city at a fair price.", "markup"),
+        ("Caps keep families &amp; friends in the city at a fair price.", "markup"),
+        ("Caps of 2 * 3 per cent keep families in the city.", ""),
+    ],
+)
+def test_what_is_no_reason_says_why(sentence: str, expected: str) -> None:
+    assert flaw(sentence) == expected
+
+
+def test_perspectives_show_a_reason_in_place_of_the_closest_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    other, reason = PASSAGES["definition"]
+    text = f"Should rents be capped is the term for what we ask. {other} {reason}"
+    (folder / "page.txt").write_text(f"{text} {REASON}", encoding="utf-8")
+    assert run("index", str(folder), "--out", str(tmp_path / "index")) == 0
+    capsys.readouterr()
+    assert run("perspectives", QUESTION.text, "--index", str(tmp_path / "index"), "--json") == 0
+    printed = capsys.readouterr().out
+    assert REASON in printed
+    assert "is the term for" not in printed
+    assert other not in printed
+
+
+def test_a_report_quotes_no_advertisement(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reason = PASSAGES["advertisement"][1]
+    advert = "Call us now about rents that should be capped and win a month of free rent."
+    (tmp_path / "page.txt").write_text(f"{advert} {reason} {REASON}", encoding="utf-8")
+    assert run("index", str(tmp_path / "page.txt"), "--out", str(tmp_path / "index")) == 0
+    capsys.readouterr()
+    out = tmp_path / "report.jsonl"
+    request = tmp_path / "request.jsonl"
+    row = {"request_id": "1", "title": "Rents", "problem_statement": QUESTION.text}
+    request.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    options = "--request", str(request), "--out", str(out)
+    assert run("report", str(tmp_path / "index"), *options) in (0, 1)
+    printed = out.read_text("utf-8")
+    assert REASON in printed
+    assert advert not in printed
