@@ -123,7 +123,7 @@ class ExtractiveWriter:
                 return (1 - self.novelty) * support[i] - self.novelty * likeness
 
             chosen.append(max(left, key=lambda i: (gain(i), -i)))
-        return [candidates[i] for i in chosen]
+        return [candidates[i] for i in sorted(chosen)]  # as the documents: the strongest first
 
     def _sentences(
         self, chosen: list[_Point], candidates: list[_Point], query: Vectors
