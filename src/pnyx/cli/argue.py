@@ -103,7 +103,7 @@ def command(
             write_responses_file(output.out, [case], output.style)
         write_pages(case, html=output.html, md=output.md or ("-" if printed else None))
     if as_json:
-        from pnyx.view.case_files import render_json
+        from pnyx.view.case_json import render_json
 
         click.echo(render_json(case), nl=False)
     _say(case, paged=bool(printed or output.html or output.md), printed=printed)
@@ -141,11 +141,12 @@ def _print_plan(case: Case, llm: StoredModel | None, model: PaidModelSpec, *, as
 def write_pages(case: Case, *, html: str | None, md: str | None) -> None:
     """Write the report as one HTML file and as Markdown, where a name is given."""
     from pnyx.files import write_text
-    from pnyx.view.case_files import RENDERERS
+    from pnyx.view.markdown import render_markdown
+    from pnyx.view.report import render_html
 
-    for path, ending in ((html, ".html"), (md, ".md")):
+    for path, render in ((html, render_html), (md, render_markdown)):
         if path:
-            write_text(path, RENDERERS[ending](case))
+            write_text(path, render(case))
 
 
 def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> None:

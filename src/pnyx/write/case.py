@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from pnyx._version import __version__
-from pnyx.errors import shorten
+from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
 from pnyx.judge.naming import introduced
 from pnyx.judge.statements import side_names, statements_of
@@ -85,6 +85,10 @@ class Undecided:
     doc_id: str
     relevance: Answer
     stance: Mapping[Side, Answer]
+
+
+_RENDERERS: Final = {".html": "render_html", ".md": "render_markdown", ".json": "render_json"}
+"""Ending of a file -> the function of `pnyx` that writes a case in that format."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -165,9 +169,13 @@ class Case(Result):
             InputError: the name ends in none of these.
             PnyxError: the file cannot be written.
         """
-        from pnyx.view.case_files import save_case
+        import pnyx
+        from pnyx.files import write_text
 
-        save_case(self, path)
+        render = _RENDERERS.get(Path(path).suffix.lower())
+        if render is None:
+            raise InputError(f"expected a name that ends in {', '.join(_RENDERERS)}", path=path)
+        write_text(path, getattr(pnyx, render)(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat object for each citation of a sentence, with its verdict of support.
