@@ -17,9 +17,11 @@ from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.forms import FORMS
+from pnyx.judge.llm.json_objects import UnreadableReply
 from pnyx.judge.llm.judge import LlmJudge
+from pnyx.judge.llm.leniency import watching_departures
 from pnyx.judge.llm.prompting import load_prompt, parse_prompt
-from pnyx.judge.llm.reading import UnreadableReply, validated, watching_departures
+from pnyx.judge.llm.reading import validated
 from pnyx.judge.llm.templates import block
 from pnyx.judge.passages import find_evidence
 from pnyx.judge.questions import Rating, Support
@@ -229,7 +231,8 @@ def read_verdict(text: str) -> Any:
         "null",
         "NaN",
         "[" * 100000,
-        json.dumps([VALID]),
+        json.dumps([VALID, 1]),
+        json.dumps([VALID, VALID]),
         json.dumps(VALID) * 2,
         f"```json\n{json.dumps(VALID)}\n```\n```json\n{json.dumps(VALID)}\n```",
         f"```json\n{json.dumps(VALID)}\n```\n{json.dumps(VALID)}",
@@ -240,16 +243,22 @@ def read_verdict(text: str) -> Any:
         *(
             json.dumps(VALID | change)
             for change in (
-                {"confidence": 75},
+                {"confidence": 10},
+                {"confidence": 101},
+                {"confidence": 1.5},
                 {"confidence": -0.1},
-                {"confidence": "0.75"},
+                {"confidence": "high"},
+                {"confidence": "0.75 or 0.5"},
                 {"confidence": True},
                 {"confidence": None},
                 {"confidence": float("nan")},
                 {"answer": "maybe"},
-                {"answer": True},
+                {"answer": 1},
+                {"answer": ["yes"]},
                 {"answer": "yes or no"},
-                {"reason": None},
+                {"answer": None},
+                {"reason": 1},
+                {"Answer": "no"},
                 {"second_answer": "no"},
             )
         ),

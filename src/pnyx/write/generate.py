@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from pnyx.corpora.text.wording import words_of
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
+from pnyx.judge.llm.json_objects import UnreadableReply
 from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.llm.reading import UnreadableReply, cut_reason, schema_of, validated
+from pnyx.judge.llm.reading import cut_reason, schema_of, validated
 from pnyx.judge.statements import statements_of
 from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply

@@ -15,15 +15,10 @@ from pnyx.judge.base import Emit, refuse_other_kinds
 from pnyx.judge.forms import form_of
 from pnyx.judge.forms.base import FormCall, Readings, ReplyReading
 from pnyx.judge.llm.expected import expected_cells
+from pnyx.judge.llm.json_objects import UnreadableReply
+from pnyx.judge.llm.leniency import watching_departures
 from pnyx.judge.llm.prompting import Prompt, load_prompt
-from pnyx.judge.llm.reading import (
-    UnreadableReply,
-    chances_of_words,
-    cut_reason,
-    probability_of_yes,
-    repair_turn,
-    watching_departures,
-)
+from pnyx.judge.llm.reading import chances_of_words, cut_reason, probability_of_yes, repair_turn
 from pnyx.judge.passages import find_evidence
 from pnyx.judge.questions import (
     AGAIN,
