@@ -25,7 +25,8 @@ from pnyx.judge.llm.leniency import watching_departures
 from pnyx.judge.llm.prompting import Prompt, load_prompt
 from pnyx.judge.llm.reading import probability_of_yes
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
-from pnyx.models.chat.types import Reply, Token, read_reply
+from pnyx.models.chat.completion import read_reply
+from pnyx.models.chat.types import Reply, Token
 from tries import tries
 
 # --- a strict reader of each form, with nothing but json

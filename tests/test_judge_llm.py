@@ -28,13 +28,8 @@ from pnyx.judge.questions import Rating, Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
-from pnyx.models.chat.endpoint import (
-    CallFailed,
-    ChatEndpoint,
-    ChatRequest,
-    Message,
-    Reply,
-)
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.http.flow import run_blocking
 from pnyx.models.http.responses import RetryPolicy
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pnyx.errors import escaped
 from pnyx.files import clean_text, clean_value
-from pnyx.judge.llm.leniency import field_name, mark_departure, bare_word
+from pnyx.judge.llm.leniency import bare_word, field_name, mark_departure
 from pnyx.judge.llm.thinking import answer_span
 
 

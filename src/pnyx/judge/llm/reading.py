@@ -14,9 +14,9 @@ from pnyx.errors import escaped, shorten
 from pnyx.judge.llm.json_objects import UnreadableReply, bare_word_span, one_object
 from pnyx.judge.llm.leniency import (
     COMMENTS,
+    bare_word,
     conformed,
     mark_departure,
-    bare_word,
     watching_departures,
 )
 from pnyx.judge.llm.prompting import load_prompt

@@ -47,6 +47,11 @@ class _Health:
         trial_under_way = self.on_trial and self.endpoint.limiter.under_way > 0
         return self.wait == 0 and not trial_under_way
 
+    def rest(self, seconds: float) -> None:
+        """Have it asked nothing for so long, without a failure: it loads its model."""
+        self._until = max(self._until, time.monotonic() + seconds)
+        self.endpoint.limiter.stir()
+
     def served(self) -> None:
         self.failures = self._rests = 0
         self._until = 0.0
@@ -174,6 +179,9 @@ class EndpointPool:
                 )
             except Elsewhere:
                 continue
+                if isinstance(outcome, Retryable) and outcome.kind == "loading":
+                    health.rest(health.endpoint.wait_for_model(outcome))
+                    continue
             except ModelError as error:
                 self._leave_out(health.endpoint, error)
                 continue

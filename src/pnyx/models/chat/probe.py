@@ -15,7 +15,7 @@ from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.model import ChatModel
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
-from pnyx.models.http.responses import FORMATS, LIMITS, Dialect
+from pnyx.models.http.dialect import FORMATS, LIMITS, Dialect
 from pnyx.models.http.transport import HttpResponse, HttpTransport
 
 _WINDOWS = (
