@@ -131,7 +131,12 @@ class StoredModel:
 
     def key(self, request: ChatRequest) -> str:
         """Return where the store keeps the reply to a request."""
-        return request_key(self.endpoint.model, request)
+        return request_key(self.endpoint.model, self._with_fields(request))
+
+    def _with_fields(self, request: ChatRequest) -> ChatRequest:
+        """Return a request with the fields that the model's requests get, which decide replies."""
+        fields = getattr(self.endpoint, "fields", None)
+        return replace(request, fields=fields) if fields else request
 
     def sent(
         self, first: ChatRequest, last: ChatRequest, outcome: Reply | CallFailed
@@ -150,6 +155,7 @@ class StoredModel:
         Raises:
             ModelError: the endpoint cannot be used at all, or none of its replies (`heed`).
         """
+        request = self._with_fields(request)
         key = self.key(request)
         if self.offline:
             return self._from_store(key, request)
@@ -262,6 +268,8 @@ class StoredModel:
                         outcome = await self.endpoint.complete(request, keep)
                         if _is_empty(outcome):
                             self.heed("", "empty")
+                if isinstance(outcome, CallFailed) and outcome.reason.startswith("only_thinking"):
+                    self.heed("", outcome.reason)
             if isinstance(outcome, CallFailed) and not outcome.reason.startswith("budget"):
                 self.store.put_failure(key, self.endpoint.model, outcome.reason)
             self.counts.add(outcome)

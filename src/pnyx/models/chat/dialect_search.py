@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import ModelError
@@ -98,7 +99,8 @@ class DialectSearch:
                     ledger.check(GREETING)
             except BudgetReached:
                 return False
-            outcome = await self.endpoint.greeted(self.wire, GREETING, wording)
+            greeting = replace(GREETING, fields=self.request.fields)
+            outcome = await self.endpoint.greeted(self.wire, greeting, wording)
             if isinstance(outcome, Reply):
                 if ledger is not None:
                     ledger.count(GREETING, outcome.usage)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from pnyx.errors import ModelError
+from pnyx.errors import ModelError, shorten
 from pnyx.models.chat.dialect_search import GREETING, DialectSearch
 from pnyx.models.chat.ledger import BudgetReached, Ledger, Reservation
+from pnyx.models.chat.prompt_counts import cuts_prompt
 from pnyx.models.chat.types import CallFailed, ChatRequest, Reply, printable
 from pnyx.models.http.dialect import Dialect, refused_parameter
 from pnyx.models.http.endpoint import Endpoint
@@ -28,7 +30,8 @@ class ChatEndpoint(Endpoint):
     """A chat model behind an OpenAI-compatible address (up to and without `/chat/completions`).
 
     `api_key` is sent as bearer token; `concurrency` is the most requests ever under way at once;
-    `ledger` counts what is used, and keeps to its budget. `dialect` says how requests are worded by
+    `ledger` counts what is used, and keeps to its budget. `fields` are added to each request as
+    they are. `dialect` says how requests are worded by
     now and may be set; `replies` counts.
     """
 
@@ -43,9 +46,12 @@ class ChatEndpoint(Endpoint):
         retry: RetryPolicy | None = None,
         concurrency: int = 32,
         ledger: Ledger | None = None,
+        fields: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(base_url, model, api_key, retry=retry, concurrency=concurrency)
         self.ledger = ledger
+        self.fields = dict(fields or {})
+        self._said_cut = False
         self.dialect = Dialect()
         self.replies = 0
         self.accepted: set[frozenset[str]] = set()  # what of requests' wording was taken
@@ -76,6 +82,7 @@ class ChatEndpoint(Endpoint):
         """
         async with self.connected() as wire:
             before = self.replies
+            request = self._with_fields(request)
             outcome, attempts = await self._patiently(
                 lambda: self._attempt(wire, request, keep),
                 lambda failed: self._check_silence(failed, wire.silent),
@@ -84,10 +91,14 @@ class ChatEndpoint(Endpoint):
                 if outcome.status >= 500 and not self.replies:
                     refused = RefusedRequest(outcome.status, outcome.body)
                     search = DialectSearch(self, wire, request, keep)
-                    if (reply := await search.variants(self.dialect, refused)) is not None:
+                    reply = await search.variants(self.dialect, refused)
+                    if isinstance(reply, Reply):
                         return reply
                 return await self._given_up(wire, outcome, attempts, self.replies > before)
             return outcome
+
+    def _with_fields(self, request: ChatRequest) -> ChatRequest:
+        return replace(request, fields=self.fields) if self.fields else request
 
     async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
         """Return how many tokens each text has by the model's own tokenizer.
@@ -135,7 +146,7 @@ class ChatEndpoint(Endpoint):
     ) -> Reply | CallFailed | Retryable:
         """Make one attempt, as soon as there is room; `Elsewhere` if another has it first."""
         async with self.connected() as wire:
-            outcome = await self._attempt(wire, request, keep, elsewhere)
+            outcome = await self._attempt(wire, self._with_fields(request), keep, elsewhere)
             if isinstance(outcome, Retryable):
                 self._check_silence(outcome, wire.silent)
             return outcome
@@ -176,7 +187,7 @@ class ChatEndpoint(Endpoint):
         return kept if self.replies else ""
 
     async def _answers(self, wire: HttpTransport) -> bool:
-        outcome = await self._attempt(wire, GREETING)
+        outcome = await self._attempt(wire, self._with_fields(GREETING))
         if isinstance(outcome, CallFailed) and outcome.reason.startswith("budget"):
             return True  # nothing more will be asked in any case
         return isinstance(outcome, Reply)
@@ -255,7 +266,20 @@ class ChatEndpoint(Endpoint):
             self.accepted.add(dialect.features(request))
             self.replies += 1
             self._given_up_in_a_row = self.refused_in_a_row = 0
+            self._warn_of_cut(request, outcome)
         return outcome
+
+    def _warn_of_cut(self, request: ChatRequest, reply: Reply) -> None:
+        """Say once that the server seems to cut prompts off."""
+        if self._said_cut or self.on_wait is None or not cuts_prompt(request, reply.usage):
+            return
+        self._said_cut = True
+        characters = sum(len(message.content) for message in request.messages)
+        self.on_wait(
+            f"warning: {self.base_url} counted {reply.usage['prompt_tokens']:,} tokens in a prompt "
+            f"of {characters:,} characters, which cannot be all of it: the server probably cuts "
+            "prompts off. Raise its context (Ollama: OLLAMA_CONTEXT_LENGTH)"
+        )
 
     async def greeted(
         self, wire: HttpTransport, request: ChatRequest, dialect: Dialect

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,6 +121,11 @@ class EndpointPool:
     ledger: Any = _of_all("ledger", "Counts the use of all endpoints.")
 
     @property
+    def fields(self) -> Mapping[str, Any]:
+        """What is added to each request."""
+        return self.endpoints[0].fields
+
+    @property
     def address(self) -> str:
         """The base URLs."""
         return ", ".join(endpoint.address for endpoint in self.endpoints)
@@ -177,11 +182,11 @@ class EndpointPool:
                 outcome = await health.endpoint.attempt(
                     request, keep, functools.partial(self._is_better_off, health, tried)
                 )
-            except Elsewhere:
-                continue
                 if isinstance(outcome, Retryable) and outcome.kind == "loading":
                     health.rest(health.endpoint.wait_for_model(outcome))
                     continue
+            except Elsewhere:
+                continue
             except ModelError as error:
                 self._leave_out(health.endpoint, error)
                 continue
