@@ -130,14 +130,14 @@ def _why_empty(message: Mapping[str, Any], content: object) -> str:
 
 
 def error_in(body: bytes) -> tuple[int, str] | None:
-    """Return the error in a body that came with HTTP 200: its status, and the body as text."""
+    """Return the error in a body that came with HTTP 200: its status, and it as JSON."""
     text = body.decode("utf-8", "replace")
     try:
         value = _decoded(text)
     except (ValueError, RecursionError):
         return None
     found = _error_of(value) if isinstance(value, dict) else None
-    return None if found is None else (found[0], text)
+    return None if found is None else (found[0], json.dumps(value))
 
 
 def _error_of(value: Mapping[str, Any]) -> tuple[int, str] | None:

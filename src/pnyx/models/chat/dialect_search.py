@@ -79,7 +79,8 @@ class DialectSearch:
             self.endpoint.searched.add(features)
             for variant in [*dialect.variants(self.request), dialect.plainest(self.request)]:
                 outcome = await self._sent(variant)
-                if not isinstance(outcome, RefusedRequest):
+                refused_again = getattr(outcome, "status", 0) == refused.status
+                if not (refused_again or isinstance(outcome, RefusedRequest)):
                     return outcome
         return None
 
