@@ -189,6 +189,27 @@ class LlmJudge:
             return await self._split(questions)
         if kept:
             return await self._completed(questions, kept, *source, notes)
+        if isinstance(outcome, Reply):
+            self.model.note_unreadable(again, str(problem))
+        return await self._renewed(questions, request, reply, problem)
+
+    async def _renewed(
+        self,
+        questions: Sequence[Any],
+        request: ChatRequest,
+        reply: Reply,
+        problem: UnreadableReply,
+    ) -> list[Answer]:
+        """Ask anew where the unreadable reply is of an earlier run; unscored if that is no help."""
+        fresh = await self.model.asked_anew(request)
+        if fresh is not None and not cut_reason(fresh, request):
+            try:
+                readings = self._read(questions, fresh)
+            except UnreadableReply as error:
+                problem, reply = error, fresh
+            else:
+                return await self._completed(questions, readings, request, fresh, {})
+        self.model.note_unreadable(request, str(problem))
         provenance = self._provenance(questions, request, reply)
         return [Unscored(f"schema: {problem}", provenance, reply.text, {"repaired": False})]
 

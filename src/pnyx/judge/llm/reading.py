@@ -133,7 +133,7 @@ async def ask_structured(
     sent: list[str] | None = None,
 ) -> tuple[M | None, list[str]]:
     """Return the reply as a `shape` or None, and what went wrong, after at most one repair turn."""
-    request = replace(request, schema=schema_of(shape))
+    asked = request = replace(request, schema=schema_of(shape))
     problems: list[str] = []
     most = 2 * request.max_tokens
     for _ in range(2):
@@ -158,6 +158,11 @@ async def ask_structured(
             notes = ["the reply was read after a repair turn"] if problems else []
             lenient = ", ".join(sorted(departures))
             return read, [*notes, *([f"the reply was read leniently ({lenient})"] * bool(lenient))]
+    fresh = await model.asked_anew(asked)
+    if fresh is not None and cut_reason(fresh, asked) is None:
+        with contextlib.suppress(UnreadableReply):
+            return validated(shape, fresh.text), ["a stored reply could not be read; asked again"]
+    model.note_unreadable(asked, problems[-1])
     return None, problems
 
 
