@@ -409,6 +409,7 @@ def test_request_fields_are_sent_and_kept_apart_in_the_store(run):
         ('{"temperature": 1}', "use --temperature"),
         ('{"messages": []}', "messages cannot be set here: Pnyx sets it itself"),
         ('{"api_key": "x"}', "looks like a secret: set PNYX_API_KEY"),
+        ('{"extra": [{"Authorization": "x"}]}', "Authorization looks like a secret"),
         ('{"a": ', "expected a JSON object of fields"),
         ("nowhere.json", "nowhere.json"),
     ],
@@ -447,3 +448,18 @@ def test_a_record_does_not_choose_request_fields_by_itself(run):
         assert code == 2
         assert "request fields (request: " in err
         assert run(*repeat, "--with", f"request={fields}")[0] == 0
+
+
+# --- pnyx doctor
+
+
+@pytest.mark.parametrize(("counted", "said"), [(4096, "CUT OFF without an error"), (0, "")])
+def test_doctor_finds_out_whether_prompts_are_cut(counted, said, run):
+    def answer(body: dict[str, Any], _: int) -> tuple[int, Any]:
+        words = sum(len(message["content"].split()) for message in body["messages"])
+        return 200, completion(tokens=min(words * 4 // 3, counted or 10**6))
+
+    with ReplayServer(answer) as server:
+        code, out, _ = run("doctor", "--llm", server.spec)
+    assert code == 0
+    assert (said or "taken whole") in out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from pnyx.errors import InputError, OptionError, escaped, shorten
@@ -60,6 +61,18 @@ def _problem(value: Any) -> str:
         if name in OWN_FIELDS:
             instead = f"use {_OPTIONS[name]}" if name in _OPTIONS else "Pnyx sets it itself"
             return f"{name} cannot be set here: {instead}"
+    for name in _names(value):
         if _SECRET.fullmatch(name):
             return f"{escaped(name, 40)} looks like a secret: set PNYX_API_KEY in place of it"
     return ""
+
+
+def _names(value: Any) -> Iterator[str]:
+    """Yield the names of all fields, at any depth."""
+    parts: list[Any] = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            yield from part
+        if isinstance(part, dict | list):
+            parts += part.values() if isinstance(part, dict) else part

@@ -19,6 +19,7 @@ from pnyx.judge.llm.json_objects import UnreadableReply
 from pnyx.judge.llm.leniency import watching_departures
 from pnyx.judge.llm.prompting import Prompt, load_prompt
 from pnyx.judge.llm.reading import chances_of_words, cut_reason, probability_of_yes, repair_turn
+from pnyx.judge.naming import UNMEASURED
 from pnyx.judge.passages import find_evidence
 from pnyx.judge.questions import (
     AGAIN,
@@ -64,10 +65,7 @@ class LlmJudge:
     def card(self) -> str:
         """What is known of this judge before it is measured: of a local model, its notice."""
         notice = getattr(self.model.endpoint, "notice", "")
-        return notice or (
-            f"no measured card for {escaped(self.name)}: "
-            "run pnyx measure against labels before trusting it"
-        )
+        return notice or (f"no measured card for {escaped(self.name)}: {UNMEASURED}")
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
