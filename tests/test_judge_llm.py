@@ -126,7 +126,8 @@ def test_what_was_paid_for_is_not_asked_again_and_failures_are(store):
         second = ask(judge_on(server, store), questions)
         again = {row["behaviour"] for row in server.asked()[asked:]}
     assert second == first
-    assert again == {"500", "empty", "400"}
+    # What could not be read is asked once more; "ok" may be a greeting after a refusal.
+    assert again - {"ok"} == {"500", "empty", "400", "wrong_schema"}
 
 
 def test_the_store_serves_another_address(store):
@@ -298,8 +299,10 @@ def test_a_mutated_reply_is_read_right_or_not_at_all(data):
         return
     assert verdict.answer in ("yes", "no")
     assert 0 <= verdict.confidence <= 1
-    whole, _ = json.JSONDecoder().raw_decode(mutated, re.search(r"\{\s*\"", mutated).start())
-    assert set(whole) == set(VALID)
+    mutated = re.sub(r",(\s*\})", r"\1", mutated)
+    start = re.search(r"\{\s*\"", mutated).start()
+    whole, _ = json.JSONDecoder(strict=False).raw_decode(mutated, start)
+    assert {name.strip().casefold() for name in whole} >= set(VALID)
 
 
 @given(st.text(max_size=300))

@@ -48,8 +48,12 @@ def field_name(key: str, names: Mapping[str, Any]) -> str | None:
     key = key.strip()
     if key in names:
         return key
-    meant = [name for name in names if bare_word(name) == bare_word(key)]
+    meant = [name for name in names if _spelling(name) == _spelling(key)]
     return meant[0] if len(meant) == 1 else None
+
+
+def _spelling(name: str) -> str:
+    return re.sub(r"[\s_-]+", "_", name.casefold())
 
 
 def conformed(value: Any, schema: Mapping[str, Any], marks: set[str]) -> Any:

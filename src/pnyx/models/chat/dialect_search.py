@@ -74,6 +74,8 @@ class DialectSearch:
                     return outcome
             if features in self.endpoint.searched:
                 return None
+            if refused.status >= 500:  # else each request of an outage would be searched for
+                self.endpoint.searched.add(features)
             if not await self._greet(dialect, refused):
                 return None
             self.endpoint.searched.add(features)

@@ -140,8 +140,8 @@ class ProbeReport:
     `notice` is of a local model's verdicts, `problem` why it is not `usable` or why the probe ended
     early. `shapes` go from the strongest form to the weakest; a judge will use `used`.
     `alternatives` is the most of a token that came with a shaped answer (`..._alone`: with a plain
-    one). `limit` names the output limit. `cuts_prompts`: a long prompt was counted with fewer tokens
-    than it has words; None where no long prompt was sent. `requests` counts refused ones too.
+    one). `limit` names the output limit. `cuts_prompts`: a long prompt was counted with fewer
+    tokens than it has words; None where none was sent. `requests` counts refused ones too.
     """
 
     address: str
