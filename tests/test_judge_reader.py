@@ -25,6 +25,7 @@ from pnyx.models.embed.encoder import load_encoder
 from pnyx.students import reader
 from pnyx.students.judge import _open_packaged, load_perspective_student
 from pnyx.students.reader import (
+    CHANGES,
     MATRICES,
     Ids,
     ReaderScorer,
@@ -323,3 +324,22 @@ def test_a_network_that_cannot_be_loaded_is_named(tmp_path):
     student = json.loads((WEIGHTS / "student.json").read_text(encoding="utf-8"))
     with pytest.raises(InputError, match="the model cannot be loaded"):
         load_scorer("reader", tmp_path, student["settings"])
+
+
+def test_a_change_is_added_to_its_matrix(tmp_path):
+    """Each column's integers times its scale are the matrix, with what the change adds."""
+    before = read_matrices(WEIGHTS)
+    name = next(key.removesuffix(".weights") for key in before if key.endswith(".weights"))
+    rows, columns = before[f"{name}.weights"].shape[::-1]
+    left, right = np.zeros((rows, 2), np.float16), np.zeros((2, columns), np.float16)
+    left[0], right[:, 1] = (0.5, 0.25), (2.0, 4.0)  # 0.5 * 2 + 0.25 * 4 = 2 at row 0, column 1
+    save_file({f"{name}.left": left, f"{name}.right": right}, tmp_path / CHANGES)
+    after = read_matrices(WEIGHTS, tmp_path / CHANGES)
+    assert all(np.array_equal(after[key], before[key]) for key in before if name not in key)
+
+    def entry(found, row, column):
+        return found[f"{name}.weights"][column, row] * found[f"{name}.columns"][row]
+
+    scale = float(after[f"{name}.columns"][0])
+    assert entry(after, 0, 1) - entry(before, 0, 1) == pytest.approx(2.0, abs=scale)
+    assert entry(after, 1, 1) == entry(before, 1, 1)

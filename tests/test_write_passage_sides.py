@@ -16,7 +16,6 @@ from pnyx.judge.stances import ask_stance
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import SIDES, Document, Question
 from pnyx.search.build import build_index
-from pnyx.search.index import Index
 from pnyx.write.passage_sides import (
     ARGUES,
     FEATURES,
@@ -126,9 +125,8 @@ TEXTS = {
 
 
 def test_the_packaged_judgement_knows_both_sides_and_what_is_neither(tmp_path: Any) -> None:
-    build_index([Document(name, text) for name, text in TEXTS.items()], tmp_path / "i")
     documents = [Document(name, text) for name, text in TEXTS.items()]
-    judge = PassageSides(Index(tmp_path / "i"))
+    judge = PassageSides(build_index(documents, tmp_path / "i"))
     yes, no, aside = judge.judge(QUESTION, documents)
     assert isinstance(yes, SideChances)
     assert isinstance(no, SideChances)
@@ -139,3 +137,13 @@ def test_the_packaged_judgement_knows_both_sides_and_what_is_neither(tmp_path: A
     assert judge.judge(QUESTION, []) == []
     # A passage gets the same chances in whatever order the ranking has it.
     assert judge.judge(QUESTION, documents[::-1])[::-1] == [yes, no, aside]
+
+
+def test_a_long_text_is_judged_by_what_the_network_reads(tmp_path: Any) -> None:
+    """The first 256 tokens decide; a text is not cut into pieces whose verdicts are mixed."""
+    whole = " ".join([TEXTS["yes"]] * 12)
+    documents = [Document("a", whole), Document("b", f"{whole} {TEXTS['no']}")]
+    first, longer = PassageSides(build_index(documents, tmp_path / "i")).judge(QUESTION, documents)
+    assert isinstance(first, SideChances)
+    assert isinstance(longer, SideChances)
+    assert longer.pro == pytest.approx(first.pro, abs=0.05)

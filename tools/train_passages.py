@@ -1,14 +1,14 @@
 """Go on training the packaged reader on labelled paragraphs: which side does a passage argue?
 
-    PNYX_DATA=DATA python tools/train_passages.py --out FOLDER [--epochs 2]
-    ... --start FOLDER/reader.pt --rounded     # go on, with weights as they are packaged
+    PNYX_DATA=DATA python tools/train_passages.py --out FOLDER
 
 The top layers and the head learn from the paragraphs of `benchmarks/argue/folders/training`, and
 from debates of the training split asked in people's own words (`benchmarks/berds/wordings.txt`).
 A paragraph is read with the question answered by "Yes." and by "No.". After each epoch AUROC is
 printed on the development folders: of the side, where one is argued, and of arguing any, on some of
 the questions of each paragraph. The lower layers stay as they are: the detector of perspectives has
-them, too.
+them, too. The packaged network is that after the first of three epochs
+(`tools/export_passages.py`).
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "berds"))  # i
 from debates import Debates, parts_of
 from folder_sources import Stance, read_folders
 from reader import OPPOSES, SUPPORTS, Packed, Reader, Words, pack, quick_products
-from rounding import Rounded, keep_rounded
-from torch.nn.utils import parametrize
 from unpacking import load_reader
 
 ROOT = Path(__file__).parents[1]
@@ -45,7 +43,7 @@ FOLDERS = ROOT / "benchmarks/argue/folders"
 
 MOST_WORDS = 110
 """Of a debate passage, as in a folder's passages."""
-ORDER = 1.0
+ORDER = 0.5
 """Weight of the order of the two statements next to the classes."""
 HEAD = 5
 """The head learns so many times as fast as the layers."""
@@ -186,19 +184,12 @@ def measured(reader: Reader, examples: Sequence[Example], words: Words) -> str:
     return f"side {side:.3f}, argues {roc_auc_score(sided, np.concatenate(argues)):.3f}"
 
 
-def learned(reader: Reader, top: int, *, rounded: bool) -> list[dict[str, object]]:
-    """Freeze all but the top layers and the head; return the groups of the optimizer.
-
-    With `rounded`, the layers' matrices are used in four bits, as they are packaged.
-    """
+def learned(reader: Reader, top: int) -> list[dict[str, object]]:
+    """Freeze all but the top layers and the head; return the groups of the optimizer."""
     reader.requires_grad_(requires_grad=False)
     layers = reader.body.layers[len(reader.body.layers) - top :]
     for module in (layers, reader.head):
         module.requires_grad_(requires_grad=True)
-    if rounded:
-        for module in list(layers.modules()):
-            if isinstance(module, nn.Linear):
-                parametrize.register_parametrization(module, "weight", Rounded())
     return [
         {"params": [p for p in layers.parameters() if p.ndim > 1], "weight_decay": 0.01},
         {"params": [p for p in layers.parameters() if p.ndim == 1]},
@@ -210,10 +201,8 @@ def arguments() -> argparse.Namespace:
     """Return what the command was given."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="where the network is kept")
-    parser.add_argument("--start", type=Path, help="network to go on from, else the detector's")
-    parser.add_argument("--rounded", action="store_true", help="matrices in four bits")
     parser.add_argument("--top", type=int, default=5, help="layers that learn, of eight")
-    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--rate", type=float, default=7e-5, help="learning rate")
     parser.add_argument("--rows", type=int, default=8, help="passages of a step")
     parser.add_argument("--questions", type=int, default=4, help="questions of a passage and step")
@@ -227,12 +216,10 @@ def main() -> None:
     torch.manual_seed(options.seed)
     rng = random.Random(options.seed)
     reader = load_reader(PACKAGED / "model.onnx")
-    if options.start:
-        reader.load_state_dict(torch.load(options.start, weights_only=True))
     words = Words((PACKAGED / "tokenizer.json").read_bytes())
     examples, development = (folder_examples(part, words) for part in ("training", "development"))
     debates = debate_examples(words, rng)
-    groups = learned(reader, options.top, rounded=options.rounded)
+    groups = learned(reader, options.top)
     development = [replace(one, asked=tuple(drawn(one, MEASURED, rng))) for one in development]
     optimizer = torch.optim.AdamW(groups, lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0)
     epochs = [list(steps_of(examples, debates, options, rng)) for _ in range(options.epochs)]
@@ -256,10 +243,8 @@ def main() -> None:
             number += 1
         seconds = time.monotonic() - started
         print(f"epoch {epoch}, {seconds:.0f} s; {measured(reader, development, words)}", flush=True)
-    if options.rounded:
-        keep_rounded(reader.body)
-    options.out.mkdir(parents=True, exist_ok=True)
-    torch.save(reader.state_dict(), options.out / "reader.pt")
+        options.out.mkdir(parents=True, exist_ok=True)
+        torch.save(reader.state_dict(), options.out / "reader.pt")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,10 @@ MOST_PASSAGE, MOST_STATEMENT = 256, 48
 MATRICES = "matrices.safetensors"
 """Holds `NAME.steps`, `.scales` and `.zeros` of each matrix that the graph calls `NAME.weights`."""
 
+CHANGES = "changes.safetensors"
+"""Holds `NAME.left` [rows, rank] and `NAME.right` [rank, columns], half floats, whose product is
+added to the matrix of that name of another folder."""
+
 LEVELS = 63
 """Weights reach from -63 to 63: sums of two products fit sixteen bits, in which processors without
 VNNI keep them."""
@@ -154,11 +158,11 @@ def load(folder: Path, settings: Mapping[str, Any]) -> _Pieces:
 def open_reader(folder: Path, base: Path | None = None) -> ReaderScorer:
     """Load the network alone, or raise InputError: its files are not what it needs.
 
-    Matrices that the folder does not have, and the tokenizer, are those of `base`.
+    With a `base`, matrices and tokenizer are those of that folder, and `folder` has `CHANGES`.
     """
 
     def matrices(own: Path) -> dict[str, npt.NDArray[Any]]:
-        return {**(read_matrices(base) if base else {}), **read_matrices(own)}
+        return read_matrices(own) if base is None else read_matrices(base, own / CHANGES)
 
     session, tokenizer = open_network(folder, matrices, base or folder)
 
@@ -181,15 +185,24 @@ def _halves(packed: Bytes) -> Bytes:
     return np.stack([packed & 15, packed >> 4], axis=-1)
 
 
-def read_matrices(folder: Path) -> dict[str, npt.NDArray[Any]]:
-    """Return integers and column scales; unpacked by ONNX Runtime they would take 2 GB."""
-    from safetensors import safe_open
+def read_matrices(folder: Path, changes: Path | None = None) -> dict[str, npt.NDArray[Any]]:
+    """Return integers and column scales; unpacked by ONNX Runtime they would take 2 GB.
 
+    `changes` is a file like `CHANGES`.
+    """
+    from safetensors import safe_open
+    from safetensors.numpy import load_file
+
+    changed = load_file(changes) if changes else {}
     found: dict[str, npt.NDArray[Any]] = {}
     with safe_open(folder / MATRICES, framework="numpy") as stored:
         for name in dict.fromkeys(key.rpartition(".")[0] for key in stored.keys()):  # noqa: SIM118
             parts = (stored.get_tensor(f"{name}.{p}") for p in ("steps", "scales", "zeros"))
-            found[f"{name}.weights"], found[f"{name}.columns"] = _whole(unpacked(*parts))
+            matrix = unpacked(*parts)
+            if f"{name}.left" in changed:
+                left, right = (changed[f"{name}.{p}"].astype(np.float32) for p in ("left", "right"))
+                matrix += left @ right
+            found[f"{name}.weights"], found[f"{name}.columns"] = _whole(matrix)
     return found
 
 

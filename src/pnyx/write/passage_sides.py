@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Emit, of_kind
 from pnyx.judge.calibration.curves import log_odds, logistic
-from pnyx.judge.passages import pieces_of
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.judge.statements import statements_of
 from pnyx.models.embed.embedder import PACKAGED, embedder_from
@@ -133,13 +132,14 @@ class PassageSides:
 
 
 def _read(statements: tuple[str, str], texts: Sequence[str]) -> Floats:
-    """Return log-probabilities [texts, 2 statements, 3 classes], the mean of a text's pieces."""
-    pieces = [(place, piece) for place, text in enumerate(texts) for piece in pieces_of(text)]
-    pairs = [(piece, statement) for _, piece in pieces for statement in statements]
-    raw = _reader().classes(pairs).reshape(len(pieces), 2, 3)
-    logs = raw - np.logaddexp.reduce(raw, axis=-1, keepdims=True)
-    owners = np.array([place for place, _ in pieces])
-    return np.stack([logs[owners == place].mean(axis=0) for place in range(len(texts))])
+    """Return log-probabilities [texts, 2 statements, 3 classes].
+
+    Of a text longer than a passage, the network reads the first 256 tokens.
+    """
+    pairs = [(text, statement) for text in texts for statement in statements]
+    raw = _reader().classes(pairs).reshape(len(texts), 2, 3)
+    logs: Floats = raw - np.logaddexp.reduce(raw, axis=-1, keepdims=True)
+    return logs
 
 
 def features_of(classes: Floats, cosines: Floats) -> Floats:
