@@ -1,8 +1,9 @@
 """How likely each passage of a ranking argues for yes, for no, or for neither side of a question.
 
-A network reads each passage with the question answered by yes and by no. A regression on its
-log-odds, on the cosine to the question and on the whole ranking turns these into probabilities. It
-was fitted on labelled folders and debates (`benchmarks/argue/fit_passages.py`).
+Two networks read each passage with the question answered by yes and by no: the detector of
+perspectives, and the same trained further on labelled paragraphs. A regression on their log-odds,
+on the cosine to the question and on the whole ranking turns these into probabilities. It was fitted
+on labelled folders and debates (`benchmarks/argue/fit_passages.py`).
 """
 
 from __future__ import annotations
@@ -50,10 +51,16 @@ FEATURES: Final = (
     "cosine",
     "highest cosine",
     "neither in the ranking",
+    "detector: own supports",
+    "detector: other supports",
+    "detector: own opposes",
+    "detector: other opposes",
+    "detector: neither",
 )
 """Inputs of the regression for one side of one passage: log-odds that the passage supports and
 opposes the side's own statement and the other one, mean log-odds of neither, cosine to the
-question, and of the whole ranking the highest cosine and the mean log-odds of neither."""
+question, and of the whole ranking the highest cosine and the mean log-odds of neither; the first
+five again by the detector."""
 
 _GREATEST: Final = 3
 """So many of a side's passages decide how likely the documents argue it."""
@@ -112,7 +119,7 @@ class PassageSides:
         ]
 
     def read(self, question: Question, documents: Sequence[Evidence]) -> tuple[Floats, Floats]:
-        """Return log-probabilities [documents, 2 statements, 3 classes] and cosines [documents]."""
+        """Return what `features_of` takes of a ranking."""
         texts = [judged_text(document) for document in documents]
         classes = _read(statements_of(question), texts)
         return classes, self._cosines(question.text, texts, documents)
@@ -132,12 +139,13 @@ class PassageSides:
 
 
 def _read(statements: tuple[str, str], texts: Sequence[str]) -> Floats:
-    """Return log-probabilities [texts, 2 statements, 3 classes].
+    """Return log-probabilities [2 networks, texts, 2 statements, 3 classes].
 
-    Of a text longer than a passage, the network reads the first 256 tokens.
+    Of a text longer than a passage, a network reads the first 256 tokens.
     """
     pairs = [(text, statement) for text in texts for statement in statements]
-    raw = _reader().classes(pairs).reshape(len(texts), 2, 3)
+    raw = np.stack([reader.classes(pairs) for reader in _readers()])
+    raw = raw.reshape(2, len(texts), 2, 3)
     logs: Floats = raw - np.logaddexp.reduce(raw, axis=-1, keepdims=True)
     return logs
 
@@ -146,17 +154,21 @@ def features_of(classes: Floats, cosines: Floats) -> Floats:
     """Return float64 [documents, 2 sides, features] of a ranking; see `FEATURES`.
 
     Args:
-        classes: log-probabilities of supports, opposes and neither, [documents, 2 statements, 3].
+        classes: log-probabilities of supports, opposes and neither by the network of passages and
+            by the detector, [2 networks, documents, 2 statements, 3].
         cosines: of each document to the question, [documents].
     """
     odds = classes - np.log1p(-np.exp(np.minimum(classes, -1e-9)))
-    neither = odds[:, :, 2].mean(axis=1)
-    whole = [neither, cosines, np.full_like(cosines, cosines[:RANKED].max())]
-    whole.append(np.full_like(cosines, neither[:RANKED].mean()))
+    neither = odds[..., 2].mean(axis=2)
+    ranking = np.full_like(cosines, cosines[:RANKED].max())
+    whole = [cosines, ranking, np.full_like(cosines, neither[0, :RANKED].mean())]
     sides = []
     for own, other in ((0, 1), (1, 0)):
-        read = [odds[:, own, 0], odds[:, other, 0], odds[:, own, 1], odds[:, other, 1]]
-        sides.append(np.stack([*read, *whole], axis=1))
+        first, detector = (
+            [read[:, own, 0], read[:, other, 0], read[:, own, 1], read[:, other, 1], aside]
+            for read, aside in zip(odds, neither, strict=True)
+        )
+        sides.append(np.stack([*first, *whole, *detector], axis=1))
     return np.stack(sides, axis=1)
 
 
@@ -228,12 +240,13 @@ class PassageStances:
 
 
 @functools.cache
-def _reader() -> ReaderScorer:
+def _readers() -> tuple[ReaderScorer, ReaderScorer]:
     import pnyx.models
     from pnyx.students.reader import open_reader
 
     weights = Path(pnyx.models.__file__).parent / "weights"
-    return open_reader(weights / "passages", weights / "perspectives")
+    detector = weights / "perspectives"
+    return open_reader(weights / "passages", detector), open_reader(detector)
 
 
 @functools.cache
