@@ -23,7 +23,7 @@ from pnyx.write.weighing import Weighing
 LIKELIHOODS: Final[Mapping[str, float]] = {"very likely": 0.8, "likely": 0.6, "possibly": 0.0}
 """How a citation's probability of arguing its side is called, by the least probability."""
 
-LIKELY_SIDE: Final = 0.5
+LIKELY_SIDE: Final = 0.65
 """Probability below which a reader is warned that the documents may not argue a side."""
 
 

@@ -179,9 +179,13 @@ def chances_of(odds: Floats) -> Floats:
 
 
 def side_inputs(chances: Sequence[float] | Floats) -> list[float]:
-    """Return the log-odds of the three greatest probabilities, at least of 0.001."""
+    """Return the log-odds of the greatest probability, and the mean of the three greatest ones.
+
+    Probabilities below 0.001 and missing ones count as 0.001.
+    """
     greatest = np.sort(np.append(np.asarray(chances, dtype=np.float64), np.zeros(_GREATEST)))
-    return [float(x) for x in log_odds(np.clip(greatest[::-1][:_GREATEST], 0.001, 0.999))]
+    odds = log_odds(np.clip(greatest[::-1][:_GREATEST], 0.001, 0.999))
+    return [float(odds[0]), float(odds.mean())]
 
 
 def side_chance(chances: Sequence[float]) -> float | None:

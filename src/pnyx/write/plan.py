@@ -16,8 +16,9 @@ POINTS: Final = 4
 CONTEXT: Final = 6000
 """Tokens of documents that a language model is shown for a side, all together."""
 
-ARGUED: Final = 0.4
-"""The least probability of arguing a side with which a passage is argued with."""
+ARGUED: Final = 0.35
+"""The least probability of arguing a side with which a passage is argued with; chosen on
+development folders and debates (docs/decisions/one-sided.md)."""
 
 LISTED: Final = 0.2
 """The least probability with which a passage that is not argued with is listed."""
