@@ -287,9 +287,8 @@ def _quality(case: Case, doc_id: str) -> str:
 
 def _undecided(case: Case, one: Undecided) -> UndecidedView:
     document = case.documents.get(one.doc_id)
-    checks = [CheckView("Argues a side?", "", _verdict("relevance", one.relevance))]
-    for side, answer in one.stance.items():
-        checks.append(CheckView(f"Serves {side}?", side, _unsure(_verdict("stance", answer))))
+    checks = [("Argues a side?", "", _verdict("relevance", one.relevance))]
+    checks += [(f"Serves {s}?", s, _verdict("stance", answer)) for s, answer in one.stance.items()]
     shown_id = one_line(one.doc_id)
     return UndecidedView(
         id=shown_id,
@@ -297,7 +296,10 @@ def _undecided(case: Case, one: Undecided) -> UndecidedView:
         place=one_line(place_of(document)) if document else "",
         url=web_address(document.url) if document else "",
         opening=shorten(one_line(document.text), _OPENING) if document else "",
-        checks=tuple(checks),
+        checks=tuple(
+            CheckView(said, s, _unsure(verdict) if s or verdict.state == "no" else verdict)
+            for said, s, verdict in checks
+        ),
     )
 
 

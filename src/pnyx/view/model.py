@@ -88,7 +88,7 @@ def said_of(value: bool, chance: float | None, words: tuple[str, str]) -> tuple[
 
 VERDICT_WORDS: dict[Check, tuple[str, str]] = {
     "support": ("supported", "not supported"),
-    "relevance": ("relevant", "not relevant"),
+    "relevance": ("argues a side", "argues neither side"),
     "stance": ("serves this side", "does not serve this side"),
 }
 """What yes and no are called, for each check."""

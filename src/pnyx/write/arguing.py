@@ -189,7 +189,9 @@ def _case(
         question=question,
         sides=sides,
         documents={
-            p.document.id: p.document for p in placed if p.document.id in cited or p.undecided
+            p.document.id: p.document
+            for p in placed
+            if p.document.id in cited or p.undecided or p.leans
         },
         judges=judges,
         undecided=tuple(_open(p) for p in placed if p.undecided and p.leans not in plan.sides),
