@@ -22,8 +22,7 @@ from pathlib import Path
 
 import anyio
 
-from pnyx.models.chat.endpoint import ChatEndpoint
-from pnyx.models.chat.types import ChatRequest, Message, Reply
+from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message, Reply
 
 SCHEMA = {
     "type": "object",

@@ -324,11 +324,7 @@ def _edited(
     from pnyx.audit.stress.editing import edit_by_model
 
     models = ModelSpec(
-        llm=(options.editor,),
-        store=spec.store,
-        concurrency=spec.concurrency,
-        timeout=spec.timeout,
-        wait=spec.wait,
+        llm=(options.editor,), store=spec.store, concurrency=spec.concurrency, timeout=spec.timeout
     )
     with open_model(models, say, spec) as model:
         if model is None:
