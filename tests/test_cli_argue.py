@@ -269,7 +269,7 @@ def test_the_other_side_of_a_one_sided_collection_is_not_found(
     pro, con = _argued(str(path), capsys)["sides"]
     assert (pro["empty"], bool(pro["response"]["answer"])) == (None, True)
     assert con["response"]["answer"] == []
-    assert con["empty"].startswith("Nothing was found for this side.")
+    assert con["empty"].startswith("No passage was found for this side.")
 
 
 def test_claims_that_are_given_are_judged(plain: str, capsys: pytest.CaptureFixture[str]) -> None:

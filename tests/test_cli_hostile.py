@@ -332,7 +332,7 @@ def test_waiting_for_a_model_is_shown(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     "arguments",
-    [["bogus"], ["search"], ["search", "x", "q", "--model", "tfidf"], ["index", "--nonsense"]],
+    [["bogus"], ["search", "x", "q", "--model", "tfidf"], ["index", "--nonsense"]],
 )
 def test_bad_usage_is_one_line_that_names_the_help(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

@@ -270,7 +270,7 @@ def test_questions_without_words_find_nothing_and_break_nothing(capsys, index, s
         for rerank in ((), ("--rerank",), ("--rerank", "--llm", server.spec)):
             options = ["--model", model, *rerank]
             options += ["--diversify", diversify] if diversify else []
-            status, _, error = called(capsys, "search", index, "", *options)
+            status, _, error = called(capsys, "search", index, "?!", *options)
             assert status == 0, (options, error)
 
 

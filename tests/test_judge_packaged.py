@@ -83,7 +83,11 @@ def test_the_encoders_judge_answers_relevance_with_a_definition_and_without(
 
 def test_the_student_that_brought_nothing_is_gone():
     weights = Path(pnyx.models.__file__).parent / "weights"
-    assert sorted(folder.name for folder in weights.iterdir()) == ["minilm", "perspectives"]
+    assert sorted(folder.name for folder in weights.iterdir()) == [
+        "minilm",
+        "passages",
+        "perspectives",
+    ]
 
 
 def sure_of(judge: str, path: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from pnyx.cli import main
@@ -11,6 +12,7 @@ from pnyx.judge.answers import Judged, Provenance
 from pnyx.judge.encoder import EncoderJudge
 from pnyx.records import Argument, Document, Premise, judged_text
 from pnyx.search.build import build_index
+from pnyx.students.reader import ReaderScorer
 from pnyx.students.student import StudentJudge
 
 QUESTION = "Is tea healthy?"
@@ -36,8 +38,13 @@ def texts(monkeypatch):
             seen.append(question.text)
             emit(position, Judged(True, Provenance(self.name), 0.9, evidence="Tea calms."))
 
+    def classes(self, pairs):
+        seen.extend(text for text, _ in pairs)
+        return np.zeros((len(pairs), 3))
+
     for judge in (EncoderJudge, StudentJudge):
         monkeypatch.setattr(judge, "answer", answer)
+    monkeypatch.setattr(ReaderScorer, "classes", classes)
     return seen
 
 

@@ -103,7 +103,7 @@ def test_searches_and_arguments_are_those_of_the_command_line(
     assert rows["doc_id"].tolist() == ["d1", *["d2"] * (len(rows) - 1)]
     assert rows["supported"].all()
     shown = case._repr_html_()
-    assert "Voting should not be compulsory." in shown
+    assert "The case for no" in shown
     assert "<b>Compulsory voting violates" in shown
     plain = pnyx.argue(opened.index, QUESTION)
     assert [s.response.sentences for s in plain.sides] == [s.response.sentences for s in case.sides]

@@ -45,7 +45,6 @@ from .search.index import Index
 from .search.pipeline import Searcher
 from .search.plan import SearchPlan
 from .students.judge import PackagedJudge
-from .view.case_json import render_json
 from .view.markdown import render_markdown
 from .view.report import render_html
 from .write.extractive import ExtractiveWriter
@@ -106,7 +105,6 @@ __all__ = [
     "read_run",
     "records",
     "render_html",
-    "render_json",
     "render_markdown",
     "runs",
     "search",

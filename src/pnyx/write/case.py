@@ -88,7 +88,7 @@ class Undecided:
 
 
 _RENDERERS: Final = {".html": "render_html", ".md": "render_markdown", ".json": "render_json"}
-"""Ending of a file -> the function of `pnyx` that writes a case in that format."""
+"""Ending of a file -> the function of `pnyx.view` that writes a case in that format."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -175,7 +175,7 @@ class Case(Result):
         render = _RENDERERS.get(Path(path).suffix.lower())
         if render is None:
             raise InputError(f"expected a name that ends in {', '.join(_RENDERERS)}", path=path)
-        write_text(path, getattr(pnyx, render)(self))
+        write_text(path, getattr(pnyx.view, render)(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat object for each citation of a sentence, with its verdict of support.
