@@ -265,13 +265,13 @@ def test_a_wrong_value_is_one_line(capsys, index, options, said):
     assert "Traceback" not in error
 
 
-def test_questions_without_words_find_nothing_and_break_nothing(capsys, index, server):
+def test_questions_without_words_break_nothing(capsys, index, server):
     for model, diversify in itertools.product(MODELS, (None, "mmr", "perspectives")):
         for rerank in ((), ("--rerank",), ("--rerank", "--llm", server.spec)):
             options = ["--model", model, *rerank]
             options += ["--diversify", diversify] if diversify else []
             status, _, error = called(capsys, "search", index, "?!", *options)
-            assert status == 0, (options, error)
+            assert status in (0, 3), (options, error)  # vectors find something, judges say nothing
 
 
 # --- what auto stands for
