@@ -35,7 +35,11 @@ from pnyx.search.split_documents import passage_fields
 from pnyx.search.topics import labelled_topics
 from pnyx.students.judge import OF_A_CASE, PackagedJudge
 from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer
-from pnyx.write.citing import judge_citations, without_foreign_citations
+from pnyx.write.citing import (
+    judge_citations,
+    said_of_citations,
+    without_foreign_citations,
+)
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.placing import Placed, chance, expected_about, place
 from pnyx.write.plan import Plan
@@ -61,6 +65,7 @@ def argue(
     *,
     judge: Judge | None = None,
     writer: Writer | None = None,
+    citation_judge: Judge | None = None,
     plan: Plan | None = None,
     tell: Tell | None = None,
 ) -> Case:
@@ -75,6 +80,8 @@ def argue(
             Preference questions, a language model, is asked which claim a text argues for, and
             counts as `write.weighing` says; relevance is then told by the ranking and by it.
         writer: argues one side from given documents, by default by quoting them.
+        citation_judge: answers Support questions on the citations of what is not quoted, by
+            default `judge`.
         plan: sizes and options.
         tell: told of each step.
 
@@ -84,6 +91,7 @@ def argue(
     plan, tell, question = plan or Plan(), tell or _untold, as_question(question)
     judge = judge or PackagedJudge(*OF_A_CASE)
     writer = writer or ExtractiveWriter()
+    citing = citation_judge or judge
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
     found = retrieve(searcher, question, plan)
     tell("found", {"documents": len(found.documents)})
@@ -97,7 +105,7 @@ def argue(
 
         async def write(side: Side) -> None:
             mine = _best(placed, side, quality, plan)
-            made = await _argue_side(question, side, mine, judge, writer, plan, tell)
+            made = await _argue_side(question, side, mine, citing, writer, plan, tell)
             argued[side] = replace(made, less_sure=_less_sure(placed, side))
 
         await run_all(plan.sides, write, workers=len(plan.sides))
@@ -105,7 +113,9 @@ def argue(
 
     placed = run_blocking(work)
     case = _case(question, tuple(argued[side] for side in plan.sides), placed, plan)
-    cards = {one.name: one.card for one in (judge, placing.ranked) if one is not None}
+    quotes = isinstance(writer, ExtractiveWriter)
+    named = (judge, placing.ranked, None if quotes else citing)
+    cards = {one.name: one.card for one in named if one is not None}
     weighed = placing.sides if isinstance(placing.sides, WeighedSides) else None
     labelled = list(map(label_topic, found.documents))
     language = other_language(question.text, (one.text for one in found.documents))
@@ -114,7 +124,11 @@ def argue(
         quality=quality if of_all else {},
         weighed=weighed.weighed if weighed else None,
         judges={**cards, **(weighed.cards if weighed else {}), **case.judges},
-        settings={"search": found.described(searcher, question), "writer": writer.name},
+        settings={
+            "search": found.described(searcher, question),
+            "writer": writer.name,
+            "citations": said_of_citations(citing.name, writer.name, quotes=quotes),
+        },
         search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
         search_unscored=found.all.unscored,
         question_notes=tuple(filter(None, [language])),
