@@ -296,7 +296,7 @@ def test_a_budget_is_kept(asking: list[str], labels: dict[str, str], capsys: Any
     ("options", "problem"),
     [
         (["--budget", "1"], "--budget goes with --llm"),
-        (["--asked", "3"], "--asked goes with --llm"),
+        (["--asked", "3"], "--asked requires --llm"),
     ],
 )
 def test_what_means_nothing_without_a_model_is_refused(

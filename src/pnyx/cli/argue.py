@@ -22,7 +22,7 @@ from pnyx.cli.common.options import check_question, print_result, say
 from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError, shorten
 from pnyx.judge.naming import introduced
-from pnyx.judge.watched import watched
+from pnyx.judge.watched import spending_line, watched
 from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def command(
     """Argue a question from an index: each sentence cited, each citation judged.
 
     Without --llm the packaged judge decides and sentences are quoted, so no key and no network
-    are needed. A language model writes, and tells sides as far as its answers carry information;
-    the report says how far that is. Without --out, --html and --md the report is printed as
-    Markdown.
+    are needed. With --llm the model reads the question, decides which side each passage argues
+    and writes the text; the report says how far it decided and what it cost. Without --out, --html
+    and --md the report is printed as Markdown.
 
     \b
     Example:
@@ -82,16 +82,20 @@ def command(
     output.check_needs()
     model.check()
     if spec.given("asked") and not model.asks_models:
-        raise OptionError("--asked goes with --llm")
+        raise OptionError("--asked requires --llm")
     topic = spec.asked_for(question, output.topic_id or "")
     opened = open_index(index)
     with open_model(model, say, model) as llm, _judge(llm, plan=model.plan) as judge:
         writer = _writer(spec, llm, plan=model.plan)
         searcher = open_searcher(opened, search, llm, judge, say)
-        case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec))
+        plan = argue_plan(spec)
+        if model.plan:
+            plan = replace(plan, most=True, certainty=0.0)
+        case = argue(searcher, topic, judge=judge, writer=writer, plan=plan, model=llm)
         if model.plan:
             return _print_plan(case, llm, model, as_json=as_json)
-    case = with_settings(case, index=f"{index} ({size_of(opened)})")
+    cost = {} if llm is None else {"cost": spending_line(llm)}
+    case = with_settings(case, index=f"{index} ({size_of(opened)})", **cost)
     printed = not (output.out or output.html or as_json)
     with placed_together():
         if output.out:

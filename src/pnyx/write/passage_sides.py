@@ -11,7 +11,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -39,6 +39,9 @@ Floats = NDArray[np.float64]
 BY_PASSAGE: Final = "passage"
 """The method of these verdicts in their provenance."""
 
+BY_MODEL: Final = "listwise"
+"""The method of verdicts by a language model that read the whole ranking (`model_sides`)."""
+
 ARGUES: Final = 0.5
 """Probability of arguing any side from which the verdict is yes."""
 
@@ -56,6 +59,10 @@ FEATURES: Final = (
 opposes the side's own statement and the other one, mean log-odds of neither, cosine to the
 question, and of the whole ranking the highest cosine and the mean log-odds of neither."""
 
+_CLEAR: Final = 0.6
+"""P(side | argues) from which a language model's verdict on a side is yes: a passage that it says
+argues both sides is on neither."""
+
 _GREATEST: Final = 3
 """So many of a side's passages decide how likely the documents argue it."""
 
@@ -67,10 +74,15 @@ _WEIGHTS: Final = "weights/passages.json"
 
 @dataclass(frozen=True, slots=True)
 class SideChances:
-    """How likely a passage argues each side, in [0, 1]; what is left is that it argues neither."""
+    """How likely a passage argues each side, in [0, 1]; what is left is that it argues neither.
+
+    `by` and `said` are who says so and in which words, where that is a language model.
+    """
 
     pro: float
     con: float
+    by: Provenance | None = None
+    said: str = ""
 
     @property
     def argues(self) -> float:
@@ -191,6 +203,8 @@ def relevance_of(chances: SideChances | str, judge: str) -> Answer:
         return Unscored(chances, provenance)
     p = round(chances.argues, 6)
     said = f"argues a side with probability {p:.2f}; yes from {ARGUES:.2f}"
+    if chances.by is not None:
+        provenance, said = chances.by, f"{chances.said}: {said}"
     return Judged(p >= ARGUES, provenance, probability=p, explanation=said)
 
 
@@ -224,7 +238,11 @@ class PassageStances:
         chance = chances.pro if side == SIDES[0] else chances.con
         p = round(chance / max(chances.argues, 1e-12), 6)
         said = f"argues this side with probability {chance:.2f}, any side {chances.argues:.2f}"
-        return Judged(p >= 0.5, provenance, probability=p, explanation=said)
+        if chances.by is None:
+            return Judged(p >= 0.5, provenance, probability=p, explanation=said)
+        details = {**chances.by.details, "threshold": _CLEAR}
+        provenance = replace(chances.by, details=details)
+        return Judged(p >= _CLEAR, provenance, probability=p, explanation=f"{chances.said}: {said}")
 
 
 @functools.cache

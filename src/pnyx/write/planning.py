@@ -11,25 +11,20 @@ from dataclasses import replace
 
 from pnyx.judge.answers import Answer, Judged, Provenance
 from pnyx.judge.base import Emit, Judge
-from pnyx.judge.questions import JudgeQuestion, Preference, Support
+from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.records import Evidence, Question, Side
 from pnyx.write.case import Draft, Writer
 
 _BY = Provenance("stand-in", method="plan")
 
-_CHANCES = {
-    "a": {"a": 0.9, "b": 0.05, "tie": 0.05},
-    "b": {"a": 0.05, "b": 0.9, "tie": 0.05},
-    "tie": {"a": 0.4, "b": 0.4, "tie": 0.2},
-}
-
 
 class StandInJudge:
-    """A judge in whose place a yes, or no preference, is given where it has no answer."""
+    """A judge in whose place a yes is given where it has no answer."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
+        self.model = getattr(judge, "model", None)
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
@@ -41,17 +36,8 @@ class StandInJudge:
 
 
 def _stand_in(question: JudgeQuestion, answer: Answer) -> Answer:
-    """Return the answer, or one that lets all be asked: the claims are told apart, no more."""
-    if isinstance(answer, Judged):
-        return answer
-    if isinstance(question, Support):
-        return Judged(True, _BY)
-    if isinstance(question, Preference):
-        chances = _CHANCES["tie"]
-        for side, claim in (("a", question.a), ("b", question.b)):
-            chances = _CHANCES[side] if question.documents == (claim,) else chances
-        return Judged("tie", _BY, notes={"chances": [chances, chances]})
-    return answer
+    missing = isinstance(question, Support) and not isinstance(answer, Judged)
+    return Judged(True, _BY) if missing else answer
 
 
 class StandInWriter:
