@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 PROMPT: Final = "passage-sides"
 
-BATCH: Final = 15
-"""Passages of one call, at most: 15 of 120 words are about 3,000 tokens."""
+BATCH: Final = 24
+"""Passages of one call, at most: 24 of 120 words are about 4,500 tokens."""
 
 _WORDS: Final = 120
 """Words of a passage that the model is shown."""
@@ -45,7 +45,7 @@ _ANSWERS: Final = ("yes", "no", "both", "neither")
 _CONFIDENT: Final = 0.75
 """Confidence of the model below which it is asked again in the opposite order."""
 
-_UNLIKELY: Final = 0.15
+_UNLIKELY: Final = 0.1
 """Probability by the packaged judgement below which an answer is asked for again."""
 
 _CONFIDENCES: Final = (0.5, 0.98)

@@ -7,9 +7,8 @@ from typing import Final
 
 from pnyx.records import SIDES, Side
 
-ASKED: Final = 30
-"""Passages that a language model is asked about, the first of the ranking: all that are retrieved
-by default, since 45 of 52 passages on development debates are among the first 30."""
+ASKED: Final = 24
+"""Passages that a language model is asked about, the first of the ranking: those of one call."""
 
 POINTS: Final = 4
 """How many conclusions a side has at most."""
