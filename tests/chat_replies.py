@@ -57,7 +57,7 @@ def choice_in(prompt: str) -> tuple[str, str, str] | None:
     return (text[2], claims[1], claims[2]) if text and claims else None
 
 
-_BLOCK = re.compile(r"^<<<([\w-]+) (\w+)\n(.*?)\n\1 \2>>>$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"<<<([\w-]+) (\w+)\n(.*?)\n\1 \2>>>", re.DOTALL)
 
 
 def blocks_in(prompt: str) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The ceiling of the flow: with a model that can read, how much of it reaches the page, at what cost?
+"""The ceiling of the flow: how much of what a capable model knows reaches the page, at what cost?
 
     PNYX_DATA=DATA python benchmarks/argue/oracle.py --work FOLDER [--questions N] [--errors E ...]
     ... --data folders         # the development folders; the test debates in own words are default
@@ -144,12 +144,16 @@ def figures(rows: Sequence[Any], data: str) -> dict[str, float]:
             "both rightly": found["both rightly"], "sentences": found["sentences"]}  # fmt: skip
 
 
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
 def ask(oracle: Oracle, tasks: Iterator[Task]) -> tuple[list[Any], Mapping[str, tuple[int, int]]]:
     """Argue each question with the oracle as its model; return rows, and what was asked."""
     rows = []
     with serve(oracle) as server, tempfile.TemporaryDirectory() as folder:
         spec = PaidModelSpec(llm=(server.spec,), store=str(Path(folder) / "replies.sqlite"))
-        with open_model(spec, lambda line: None, spec) as model:
+        with open_model(spec, _say, spec, cost=False) as model:
             for task in tasks:
                 case = argue(
                     task.searcher,

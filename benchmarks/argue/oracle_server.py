@@ -25,10 +25,11 @@ from typing import Any, Literal, TypeAlias
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from chat_replies import blocks_in, choice_in
-from chat_server import ChatServer
 from folder_sources import Block, Folder, paragraph_of, words_of
 from pages import Collection, own_words
+
+from chat_replies import blocks_in, choice_in
+from chat_server import ChatServer
 
 Side: TypeAlias = Literal["yes", "no", "both", "neither"]
 SIDES: tuple[Side, ...] = ("yes", "no", "both", "neither")
@@ -46,7 +47,7 @@ class Known:
     no: str
     searches: tuple[str, ...]
     side: Callable[[str], Side]
-    argued: Callable[[str, Side], str] = lambda text, side: text
+    argued: Callable[[str, Side], str] = field(default=lambda *given: given[0])
     """Passage and side -> the paragraph of it that argues the side."""
 
 
@@ -125,16 +126,20 @@ class Oracle:
             entries.append({"id": number, "side": said, "confidence": confidence})
         return {"passages": entries}
 
-    def _drawn(self, right: Side, options: Iterable[Side], rng: random.Random) -> tuple[Side, float]:
+    def _drawn(
+        self, right: Side, options: Iterable[Side], rng: random.Random
+    ) -> tuple[Side, float]:
         """Return the right answer, or with the stated probability another, and a confidence."""
         others = [one for one in options if one != right]
         wrong, doubt = rng.random() < self.errors, rng.random()
         other = rng.choice(others)
-        return (other, round(0.5 + 0.45 * doubt, 2)) if wrong else (right, round(0.8 + 0.19 * doubt, 2))
+        return (
+            (other, round(0.5 + 0.45 * doubt, 2))
+            if wrong
+            else (right, round(0.8 + 0.19 * doubt, 2))
+        )
 
-    def _choice(
-        self, known: Known, text: str, first: str, second: str, rng: random.Random
-    ) -> str:
+    def _choice(self, known: Known, text: str, first: str, second: str, rng: random.Random) -> str:
         if rng.random() < self.first:
             return "first"
         claims: dict[str, Side] = {known.yes: "yes", known.no: "no"}
@@ -236,7 +241,9 @@ def knows_folders(folders: Iterable[Folder]) -> dict[str, Known]:
             def side(text: str, blocks: Any = blocks, question: Any = question) -> Side:
                 return _side_of(text, blocks, question)
 
-            def argued(text: str, side: Side, blocks: Any = blocks, question: Any = question) -> str:
+            def argued(
+                text: str, side: Side, blocks: Any = blocks, question: Any = question
+            ) -> str:
                 inside = _inside(text, blocks)
                 return next((b.text for b in inside if b.stance(question) == side), text)
 

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -90,7 +90,7 @@ def command(
         searcher = open_searcher(opened, search, llm, judge, say)
         plan = argue_plan(spec)
         if model.plan:
-            plan = replace(plan, most=True, certainty=0.0)
+            plan = replace(plan, most=True)
         case = argue(searcher, topic, judge=judge, writer=writer, plan=plan, model=llm)
         if model.plan:
             return _print_plan(case, llm, model, as_json=as_json)
@@ -123,16 +123,15 @@ def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
     writer = open_writer(spec, llm)
     if not plan:
         return _told(writer)
-    quoting: Literal["extractive"] = "extractive"
-    return StandInWriter(writer, open_writer(replace(spec, writer=quoting, examples=None), None))
+    return StandInWriter(writer, spec.points)
 
 
 def _print_plan(case: Case, llm: StoredModel | None, model: PaidModelSpec, *, as_json: bool) -> int:
-    """Print what the argument would ask; quoted sentences stand in for those to be written."""
+    """Print the most that the argument may ask."""
     from pnyx.cli.common.answering import plan_asked
 
     sentences = sum(len(side.response.sentences) for side in case.sides)
-    line = f"an argument of about {sentences} sentences"
+    line = f"an argument of at most {sentences} sentences"
     plan_asked(llm, model, line, {"sentences": sentences}, as_json=as_json)
     return 0
 

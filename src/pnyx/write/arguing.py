@@ -51,6 +51,9 @@ from pnyx.write.plan import Plan
 from pnyx.write.qualities import MIDDLING, quality_of
 from pnyx.write.question_reading import QuestionReading, read_question
 
+_FILLER = " ".join(["word"] * 120)
+"""Text of a passage that is not found yet, to estimate the cost."""
+
 Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 """Called with the name of a step and what is known of it, as JSON values; it may be called from
 another thread, and what it raises ends the work:
@@ -105,15 +108,21 @@ def argue(
     posed = question if reading is None else reading.posed(question)
     tell("found", {"documents": len(found.documents)})
     placing = placing_of(searcher, question, judge, plan, model, posed)
+    placing.fills_up = plan.most and reading is not None and reading.missing
     quality, of_all = quality_of(searcher.engine, found.documents)
     argued: dict[Side, ArguedSide] = {}
+
+    def guessed() -> bool:
+        """Whether it is not known what is to be written from, in an estimate of the cost."""
+        unread = reading is not None and reading.missing
+        return plan.most and (unread or (placing.sides is not None and placing.sides.missing))
 
     async def work() -> list[Placed]:
         placed = await placing.place(found.documents)
         tell("sides", _counts(placed))
 
         async def write(side: Side) -> None:
-            mine = _best(placed, side, quality, plan)
+            mine = _longest(placed, side) if guessed() else _best(placed, side, quality, plan)
             asked = question if isinstance(writer, ExtractiveWriter) else posed
             made = await _argue_side(asked, side, mine, judge, writer, plan, tell)
             likely = side_chance([p.worth(side) for p in placed if side in p.sided.verdicts])
@@ -175,6 +184,7 @@ class Placing:
     plan: Plan  # how likely a side must be
     passages: PassageSides | None  # judges both at once; None where the judge does
     sides: ModelSides | None = None  # the language model, which decides where it answers
+    fills_up: bool = False  # ask about as many passages as could be found, to estimate the cost
 
     async def place(
         self, documents: Sequence[Evidence], only: Collection[str] | None = None
@@ -205,8 +215,13 @@ class Placing:
         places = [place for place, by_label in enumerate(settled) if not by_label]
         places = places[: self.plan.asked]
         texts = [judged_text(documents[place]) for place in places]
-        found = await self.sides.judge(texts, [packaged[place] for place in places])
-        joined = dict(zip(places, found, strict=True))
+        known = [packaged[place] for place in places]
+        if self.fills_up:  # searches in other words may find more
+            more = min(self.plan.asked, len(self.searcher.engine)) - len(texts)
+            texts += [f"{number} {_FILLER}" for number in range(more)]
+            known += ["not_retrieved: a stand-in"] * more
+        found = await self.sides.judge(texts, known)
+        joined = dict(zip(places, found, strict=False))
         return [joined.get(place, chances) for place, chances in enumerate(packaged)]
 
 
@@ -352,11 +367,15 @@ def _best(
         share = quality.get(p.document.id, MIDDLING)
         return p.worth(side) * (1.0 - plan.quality * (1.0 - share))
 
-    if plan.most:  # the longest cost most
-        return sorted(placed, key=lambda p: -len(p.document.text))
     # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
     mine = [p for p in placed if side in p.sided.sides]
     return sorted(mine, key=lambda p: (not p.sided.labelled, -worth(p)))
+
+
+def _longest(placed: Sequence[Placed], side: Side) -> list[Placed]:
+    """Return the documents that may be on a side, those first that cost most."""
+    possible = [p for p in placed if side in p.sided.verdicts]
+    return sorted(possible, key=lambda p: -len(p.document.text))
 
 
 async def _argue_side(

@@ -87,6 +87,7 @@ class ModelSides:
         self._model, self._question, self._most = model, question, most
         self.name = f"{model.name}+sides"
         self.weighing: Weighing | None = None
+        self.missing = False  # whether a reply is missing from the store, offline
 
     @property
     def card(self) -> str:
@@ -100,7 +101,7 @@ class ModelSides:
         if not texts:
             return list(packaged)
         problem, reason = await self._control()
-        if problem and not self._most:
+        if problem and not (self._most and self.missing):
             self.weighing = Weighing(
                 self._model.name, 0.0, problem, unscored=int(bool(reason)), reason=reason
             )
@@ -112,9 +113,6 @@ class ModelSides:
         pairs = [(one, again.get(place)) for place, one in enumerate(answers)]
         self.weighing = self._weighed(pairs)
         known = [[a for a in pair if isinstance(a, PassageAnswer)] for pair in pairs]
-        if self._most:  # either side could be argued with any of them
-            return [_either() if not own else self._joined(own, one)
-                    for own, one in zip(known, packaged, strict=True)]  # fmt: skip
         return [
             self._joined(own, one) if own else one for own, one in zip(known, packaged, strict=True)
         ]
@@ -142,7 +140,7 @@ class ModelSides:
             )
             if right == 2:
                 return "", ""
-            if not right and not self._most:
+            if not right and not missing:
                 break
         said = ", ".join(f"{getattr(one, 'side', '?')!r}" for one in answers.values())
         return f"asked which side the two claims themselves argue, it said {said}", ""
@@ -177,6 +175,7 @@ class ModelSides:
         reply, problems = await ask_structured(self._model, request, shape, sent)
         if reply is None:
             reason = problems[-1]
+            self.missing |= reason.startswith("not_in_store")
             if len(texts) > 1 and reason.startswith(_SPLITS):
                 half = len(texts) // 2
                 return [*await self._listed(texts[:half]), *await self._listed(texts[half:])]
@@ -197,7 +196,7 @@ class ModelSides:
             place
             for place, (answer, chances) in enumerate(zip(answers, packaged, strict=True))
             if (
-                self._most or answer.startswith("missing")
+                self._most or answer.startswith("missing:")
                 if isinstance(answer, str)
                 else _is_unsure(answer, chances)
             )
@@ -281,10 +280,6 @@ def _is_unsure(answer: PassageAnswer, packaged: SideChances | str) -> bool:
     if answer.side == "both" or answer.confidence < _CONFIDENT:
         return True
     return _prior(packaged)[_ANSWERS.index(answer.side)] < _UNLIKELY
-
-
-def _either() -> SideChances:
-    return SideChances(0.5, 0.5)
 
 
 def _by_number(entries: Sequence[Any]) -> dict[int, PassageAnswer]:

@@ -7,15 +7,18 @@ and texts that cannot change how much is asked take the place of those that are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pnyx.judge.answers import Answer, Judged, Provenance
 from pnyx.judge.base import Emit, Judge
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.records import Evidence, Question, Side
-from pnyx.write.case import Draft, Writer
+from pnyx.write.case import Draft, Writer, sentence
+from pnyx.write.plan import PREMISES
 
 _BY = Provenance("stand-in", method="plan")
+
+_WORDS = 40
+"""Words of a sentence that is not written yet; few are longer."""
 
 
 class StandInJudge:
@@ -41,10 +44,13 @@ def _stand_in(question: JudgeQuestion, answer: Answer) -> Answer:
 
 
 class StandInWriter:
-    """A writer in whose place another writes what it did not; quotations count as written."""
+    """A writer in whose place the longest argument counts that it may write.
 
-    def __init__(self, writer: Writer, other: Writer) -> None:
-        self._writer, self._other = writer, other
+    Every sentence of it cites every document: no argument has more to be judged.
+    """
+
+    def __init__(self, writer: Writer, points: int) -> None:
+        self._writer, self._sentences = writer, points * (1 + PREMISES)
         self.name = writer.name
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
@@ -52,4 +58,6 @@ class StandInWriter:
         draft = await self._writer.write(question, side, documents)
         if not draft.failed:
             return draft
-        return replace(await self._other.write(question, side, documents), quotes=False)
+        ids = [document.id for document in documents]
+        texts = [" ".join([f"({number})", *["word"] * _WORDS]) for number in range(self._sentences)]
+        return Draft(tuple(sentence("premise", text, ids) for text in texts))
