@@ -21,15 +21,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from folder_sources import Block, Folder, paragraph_of, words_of
-from pages import Collection, own_words
 
 from chat_replies import blocks_in, choice_in
 from chat_server import ChatServer
+
+if TYPE_CHECKING:
+    from pages import Collection
 
 Side: TypeAlias = Literal["yes", "no", "both", "neither"]
 SIDES: tuple[Side, ...] = ("yes", "no", "both", "neither")
@@ -206,6 +208,8 @@ def knows_debates(found: Mapping[str, Collection]) -> dict[str, Known]:
 
     In place of a capable model's searches there are other people's questions on the same page.
     """
+    from pages import own_words
+
     rewordings: dict[str, list[str]] = {}
     for page, _, _, text in own_words():
         rewordings.setdefault(page, []).append(text)
