@@ -308,20 +308,32 @@ def _cut(text: str) -> str:
 
 @cache
 def _reply_shape() -> type[pydantic.BaseModel]:
-    """Build the reply's shape on first use: pydantic is slow to import."""
+    """Build the reply's shape on first use: pydantic is slow to import.
+
+    Its schema is strict; a confidence that is missing, and further fields, are read all the same.
+    """
     import pydantic
 
-    number: Any = (int, ...)
     side: Any = (str, pydantic.Field(json_schema_extra={"enum": list(_ANSWERS)}))
-    stated: Any = (float | None, None)
+    number = {"type": "number", "minimum": 0, "maximum": 1}
+    stated: Any = (float | None, pydantic.Field(None, json_schema_extra=number))
+    fields = ["id", "side", "confidence"]
     entry: Any = pydantic.create_model(
         "PassageSide",
-        id=number,
+        __config__=_sent_strictly(fields),
+        __validators__={"lower_side": pydantic.field_validator("side")(_side)},
+        id=(int, ...),
         side=side,
         confidence=stated,
-        __validators__={"lower_side": pydantic.field_validator("side")(_side)},
     )
-    return pydantic.create_model("PassageSides", passages=(list[entry], ...))
+    return pydantic.create_model(
+        "PassageSides", __config__=_sent_strictly(["passages"]), passages=(list[entry], ...)
+    )
+
+
+def _sent_strictly(fields: list[str]) -> pydantic.ConfigDict:
+    closed: Any = {"additionalProperties": False, "required": fields}
+    return {"json_schema_extra": closed}
 
 
 def _side(said: str) -> str:

@@ -144,8 +144,11 @@ def _reply_shape() -> type[pydantic.BaseModel]:
     """Build the reply's shape on first use: pydantic is slow to import."""
     import pydantic
 
+    fields = ["language", "yes_or_no", "yes", "no", "searches"]
+    closed: Any = {"additionalProperties": False, "required": fields}
     return pydantic.create_model(
         "QuestionReply",
+        __config__={"json_schema_extra": closed},
         language=(str, ...),
         yes_or_no=(bool, ...),
         yes=(str, ...),
