@@ -40,6 +40,8 @@ def reply_to(body: Mapping[str, Any], prompt: str, seed: str) -> dict[str, Any]:
         return {"order": order}
     if '"yes_or_no"' in prompt:
         return question_reply(prompt)
+    if listed := sides_reply(prompt, _made_up_side):
+        return listed
     if schema is not None:
         value = instance(schema, seed)
         assert isinstance(value, dict)
@@ -70,6 +72,13 @@ def question_reply(prompt: str) -> dict[str, Any]:
     question = dict(blocks_in(prompt))["question"]
     claims = {"yes": f"Yes to {question}", "no": f"No to {question}"}
     return {"language": "English", "yes_or_no": True, **claims, "searches": []}
+
+
+def _made_up_side(text: str, first: str, second: str) -> Mapping[str, float]:
+    """Return the side of a claim, or one made from the hash of the text."""
+    words = ("first", "second", "neither")
+    word = {first: "first", second: "second"}.get(text) or words[number_of(text) % 3]
+    return {one: 0.9 if one == word else 0.05 for one in words}
 
 
 def sides_reply(

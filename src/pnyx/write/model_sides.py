@@ -315,7 +315,7 @@ def _reply_shape() -> type[pydantic.BaseModel]:
     import pydantic
 
     side: Any = (str, pydantic.Field(json_schema_extra={"enum": list(_ANSWERS)}))
-    number = {"type": "number", "minimum": 0, "maximum": 1}
+    number: Any = {"type": "number", "minimum": 0, "maximum": 1}
     stated: Any = (float | None, pydantic.Field(None, json_schema_extra=number))
     fields = ["id", "side", "confidence"]
     entry: Any = pydantic.create_model(
