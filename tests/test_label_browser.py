@@ -68,8 +68,8 @@ def test_two_people_label_ten_items_by_keyboard_and_a_third_decides(watched, tmp
         ann.keyboard.press("c")
         ann.keyboard.type("why so")
         ann.keyboard.press("Escape")
-        ann.keyboard.press("u")
-        ann.wait_for_load_state("networkidle")
+        with ann.expect_response(lambda answer: "unsure" in (answer.request.post_data or "")):
+            ann.keyboard.press("u")
         ann.reload()  # nothing of that is lost
         assert where(ann) == "5"
         assert ann.locator("#comment").input_value() == "why so"
