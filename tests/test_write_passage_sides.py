@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from pnyx.write.passage_sides import (
     SideChances,
     chances_of,
     features_of,
+    network_digest,
     relevance_of,
     side_chance,
     side_inputs,
@@ -139,6 +142,11 @@ def test_the_packaged_judgement_knows_both_sides_and_what_is_neither(tmp_path: A
     assert judge.judge(QUESTION, []) == []
     # A passage gets the same chances in whatever order the ranking has it.
     assert judge.judge(QUESTION, documents[::-1])[::-1] == [yes, no, aside]
+
+
+def test_the_regression_was_fitted_for_the_packaged_networks() -> None:
+    weights = resources.files("pnyx.write").joinpath("weights/passages.json").read_text("utf-8")
+    assert json.loads(weights)["networks"] == network_digest()
 
 
 def test_a_long_text_is_judged_by_what_the_network_reads(tmp_path: Any) -> None:

@@ -17,7 +17,8 @@ from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Evidence, Question
 from pnyx.search.polarity import same_words
 from pnyx.search.sides import CORPUS_LABEL
-from pnyx.write.passage_sides import BY_PASSAGE
+from pnyx.write.arguing import _likely
+from pnyx.write.passage_sides import BY_PASSAGE, side_chance
 from pnyx.write.placing import expected_about
 from pnyx.write.placing import place as place_async
 from pnyx.write.plan import Plan
@@ -272,6 +273,40 @@ def test_a_judges_no_keeps_a_passage_from_being_argued_with(
     plan = Plan(certainty=0.4)
     (placed,) = run_blocking(lambda: place_async(QUESTION, documents, judge, plan, known))
     assert placed.sided.sides == sides
+
+
+def test_what_nobody_states_becomes_no_probability() -> None:
+    """A bare yes is argued with, but is not stated as certain; nor is what is unscored."""
+    (bare,) = place(QUESTION, [Document("d", "Text.")], WrittenJudge(_relevant(_yes(0.9))), 0.5)
+    assert bare.chance("pro") == pytest.approx(0.81)
+    (bare,) = place(QUESTION, [Document("d", "Text.")], WrittenJudge(_by_side(_yes(0.9), NO)), 0.5)
+    assert (bare.sided.side, bare.chance("pro"), bare.worth("pro")) == ("pro", None, 0.9)
+    (labelled,) = place(QUESTION, [_labelled("pro")], WrittenJudge(_relevant(NO)), 0.5)
+    assert (labelled.sided.side, labelled.chance("pro")) == ("pro", None)
+
+
+def test_a_passage_whose_relevance_is_unscored_is_not_argued_with() -> None:
+    (placed,) = _placed({"a": 0.99}, [None], certainty=0.5, listed=0.1)
+    assert _standing([placed]) == [(None, None)]
+    assert (placed.chance("pro"), placed.passed_over) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [([0.9, 0.2], True), ([0.9, None], False), ([None], False)],
+)
+def test_a_side_is_as_likely_as_its_passages_say(
+    stated: list[float | None], expected: bool
+) -> None:
+    """One passage that is argued with although nobody states its probability: none is made up."""
+    documents: list[Evidence] = [Document(str(n), str(n)) for n, _ in enumerate(stated)]
+    by = Provenance("r", method=BY_PASSAGE)
+    known: list[Answer] = [Judged(True, by, 1.0)] * len(documents)
+    answers = {str(n): _yes(p) for n, p in enumerate(stated)}
+    judge = WrittenJudge(lambda q: answers[q.text] if q.id.startswith("stance/pro") else NO)
+    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), known))
+    told = [p for p in stated if p is not None]
+    assert _likely(placed, "pro") == (side_chance(told) if expected else None)
 
 
 def test_what_is_unscored_is_not_said_to_argue_neither_side() -> None:

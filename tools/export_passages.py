@@ -1,6 +1,6 @@
 """Package the network that `tools/train_passages.py` trained, next to the detector it began from.
 
-    python tools/export_passages.py --network FOLDER/reader.pt [--out FOLDER]
+    python tools/export_passages.py --network FOLDER/epoch1.pt [--out FOLDER]
 
 Of each matrix that learned, the change is written as a product of two narrow ones: what training
 changes is far smaller than the steps of the detector's four bits, which would round it away. Prints

@@ -244,7 +244,7 @@ def main() -> None:
         seconds = time.monotonic() - started
         print(f"epoch {epoch}, {seconds:.0f} s; {measured(reader, development, words)}", flush=True)
         options.out.mkdir(parents=True, exist_ok=True)
-        torch.save(reader.state_dict(), options.out / "reader.pt")
+        torch.save(reader.state_dict(), options.out / f"epoch{epoch}.pt")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import pickle
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,7 +37,13 @@ from pnyx.records import Evidence, Question
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
 from pnyx.write.arguing import retrieve
-from pnyx.write.passage_sides import PassageSides, chances_of, features_of, side_inputs
+from pnyx.write.passage_sides import (
+    PassageSides,
+    chances_of,
+    features_of,
+    network_digest,
+    side_inputs,
+)
 from pnyx.write.plan import Plan
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
@@ -134,6 +139,24 @@ def ranking(
     """Return a ranking, read by the packaged network."""
     classes, cosines = PassageSides(searcher.engine, searcher.embedder).read(question, documents)
     return Ranking(kind, group, question.id, classes, cosines, stances)
+
+
+def store(rankings: Sequence[Ranking], folder: Path) -> None:
+    """Write rankings, a file each."""
+    part = folder.with_suffix(".part")
+    part.mkdir(exist_ok=True)
+    for number, one in enumerate(rankings):
+        np.savez(part / f"{number:04}.npz", **vars(one))
+    part.rename(folder)
+
+
+def stored_rankings(folder: Path) -> list[Ranking]:
+    """Return what `store` wrote."""
+    return [
+        Ranking(**{name: value if value.ndim else str(value) for name, value in stored.items()})
+        for path in sorted(folder.glob("*.npz"))
+        for stored in [np.load(path)]  # without pickles
+    ]
 
 
 # Fitting -----------------------------------------------------------------------------------------
@@ -276,18 +299,17 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
-    kept = options.work / "rankings.pkl"  # of this script alone, in a folder of one's own
-    if kept.exists():
-        rankings = pickle.loads(kept.read_bytes())
-    else:
+    stored = options.work / "rankings"
+    if not stored.exists():
         options.work.mkdir(parents=True, exist_ok=True)
-        rankings = [*of_folders(options.work / "folders"), *of_debates(options.work)]
-        kept.write_bytes(pickle.dumps(rankings))
+        store([*of_folders(options.work / "folders"), *of_debates(options.work)], stored)
+    rankings = stored_rankings(stored)
     report(rankings)
     weights, bias = fitted(rankings)
     exists = side_fit(rankings, (weights, bias))
     made = {
         "card": CARD,
+        "networks": network_digest(),
         "weights": np.round(weights, 6).tolist(),
         "bias": round(bias, 6),
         "side": {

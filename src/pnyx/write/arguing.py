@@ -99,8 +99,8 @@ def argue(
         async def write(side: Side) -> None:
             mine = _best(placed, side, quality, plan)
             made = await _argue_side(question, side, mine, judge, writer, plan, tell)
-            likely = side_chance([p.worth(side) for p in placed if side in p.sided.verdicts])
-            argued[side] = replace(made, less_sure=_less_sure(placed, side), likely=likely)
+            less_sure, likely = _less_sure(placed, side), _likely(placed, side)
+            argued[side] = replace(made, less_sure=less_sure, likely=likely)
 
         await run_all(plan.sides, write, workers=len(plan.sides))
         return placed
@@ -210,6 +210,15 @@ def _less_sure(placed: Sequence[Placed], side: Side) -> tuple[Undecided, ...]:
     return tuple(map(_open, leaning))
 
 
+def _likely(placed: Sequence[Placed], side: Side) -> float | None:
+    """Return how likely the documents argue a side at all; see `ArguedSide.likely`."""
+    chances = [p.chance(side) for p in placed]
+    if any(side in p.sided.sides and chance is None
+           for p, chance in zip(placed, chances, strict=True)):  # fmt: skip
+        return None
+    return side_chance([chance for chance in chances if chance is not None])
+
+
 def _open(placed: Placed) -> Undecided:
     return Undecided(placed.document.id, placed.relevance, placed.sided.verdicts)
 
@@ -249,12 +258,10 @@ def retrieve(searcher: Searcher, question: Question, plan: Plan) -> Retrieved:
     different: dict[str, Evidence] = {}
     copies = 0
     for document in searcher.engine.fetch([hit.doc_id for hit in found.hits]):
-        if document.text in different:
-            copies += 1
-        elif len(different) < plan.retrieve:
-            different[document.text] = document
-        else:
+        if len(different) == plan.retrieve:
             break
+        copies += document.text in different
+        different.setdefault(document.text, document)
     return Retrieved(list(different.values()), copies, found)
 
 
@@ -304,7 +311,7 @@ async def _argue_side(
         stance={d: used[d].sided.verdicts[side] for d in response.references},
         measures=_measures(response, support, list(used.values()), side) if used else {},
         considered=len(mine),
-        chances={d: used[d].worth(side) for d in response.references},
+        chances={d: p for d in response.references if (p := used[d].chance(side)) is not None},
         problems=draft.problems,
         failed=draft.failed,
     )

@@ -20,11 +20,13 @@ from pnyx.write.placing import Expected, chance
 from pnyx.write.plan import ARGUED
 from pnyx.write.weighing import Weighing
 
-LIKELIHOODS: Final[Mapping[str, float]] = {"very likely": 0.8, "likely": 0.6, "possibly": 0.0}
-"""How a citation's probability of arguing its side is called, by the least probability."""
+LIKELIHOODS: Final[Mapping[str, float]] = {"very likely": 0.8, "likely": 0.6, "possibly": ARGUED}
+"""Words for the probability that a passage argues its side, by the least probability; below the
+last one it is "unlikely", as passages are only with a lower `--certainty`."""
 
 LIKELY_SIDE: Final = 0.65
-"""Probability below which a reader is warned that the documents may not argue a side."""
+"""Probability below which a reader is warned that the documents may not argue a side; chosen on
+development folders and debates (docs/decisions/one-sided.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,11 @@ class ArguedSide:
         stance: for each cited document id: does it serve this side?
         measures: name -> value, in the order to show (`sentence_precision`, ...).
         considered: how many retrieved documents were put on this side.
-        chances: for each cited document id: how likely it argues this side, in [0, 1]: the product
-            of both verdicts' probabilities; 1 for a label of the corpus.
+        chances: cited document id -> how likely it argues this side, in [0, 1]: the product of both
+            verdicts' probabilities. Documents for which nobody states both are left out, as are
+            those with a label of the corpus.
         likely: how likely the documents read argue this side at all, in [0, 1]; None where no
-            document has a probability.
+            document has a probability, or one is argued with that has none.
         less_sure: documents that are likelier on this side than on the other, but not as likely as
             was asked for: not argued with; the likeliest first.
         problems: what was removed or went wrong while writing, one line each, for people.

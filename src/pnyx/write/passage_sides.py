@@ -92,7 +92,7 @@ class PassageSides:
         embedder: the packaged one, if it is open already.
 
     Attributes:
-        name: `passages@` and 8 digits of a hash of the weights.
+        name: `passages@` and 8 digits of a hash of the weights, which name the networks by theirs.
         card: how far it can be trusted, in one line.
     """
 
@@ -245,12 +245,27 @@ class PassageStances:
 
 @functools.cache
 def _readers() -> tuple[ReaderScorer, ReaderScorer]:
-    import pnyx.models
     from pnyx.students.reader import open_reader
 
+    own, detector = _networks()
+    return open_reader(own, detector), open_reader(detector)
+
+
+def _networks() -> tuple[Path, Path]:
+    import pnyx.models
+
     weights = Path(pnyx.models.__file__).parent / "weights"
-    detector = weights / "perspectives"
-    return open_reader(weights / "passages", detector), open_reader(detector)
+    return weights / "passages", weights / "perspectives"
+
+
+def network_digest() -> str:
+    """Return a hash of both networks, for which the regression was fitted."""
+    from pnyx.students.reader import CHANGES, MATRICES
+    from pnyx.students.scoring import MODEL
+
+    own, detector = _networks()
+    files = own / MODEL, own / CHANGES, detector / MODEL, detector / MATRICES
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 @functools.cache

@@ -67,10 +67,22 @@ class Placed:
         return self.used and not self.sided.sides and self.leans is None
 
     def worth(self, side: Side) -> float:
-        """Return how likely it argues a side: P(any side) P(this one); 1 for what is unknown."""
+        """Return `chance`, with 1 for each probability that nobody states: for sorting alone."""
+        return math.prod(1.0 if p is None else p for p in self._chances(side))
+
+    def chance(self, side: Side) -> float | None:
+        """Return how likely it argues a side: P(any side) P(this one); None where one is missing.
+
+        A label of the corpus says that the document argues a side, and states a probability only
+        where its topic is matched by meaning.
+        """
+        stated = [p for p in self._chances(side) if p is not None]
+        return math.prod(stated) if len(stated) == len(self._chances(side)) else None
+
+    def _chances(self, side: Side) -> list[float | None]:
         answers = [self.sided.verdicts.get(side)]
         answers += [] if self.sided.labelled else [self.relevance]
-        return math.prod(1.0 if (p := chance(one)) is None else p for one in answers)
+        return [chance(answer) for answer in answers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +203,8 @@ def _chosen(placed: Placed, plan: Plan) -> Placed:
     """Decide for which sides a document is argued with, or for which it is listed."""
     verdicts = placed.sided.verdicts
     # A judge's own yes to the question of relevance has its own threshold.
-    if not (placed.used or _by_passage(placed.relevance)):
+    read = isinstance(placed.relevance, Judged) and _by_passage(placed.relevance)
+    if not (placed.used or read):
         return replace(placed, sided=replace(placed.sided, sides=frozenset()))
     served = [side for side in SIDES if side in verdicts and is_yes(verdicts[side])]
     sides = frozenset(side for side in served if placed.worth(side) >= plan.certainty)

@@ -117,14 +117,13 @@ def _side_said(placed: Placed | None, standing: str, names: Mapping[str, str]) -
         return _joined("Argues neither side", probability(chance(placed.relevance)))
     sided = placed.sided
     if standing in SIDES:
-        side = sided.side
-        p = placed.worth(side) if side and chance(sided.verdicts.get(side)) is not None else None
+        p = placed.chance(sided.side) if sided.side else None
         by = "by the corpus's label" if sided.by == CORPUS_LABEL else "judged"
         return _joined(names[standing], by, probability(p))
     if sided.reasons:
         return f"No verdict: {one_line(sided.reasons[0])[:200]}"
-    stated = [side for side in SIDES if chance(sided.verdicts.get(side)) is not None]
-    chances = [f"{names[side].lower()} {probability(placed.worth(side))}" for side in stated]
+    stated = {side: placed.chance(side) for side in SIDES}
+    chances = [f"{names[s].lower()} {probability(p)}" for s, p in stated.items() if p is not None]
     return _joined("Not likely enough", *chances)
 
 
