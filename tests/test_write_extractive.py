@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -48,6 +50,20 @@ def test_each_sentence_is_quoted_from_the_first_document_it_cites(writer: Extrac
     conclusions = [s.text for s in draft.sentences if s.extra["role"] == "conclusion"]
     assert set(conclusions) == {DUTY.conclusion, TURNOUT.conclusion}
     assert not draft.failed
+
+
+def test_points_are_in_the_order_of_their_documents() -> None:
+    """The strongest document is given first, whichever is chosen first for its likeness."""
+    others = [
+        _argument("roads", "Compulsory voting would keep roads in poor districts in repair."),
+        _argument("school", "Pupils who know that they will have to vote learn about parties."),
+    ]
+    writer = ExtractiveWriter(order=0.0)
+    for order in itertools.permutations([DUTY, TURNOUT, *others]):
+        draft = run_blocking(writer.write(QUESTION, "pro", order))
+        heads = [s.citations[0].doc_id for s in draft.sentences if s.extra["role"] == "conclusion"]
+        assert len(heads) == 4
+        assert heads == [one.id for one in order]
 
 
 def test_what_two_documents_say_is_written_once_and_cites_both(writer: ExtractiveWriter) -> None:

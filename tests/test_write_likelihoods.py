@@ -41,6 +41,17 @@ def test_each_word_begins_at_its_probability(least):
     assert likelihood(None) == ""
 
 
+@pytest.mark.parametrize(
+    ("chance", "word"),
+    [
+        *((1.0, "very likely"), (0.8, "very likely"), (0.799, "likely"), (0.6, "likely")),
+        *((0.599, "possibly"), (0.35, "possibly"), (0.349, "unlikely"), (0.0, "unlikely")),
+    ],
+)
+def test_the_words_of_probabilities(chance, word):
+    assert likelihood(chance) == word
+
+
 def test_the_file_holds_the_probabilities_and_words_of_each_citation(side):
     response = submitted_response(side)
     assert [s.text for s in response.sentences] == [text for _, text, _ in LINES]

@@ -19,7 +19,6 @@ from pnyx.models.http.flow import run_blocking
 from pnyx.records import SIDES, Document, Question
 from pnyx.search.build import build_index
 from pnyx.write.passage_sides import (
-    ARGUES,
     FEATURES,
     RANKED,
     PassageSides,
@@ -32,6 +31,7 @@ from pnyx.write.passage_sides import (
     side_chance,
     side_inputs,
 )
+from pnyx.write.plan import Plan
 
 QUESTION = Question("q", "Should voting be compulsory?")
 chances = st.floats(0.0, 1.0)
@@ -48,6 +48,10 @@ def test_the_inputs_of_a_side_are_log_odds_of_both_statements() -> None:
     opposed = math.log(0.3 / 0.7)
     assert pro == pytest.approx([0.0, quarter, third, opposed, neither, 0.4, 0.4, neither, *even])
     assert con == pytest.approx([quarter, 0.0, opposed, third, neither, 0.4, 0.4, neither, *even])
+
+
+def test_thirty_documents_describe_a_ranking() -> None:
+    assert RANKED == Plan().retrieve == 30  # as many as an argument reads, docs/decisions
 
 
 def test_the_ranking_is_described_by_its_first_documents() -> None:
@@ -98,7 +102,7 @@ def test_without_passages_nobody_can_say_whether_a_side_is_argued() -> None:
     assert side_chance([]) is None
 
 
-@pytest.mark.parametrize(("pro", "value"), [(ARGUES - 0.1, True), (ARGUES - 0.1001, False)])
+@pytest.mark.parametrize(("pro", "value"), [(0.4, True), (0.3999, False)])
 def test_a_passage_argues_a_side_from_one_half(pro: float, value: bool) -> None:
     answer = relevance_of(SideChances(pro, 0.1), "p")
     assert isinstance(answer, Judged)
@@ -112,12 +116,15 @@ def test_the_stance_is_the_share_of_what_argues_any_side() -> None:
         "a": SideChances(0.45, 0.15),
         "b": SideChances(0.0, 0.0),
         "c": "no_number: none",
+        "d": SideChances(0.26, 0.25),
     }
     stances = PassageStances(judge, QUESTION, known)
     asked = [ask_stance("", QUESTION.text, text, side) for text in known for side in SIDES]
     answers = run_blocking(lambda: ask_async(stances, asked))
-    assert [getattr(a, "probability", None) for a in answers] == [0.75, 0.25, 0, 0, None, None]
-    assert [getattr(a, "value", None) for a in answers] == [True, False, False, False, None, None]
+    assert [getattr(a, "probability", None) for a in answers][:6] == [0.75, 0.25, 0, 0, None, None]
+    assert [getattr(a, "value", None) for a in answers] == (
+        [True, False, False, False, None, None, True, False]
+    )
 
 
 TEXTS = {

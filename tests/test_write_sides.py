@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Evidence, Question
 from pnyx.search.polarity import same_words
 from pnyx.search.sides import CORPUS_LABEL
+from pnyx.search.topics import TopicMatch, TopicMatcher
 from pnyx.write.arguing import _likely
 from pnyx.write.passage_sides import BY_PASSAGE, side_chance
 from pnyx.write.placing import expected_about
@@ -240,8 +241,29 @@ def test_what_is_less_likely_is_listed_and_then_passed_over(
 
 def test_the_defaults_are_those_of_the_plan() -> None:
     least, listed = Plan().certainty, Plan().listed
+    assert (least, listed) == (0.35, 0.2)  # as docs/decisions/one-sided.md says
     placed = _placed(dict.fromkeys("abcd", 1.0), [least, least - 0.01, listed, listed - 0.01])
     assert _standing(placed) == [("pro", None), (None, "pro"), (None, "pro"), (None, None)]
+
+
+@pytest.mark.parametrize(("same", "passed_over"), [(0.19, True), (0.2, False)])
+def test_a_label_on_another_topic_says_that_a_passage_is_off(
+    same: float, passed_over: bool
+) -> None:
+    """Only where another passage has a label on the question: then labels say what is on it."""
+    topics = {QUESTION.text: (1.0, True), "Ban cars": (same, False)}
+
+    class Matcher(TopicMatcher):
+        def match(self, question: str, found: Iterable[str]) -> dict[str, TopicMatch]:
+            return {t: TopicMatch(t, topics[t][0], 0.0, "words", topics[t][1]) for t in found}
+
+    other = Argument("b", "Another claim.", stance="pro", topic="Ban cars")
+    known = [Judged(True, Provenance("r", method=BY_PASSAGE), 0.9)] * 2
+    judge = WrittenJudge(_relevant(NO))
+    placed = run_blocking(
+        lambda: place_async(QUESTION, [_labelled("pro"), other], judge, Plan(), known, Matcher())
+    )
+    assert [one.passed_over for one in placed] == [False, passed_over]
 
 
 def test_what_argues_some_side_that_nobody_knows_is_undecided() -> None:

@@ -133,6 +133,7 @@ async def place(
     ]  # fmt: skip
     asked = [(question, d.id, d) for d, _ in wanted]
     matched = [match for _, match in wanted]
+    # `_chosen` decides on which side each is: the least probability here has no effect.
     found = await sides_matched(asked, matched, sides or judge, 0.5)
     sided = {d.id: one for (d, _), one in zip(wanted, found, strict=True)}
     placed = [_heard(Placed(d, a, sided.get(d.id, Sided({}, frozenset(), m)))) for d, a, m in rows]
