@@ -17,6 +17,7 @@ from pnyx.judge.passages import MAX_WINDOW, pieces_of, read_passage
 from pnyx.judge.questions import Support
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.models.http.flow import in_threads
+from pnyx.native import free_memory
 from pnyx.students.scoring import CombinedScorer, encodable, open_network, read_parts
 
 READER, CLOSENESS = "reader", "closeness"
@@ -165,6 +166,7 @@ def open_reader(folder: Path, base: Path | None = None) -> ReaderScorer:
         return read_matrices(own) if base is None else read_matrices(base, own / CHANGES)
 
     session, tokenizer = open_network(folder, matrices, base or folder)
+    free_memory()  # the unpacked matrices, of which the session has its own copy
 
     def run(passage: Ints, statements: Ints) -> Floats:
         found: Floats = session.run(None, {"passage": passage, "statements": statements})[0]
