@@ -286,9 +286,10 @@ def report(rankings: Sequence[Ranking]) -> None:
                       f"right {right[bin_].mean():.2f}")  # fmt: skip
         for least in (0.0, 0.2, 0.3, 0.4, 0.5, 0.6):
             print("  " + replay(own, chances, least))
-        said, there = map(np.array, sides[kind])
-        brier, held, absent = np.mean((said - there) ** 2), said[there == 1], said[there == 0]
-        print(f"  side there: AUROC {roc_auc_score(there, said):.3f}, Brier {brier:.3f}")
+        likely, there = map(np.array, sides[kind])
+        brier = np.mean((likely - there) ** 2)
+        held, absent = likely[there == 1], likely[there == 0]
+        print(f"  side there: AUROC {roc_auc_score(there, likely):.3f}, Brier {brier:.3f}")
         for least in (0.3, 0.5, 0.7):
             print(f"    from {least}: {np.mean(held >= least):.2f} of sides that are there, "
                   f"{np.mean(absent >= least):.2f} of those that are not")  # fmt: skip

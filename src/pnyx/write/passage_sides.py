@@ -63,10 +63,10 @@ question, and of the whole ranking the highest cosine and the mean log-odds of n
 five again by the detector."""
 
 _GREATEST: Final = 3
-"""So many of a side's passages decide how likely the documents argue it."""
+"""Number of a side's likeliest passages that decide how likely the documents argue it."""
 
 RANKED: Final = 30
-"""Documents of a ranking that show what it is about; those after them are judged like these."""
+"""Number of documents that describe the ranking; later ones are judged next to these."""
 
 _WEIGHTS: Final = "weights/passages.json"
 
@@ -97,9 +97,9 @@ class PassageSides:
     """
 
     def __init__(self, engine: Engine, embedder: Embedder | None = None) -> None:
-        known = engine.feature_info(VECTORS)
+        info = engine.feature_info(VECTORS)
         self._stored = (
-            known is not None and known.made_by == PACKAGED and known.documents == len(engine)
+            info is not None and info.made_by == PACKAGED and info.documents == len(engine)
         )
         self._engine, self._embedder = engine, embedder
         self._fitted, digest = _fitted()
@@ -129,13 +129,13 @@ class PassageSides:
     ) -> Floats:
         if self._embedder is None or self._embedder.name != PACKAGED:
             self._embedder = embedder_from()
-        own = self._embedder.encode([question])[0].astype(np.float64)
+        vector = self._embedder.encode([question])[0].astype(np.float64)
         if self._stored:
             rows = self._engine.vectors([document.id for document in documents])
         else:
             rows = self._embedder.encode(texts)
-        found: Floats = np.asarray(rows, dtype=np.float64) @ own
-        return found
+        cosines: Floats = np.asarray(rows, dtype=np.float64) @ vector
+        return cosines
 
 
 def _read(statements: tuple[str, str], texts: Sequence[str]) -> Floats:
@@ -206,8 +206,8 @@ def relevance_of(chances: SideChances | str, judge: str) -> Answer:
     if isinstance(chances, str):
         return Unscored(chances, provenance)
     p = round(chances.argues, 6)
-    said = f"argues a side with probability {p:.2f}; yes from {ARGUES:.2f}"
-    return Judged(p >= ARGUES, provenance, probability=p, explanation=said)
+    explanation = f"argues a side with probability {p:.2f}; yes from {ARGUES:.2f}"
+    return Judged(p >= ARGUES, provenance, probability=p, explanation=explanation)
 
 
 class PassageStances:
@@ -216,22 +216,22 @@ class PassageStances:
     Args:
         judge: name and card of who gave them.
         question: what was asked.
-        known: text of a passage -> its chances, or why there are none.
+        chances: text of a passage -> its chances, or why there are none.
     """
 
     kinds: frozenset[type] = frozenset({Support})
 
     def __init__(
-        self, judge: PassageSides, question: Question, known: Mapping[str, SideChances | str]
+        self, judge: PassageSides, question: Question, chances: Mapping[str, SideChances | str]
     ) -> None:
         self.name, self.card = judge.name, judge.card
-        self._pro, self._known = statements_of(question)[0], known
+        self._pro, self._chances = statements_of(question)[0], chances
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
-        for place, one in enumerate(of_kind(Support, questions, self.name)):
-            side = SIDES[0] if one.statement == self._pro else SIDES[1]
-            emit(place, self._verdict(self._known[one.text], side))
+        for position, question in enumerate(of_kind(Support, questions, self.name)):
+            side = SIDES[0] if question.statement == self._pro else SIDES[1]
+            emit(position, self._verdict(self._chances[question.text], side))
 
     def _verdict(self, chances: SideChances | str, side: Side) -> Answer:
         provenance = Provenance(self.name, method=BY_PASSAGE)
@@ -239,8 +239,9 @@ class PassageStances:
             return Unscored(chances, provenance)
         chance = chances.pro if side == SIDES[0] else chances.con
         p = round(chance / max(chances.argues, 1e-12), 6)
-        said = f"argues this side with probability {chance:.2f}, any side {chances.argues:.2f}"
-        return Judged(p >= 0.5, provenance, probability=p, explanation=said)
+        explanation = f"argues this side with probability {chance:.2f}"
+        explanation += f", any side {chances.argues:.2f}"
+        return Judged(p >= 0.5, provenance, probability=p, explanation=explanation)
 
 
 @functools.cache
