@@ -18,6 +18,7 @@ from pnyx.judge.stances import ask_stance
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import SIDES, Document, Question
 from pnyx.search.build import build_index
+from pnyx.write import passage_sides
 from pnyx.write.passage_sides import (
     FEATURES,
     RANKED,
@@ -149,6 +150,22 @@ def test_the_packaged_judgement_knows_both_sides_and_what_is_neither(tmp_path: A
     assert judge.judge(QUESTION, []) == []
     # A passage gets the same chances in whatever order the ranking has it.
     assert judge.judge(QUESTION, documents[::-1])[::-1] == [yes, no, aside]
+
+
+def test_one_question_is_read_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """Two arguments at once would use each core twice."""
+    held = []
+
+    class Reader:
+        def classes(self, pairs: list[tuple[str, str]]) -> Any:
+            held.append(passage_sides._BUSY.locked())
+            return np.zeros((len(pairs), 3))
+
+    monkeypatch.setattr(passage_sides, "_readers", lambda: (Reader(), Reader()))
+    document = Document("a", TEXTS["yes"])
+    PassageSides(build_index([document], tmp_path / "i")).judge(QUESTION, [document])
+    assert held == [True, True]
+    assert not passage_sides._BUSY.locked()
 
 
 def test_the_regression_was_fitted_for_the_packaged_networks() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -69,6 +70,9 @@ RANKED: Final = 30
 """Number of documents that describe the ranking; later ones are judged next to these."""
 
 _WEIGHTS: Final = "weights/passages.json"
+
+_BUSY: Final = threading.Lock()
+"""Held while networks read: they use all cores, and are loaded once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +148,8 @@ def _read(statements: tuple[str, str], texts: Sequence[str]) -> Floats:
     Of a text longer than a passage, a network reads the first 256 tokens.
     """
     pairs = [(text, statement) for text in texts for statement in statements]
-    raw = np.stack([reader.classes(pairs) for reader in _readers()])
+    with _BUSY:
+        raw = np.stack([reader.classes(pairs) for reader in _readers()])
     raw = raw.reshape(2, len(texts), 2, 3)
     logs: Floats = raw - np.logaddexp.reduce(raw, axis=-1, keepdims=True)
     return logs
