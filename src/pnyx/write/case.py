@@ -26,7 +26,7 @@ last one it is "unlikely", as passages are only with a lower `--certainty`."""
 
 LIKELY_SIDE: Final = 0.65
 """Probability below which a reader is warned that the documents may not argue a side; chosen on
-development folders and debates (docs/decisions/one-sided.md)."""
+development folders and debates (docs/decisions/likelihoods.md)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ CONTEXT: Final = 6000
 
 ARGUED: Final = 0.35
 """The least probability of arguing a side with which a passage is argued with; chosen on
-development folders and debates (docs/decisions/one-sided.md)."""
+development folders and debates (docs/decisions/likelihoods.md)."""
 
 LISTED: Final = 0.2
 """The least probability with which a passage that is not argued with is listed."""
