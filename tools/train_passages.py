@@ -201,6 +201,7 @@ def arguments() -> argparse.Namespace:
     """Return what the command was given."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="where the network is kept")
+    parser.add_argument("--start", type=Path, help="network to go on from, of an earlier run")
     parser.add_argument("--top", type=int, default=5, help="layers that learn, of eight")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--rate", type=float, default=7e-5, help="learning rate")
@@ -216,6 +217,8 @@ def main() -> None:
     torch.manual_seed(options.seed)
     rng = random.Random(options.seed)
     reader = load_reader(PACKAGED / "model.onnx")
+    if options.start:
+        reader.load_state_dict(torch.load(options.start, weights_only=True))
     words = Words((PACKAGED / "tokenizer.json").read_bytes())
     examples, development = (folder_examples(part, words) for part in ("training", "development"))
     debates = debate_examples(words, rng)
