@@ -344,7 +344,7 @@ class Handler(BaseHTTPRequestHandler):
         self.complete('{"verdict": "yes", "score": 9}')
 
     def do_out_of_range(self) -> None:
-        self.complete('{"reason": "", "evidence": "", "answer": "yes", "confidence": 95}')
+        self.complete('{"reason": "", "evidence": "", "answer": "yes", "confidence": 950}')
 
     def do_prose(self) -> None:
         self.complete("Yes, with a confidence of 0.9, I would say.")

@@ -16,7 +16,8 @@ from pnyx.judge.llm.judge import Asking
 from pnyx.judge.store.rows import request_key
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
-from pnyx.models.chat.types import MAX_REPLY_BYTES, Reply, read_reply
+from pnyx.models.chat.completion import read_reply
+from pnyx.models.chat.types import MAX_REPLY_BYTES, Reply
 from pnyx.search.build import build_index
 
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -91,7 +91,7 @@ def texts_of(path: object) -> dict[str, list[str]]:
 def test_what_is_written_passes_the_track_without_a_word(track, indexes, asked, tmp_path, call):
     index, _ = indexes(TRACKS[track])
     requests, run = asked(ZOOS, VOTING), tmp_path / "run.jsonl"
-    command = ("report", index, "--request", requests, "--out", run)
+    command = ("report", index, "--requests", requests, "--out", run)
     code, out, err = call(*command, "--track", track, "--team", "t", "--run-id", "r")
     assert (code, out) == (0, "")
     assert "warning" not in err
@@ -105,7 +105,7 @@ def test_what_is_written_passes_the_track_without_a_word(track, indexes, asked, 
 def test_sentences_are_quoted_under_the_limit_and_never_twice(indexes, asked, tmp_path, call):
     index, known = indexes("shard")
     requests = asked(ZOOS, VOTING)
-    command = ("report", index, "--request", requests, "--documents")
+    command = ("report", index, "--requests", requests, "--documents")
     for name in ("one", "two"):
         markdown = tmp_path / f"{name}.md"
         assert call(*command, "--out", tmp_path / name, "--markdown", markdown)[0] == 0
@@ -130,7 +130,7 @@ def test_sentences_are_quoted_under_the_limit_and_never_twice(indexes, asked, tm
 @pytest.mark.parametrize(("layout", "style"), [("rag25", "indices"), ("ragtime", "ids")])
 def test_layout_and_style_without_a_track(layout, style, indexes, asked, tmp_path, call):
     run = tmp_path / "run.jsonl"
-    command = ("report", indexes("shard")[0], "--request", asked(VOTING), "--out", run)
+    command = ("report", indexes("shard")[0], "--requests", asked(VOTING), "--out", run)
     assert call(*command, "--layout", layout, "--style", style, "--json")[0] == 0
     row = json.loads(run.read_text())
     assert ("responses" in row) == (layout == "ragtime")
@@ -147,7 +147,7 @@ def test_where_there_is_no_evidence_the_report_says_so_and_invents_nothing(
     indexes, asked, tmp_path, call
 ):
     run, markdown = tmp_path / "run.jsonl", tmp_path / "report.md"
-    command = ("report", indexes("uuid")[0], "--request", asked(NOTHING, VOTING), "--out", run)
+    command = ("report", indexes("uuid")[0], "--requests", asked(NOTHING, VOTING), "--out", run)
     code, _, err = call(*command, "--markdown", markdown, "--track", "ragtime26")
     assert code == 0
     found = texts_of(run)
@@ -165,7 +165,7 @@ def test_where_there_is_no_evidence_the_report_says_so_and_invents_nothing(
 @pytest.mark.parametrize("track", TRACKS)
 def test_a_negative_statement_is_accepted_by_each_track(track, indexes, asked, tmp_path, call):
     run, requests = tmp_path / "run.jsonl", asked(NOTHING)
-    command = ("report", indexes(TRACKS[track])[0], "--request", requests, "--out", run)
+    command = ("report", indexes(TRACKS[track])[0], "--requests", requests, "--out", run)
     assert call(*command, "--track", track, "--team", "t", "--run-id", "r")[0] == 0
     code, out, err = call("validate", run, "--track", track, "--topics", requests)
     assert (code, err) == (0, "")
@@ -185,7 +185,7 @@ def test_a_negative_statement_is_accepted_by_each_track(track, indexes, asked, t
 def test_a_negative_statement_keeps_to_the_limit(limit, said, indexes, asked, tmp_path, call):
     run = tmp_path / "run.jsonl"
     request = {**NOTHING, "limit": limit, "problem_statement": "Is glorp plugh?"}
-    code, _, err = call("report", indexes("shard")[0], "--request", asked(request), "--out", run)
+    code, _, err = call("report", indexes("shard")[0], "--requests", asked(request), "--out", run)
     assert (code, texts_of(run)) == (0, {"nothing": said})
     assert ("the limit is too short to say so" in err) is (not said)
     judge = RuleJudge()
@@ -201,7 +201,7 @@ def test_parts_of_a_request_without_evidence_are_named(indexes, asked, tmp_path,
     )
     command = ("report", indexes("shard")[0], "--out", run, "--markdown", markdown, "--json")
     request = {**ZOOS, "problem_statement": problem}
-    code, out, err = call(*command, "--request", asked(request))
+    code, out, err = call(*command, "--requests", asked(request))
     assert code == 0
     vienna = "How many pandas does the zoo in Vienna keep?"
     (shown,) = json.loads(out)["reports"]
@@ -214,7 +214,7 @@ def test_parts_of_a_request_without_evidence_are_named(indexes, asked, tmp_path,
     assert f"no evidence on 1 parts: {vienna}" in err
     assert "(cites nothing)" not in markdown.read_text()
     short = {**request, "limit": 300}  # a quarter is for what is missing: it does not fit
-    assert call(*command, "--request", asked(short))[0] == 0
+    assert call(*command, "--requests", asked(short))[0] == 0
     assert not any("No evidence" in text for text in texts_of(run)["zoos"])
 
 
@@ -229,7 +229,7 @@ def test_footnote_marks_of_sources_are_left_out(tmp_path, asked, call):
     build_index(documents, tmp_path / "index")
     request = {"request_id": "1", "title": "What do zoos do for endangered animals?", "limit": 900}
     run = tmp_path / "run.jsonl"
-    command = ("report", tmp_path / "index", "--request", asked(request), "--out", run, "--json")
+    command = ("report", tmp_path / "index", "--requests", asked(request), "--out", run, "--json")
     code, out, _ = call(*command)
     assert code == 0
     (response,) = read_responses(str(run))
@@ -268,7 +268,7 @@ def test_what_has_no_marks_stays_and_words_are_never_lost(text):
 
 def test_a_limit_smaller_than_a_sentence_leaves_none(indexes, asked, tmp_path, call):
     run = tmp_path / "run.jsonl"
-    command = ("report", indexes("shard")[0], "--request", asked({**VOTING, "limit": 12}))
+    command = ("report", indexes("shard")[0], "--requests", asked({**VOTING, "limit": 12}))
     code, _, err = call(*command, "--out", run)
     assert (code, texts_of(run)) == (0, {"voting": []})
     assert "no sentence fits: the limit is 12 characters" in err
@@ -292,7 +292,7 @@ def test_a_limit_smaller_than_a_sentence_leaves_none(indexes, asked, tmp_path, c
 )
 def test_bad_input_is_one_line(more, request_, problem, indexes, asked, tmp_path, call):
     out = tmp_path / "run.jsonl"
-    command = ("report", indexes("shard")[0], "--request", asked(request_), "--out", out)
+    command = ("report", indexes("shard")[0], "--requests", asked(request_), "--out", out)
     code, _, err = call(*command, *more)
     assert code == 2
     assert problem in err
@@ -302,7 +302,7 @@ def test_bad_input_is_one_line(more, request_, problem, indexes, asked, tmp_path
 
 def test_files_that_would_be_lost_and_out_that_is_missing(indexes, asked, call):
     requests = asked(ZOOS)
-    command = ("report", indexes("shard")[0], "--request", requests)
+    command = ("report", indexes("shard")[0], "--requests", requests)
     assert "names the same file" in call(*command, "--out", requests)[2]
     assert "Missing option '--out'" in call(*command)[2]
     assert json.loads(Path(requests).read_text()) == ZOOS
@@ -325,7 +325,7 @@ def told(*sentences: tuple[str, list[int]], questions: tuple[str, ...] = ("Do zo
 def test_a_model_writes_and_is_asked_once(indexes, asked, tmp_path, call):
     index, known = indexes("uuid")
     run = tmp_path / "run.jsonl"
-    command = ("report", index, "--request", asked(ZOOS, VOTING), "--track", "ragtime26")
+    command = ("report", index, "--requests", asked(ZOOS, VOTING), "--track", "ragtime26")
     reply = told(("Zoos keep animals [2]. They breed some.", [1]), ("No source.", []))
     with ChatServer(reply=reply) as server:
         more = ("--llm", server.spec, "--out", run)
@@ -356,7 +356,7 @@ def test_a_model_writes_and_is_asked_once(indexes, asked, tmp_path, call):
 
 def test_what_a_model_may_not_do_is_removed_and_reported(indexes, asked, tmp_path, call):
     run = tmp_path / "run.jsonl"
-    command = ("report", indexes("uuid")[0], "--request", asked({**ZOOS, "limit": 60}))
+    command = ("report", indexes("uuid")[0], "--requests", asked({**ZOOS, "limit": 60}))
     reply = told(("Zoos breed animals.", [1, 99, 2, 3, 4]), ("x" * 50 + ".", [1]), ("Late.", [1]))
     with ChatServer(reply=reply) as server:
         code, _, err = call(*command, "--llm", server.spec, "--out", run, "--track", "ragtime26")
@@ -371,7 +371,7 @@ def test_what_a_model_may_not_do_is_removed_and_reported(indexes, asked, tmp_pat
 
 def test_a_plan_asks_nothing_and_a_budget_is_kept(indexes, asked, tmp_path, call):
     run = tmp_path / "run.jsonl"
-    command = ("report", indexes("uuid")[0], "--request", asked(ZOOS, VOTING))
+    command = ("report", indexes("uuid")[0], "--requests", asked(ZOOS, VOTING))
     with ChatServer(reply=told(("Zoos breed.", [1]))) as server:
         code, out, _ = call(*command, "--llm", server.spec, "--plan", "--json")
         assert (code, len(server.asked())) == (0, 0)
@@ -387,7 +387,7 @@ def test_a_plan_asks_nothing_and_a_budget_is_kept(indexes, asked, tmp_path, call
 
 def test_where_a_model_finds_no_answer_the_report_says_so(indexes, asked, tmp_path, call):
     run = tmp_path / "run.jsonl"
-    command = ("report", indexes("uuid")[0], "--request", asked(VOTING), "--out", run, "--json")
+    command = ("report", indexes("uuid")[0], "--requests", asked(VOTING), "--out", run, "--json")
     with ChatServer(reply=told()) as server:
         code, out, _ = call(*command, "--llm", server.spec)
     assert code == 0
@@ -400,7 +400,7 @@ def test_negative_statements_do_not_count_in_precision(indexes, asked, tmp_path,
     problem = "How do their animals fare? How many pandas does the zoo in Vienna keep?"
     request = asked({**ZOOS, "problem_statement": problem})
     run = tmp_path / "run.jsonl"
-    command = ("report", indexes("uuid")[0], "--request", request, "--out", run, "--json")
+    command = ("report", indexes("uuid")[0], "--requests", request, "--out", run, "--json")
     with ChatServer(reply=told(("Zoos keep animals.", [1]))) as server:
         code, out, _ = call(*command, "--llm", server.spec)
         prompts = [m["content"] for body in server.asked() for m in body["messages"]]
@@ -415,7 +415,7 @@ def test_negative_statements_do_not_count_in_precision(indexes, asked, tmp_path,
 @pytest.mark.parametrize("behaviour", ["prose", "refusal", "length"])
 def test_an_unusable_model_leaves_reports_unwritten(behaviour, indexes, asked, tmp_path, call):
     run = tmp_path / "run.jsonl"
-    command = ("report", indexes("uuid")[0], "--request", asked(VOTING), "--out", run)
+    command = ("report", indexes("uuid")[0], "--requests", asked(VOTING), "--out", run)
     with ChatServer(default=behaviour) as server:
         code, _, err = call(*command, "--llm", server.spec, "--markdown", tmp_path / "r.md")
     assert code == 3
@@ -426,7 +426,7 @@ def test_an_unusable_model_leaves_reports_unwritten(behaviour, indexes, asked, t
 
 def test_a_dead_endpoint_is_one_line_and_leaves_nothing(indexes, asked, tmp_path, call):
     run = tmp_path / "run.jsonl"
-    command = ("report", indexes("uuid")[0], "--request", asked(VOTING), "--out", run)
+    command = ("report", indexes("uuid")[0], "--requests", asked(VOTING), "--out", run)
     code, _, err = call(*command, "--llm", "http://127.0.0.1:9/v1#m")
     assert (code, err.count("\n"), "cannot be reached" in err) == (2, 1, True)
     assert not run.exists()
@@ -440,7 +440,7 @@ def test_hostile_documents_and_requests_stay_text(tmp_path, asked, call):
     build_index(documents, tmp_path / "index")
     request = {**ZOOS, "title": "Should zoos be phased out?\n# <script>", "limit": 4000}
     run, markdown = tmp_path / "run.jsonl", tmp_path / "r.md"
-    command = ("report", tmp_path / "index", "--request", asked(request), "--out", run)
+    command = ("report", tmp_path / "index", "--requests", asked(request), "--out", run)
     code, _, err = call(*command, "--markdown", markdown)
     assert code == 0
     shown = markdown.read_text()

@@ -23,8 +23,9 @@ from pnyx.judge.questions import Preference, Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
-from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message
+from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger, bound_of
+from pnyx.models.chat.types import ChatRequest, Message
 from pnyx.models.http.flow import run_blocking
 from pnyx.models.http.responses import RetryPolicy
 from pnyx.records import Document, Question

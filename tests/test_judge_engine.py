@@ -19,7 +19,8 @@ from pnyx.judge.llm.judge import Asking, LlmJudge
 from pnyx.judge.questions import Preference, Ranking, Rating, Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.chat.types import ChatRequest, Message
 from pnyx.models.http.responses import RetryPolicy
 
 HASTY = RetryPolicy(timeout=60, attempts=2, first_wait=0.01, longest_wait=2.5)

@@ -17,22 +17,19 @@ from pnyx.errors import InputError, ModelError
 from pnyx.judge.answers import Judged, Unscored
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.forms import FORMS
+from pnyx.judge.llm.json_objects import UnreadableReply
 from pnyx.judge.llm.judge import LlmJudge
+from pnyx.judge.llm.leniency import watching_departures
 from pnyx.judge.llm.prompting import load_prompt, parse_prompt
-from pnyx.judge.llm.reading import UnreadableReply, validated, watching_departures
+from pnyx.judge.llm.reading import validated
 from pnyx.judge.llm.templates import block
 from pnyx.judge.passages import find_evidence
 from pnyx.judge.questions import Rating, Support
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.judge.tasks import TASKS
-from pnyx.models.chat.endpoint import (
-    CallFailed,
-    ChatEndpoint,
-    ChatRequest,
-    Message,
-    Reply,
-)
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.http.flow import run_blocking
 from pnyx.models.http.responses import RetryPolicy
 
@@ -129,7 +126,8 @@ def test_what_was_paid_for_is_not_asked_again_and_failures_are(store):
         second = ask(judge_on(server, store), questions)
         again = {row["behaviour"] for row in server.asked()[asked:]}
     assert second == first
-    assert again == {"500", "empty", "400"}
+    # What could not be read is asked once more; "ok" may be a greeting after a refusal.
+    assert again - {"ok"} == {"500", "empty", "400", "wrong_schema"}
 
 
 def test_the_store_serves_another_address(store):
@@ -229,7 +227,8 @@ def read_verdict(text: str) -> Any:
         "null",
         "NaN",
         "[" * 100000,
-        json.dumps([VALID]),
+        json.dumps([VALID, 1]),
+        json.dumps([VALID, VALID]),
         json.dumps(VALID) * 2,
         f"```json\n{json.dumps(VALID)}\n```\n```json\n{json.dumps(VALID)}\n```",
         f"```json\n{json.dumps(VALID)}\n```\n{json.dumps(VALID)}",
@@ -240,16 +239,22 @@ def read_verdict(text: str) -> Any:
         *(
             json.dumps(VALID | change)
             for change in (
-                {"confidence": 75},
+                {"confidence": 10},
+                {"confidence": 101},
+                {"confidence": 1.5},
                 {"confidence": -0.1},
-                {"confidence": "0.75"},
+                {"confidence": "high"},
+                {"confidence": "0.75 or 0.5"},
                 {"confidence": True},
                 {"confidence": None},
                 {"confidence": float("nan")},
                 {"answer": "maybe"},
-                {"answer": True},
+                {"answer": 1},
+                {"answer": ["yes"]},
                 {"answer": "yes or no"},
-                {"reason": None},
+                {"answer": None},
+                {"reason": 1},
+                {"Answer": "no"},
                 {"second_answer": "no"},
             )
         ),
@@ -294,8 +299,10 @@ def test_a_mutated_reply_is_read_right_or_not_at_all(data):
         return
     assert verdict.answer in ("yes", "no")
     assert 0 <= verdict.confidence <= 1
-    whole, _ = json.JSONDecoder().raw_decode(mutated, re.search(r"\{\s*\"", mutated).start())
-    assert set(whole) == set(VALID)
+    mutated = re.sub(r",(\s*\})", r"\1", mutated)
+    start = re.search(r"\{\s*\"", mutated).start()
+    whole, _ = json.JSONDecoder(strict=False).raw_decode(mutated, start)
+    assert {name.strip().casefold() for name in whole} >= set(VALID)
 
 
 @given(st.text(max_size=300))

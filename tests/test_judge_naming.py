@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pnyx.judge.naming import introduced, short_name
+from pnyx.judge.naming import UNMEASURED, introduced, short_name
 from pnyx.search.relevance import _fitted
 from pnyx.students.judge import PackagedJudge
 
@@ -44,3 +44,10 @@ def test_a_judge_is_introduced_by_a_short_card_or_by_where_it_stands() -> None:
         "packaged; its figures: pnyx doctor",
         "m: not measured",
     ]
+
+
+def test_figures_are_claimed_only_where_there_are_some():
+    long = "a-model-with-a-very-long-name-" * 5
+    (line,) = introduced({long: f"no measured card for {long}: {UNMEASURED}"})
+    assert "figures" not in line
+    assert line.endswith(f"not measured; {UNMEASURED}")

@@ -18,8 +18,8 @@ from pnyx.errors import InputError
 from pnyx.judge.dimensions import aspects_of, dimensions_of, normalised, scale_of, scales_of
 from pnyx.judge.forms import form_of
 from pnyx.judge.forms.base import FormCall
+from pnyx.judge.llm.json_objects import UnreadableReply
 from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.llm.reading import UnreadableReply
 from pnyx.judge.questions import Rating
 from pnyx.judge.shots import RatedExample, RatedPool, read_rated
 from tries import tries

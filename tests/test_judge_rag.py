@@ -19,8 +19,8 @@ from pnyx.judge.dimensions import dimensions_of
 from pnyx.judge.forms import FORMS
 from pnyx.judge.forms.base import FormCall
 from pnyx.judge.grounding import SUPPORT_FORMAT
+from pnyx.judge.llm.json_objects import UnreadableReply
 from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.llm.reading import UnreadableReply
 from pnyx.judge.questions import Rating
 from pnyx.judge.rag import RAG_DIMENSIONS, RAG_FORMATS
 from pnyx.judge.tasks import TASKS, read_items

@@ -10,9 +10,9 @@ from chat_server import ChatServer
 from pnyx.judge.base import ask
 from pnyx.judge.forms import form_of
 from pnyx.judge.forms.base import FormCall
+from pnyx.judge.llm.json_objects import UnreadableReply
 from pnyx.judge.llm.judge import Asking, LlmJudge
 from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.llm.reading import UnreadableReply
 from pnyx.judge.lookup import HumanLabels
 from pnyx.judge.questions import Shot, Support
 from pnyx.judge.stances import ask_relevance

@@ -17,7 +17,7 @@ from pnyx.judge.store.store import (
     claimant,
     default_store_path,
 )
-from pnyx.models.chat.endpoint import ChatRequest, Message, Reply
+from pnyx.models.chat.types import ChatRequest, Message, Reply
 
 REQUEST = ChatRequest((Message("user", "höflich \U0001f600"),), {"type": "object"}, max_tokens=9)
 REPLY = Reply("text\0 \u2028 é", "stop", "m-2026", {"prompt_tokens": 3}, "json_schema")
@@ -120,7 +120,7 @@ WRITER = """
 import sys
 import time
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import ChatRequest, Message, Reply
+from pnyx.models.chat.types import ChatRequest, Message, Reply
 with Store(sys.argv[1]) as store:
     for i in range(100):
         request = ChatRequest((Message("user", "x"),), None)

@@ -123,9 +123,16 @@ def test_a_request_is_read_back_from_its_canonical_form():
         "seed": 5,
         "sample": 2,
         "logprobs": 4,
+        "fields": {"reasoning_effort": "low"},
     }
     assert values.keys() == {field.name for field in dataclasses.fields(ChatRequest)}
-    for names in ([], ["seed"], ["logprobs"], ["schema", "seed", "logprobs", "temperature"]):
+    for names in (
+        [],
+        ["seed"],
+        ["logprobs"],
+        ["fields"],
+        ["schema", "seed", "logprobs", "temperature"],
+    ):
         kept = {name: values[name] for name in ["messages", *names]}
         asked = ChatRequest(**kept)
         line = json.loads(row().line()) | {"request": asked.canonical()}

@@ -64,10 +64,10 @@ def test_a_server_without_answers_is_given_up_soon(capsys, items, reply, said, b
         status, told = judge(capsys, server, "--batch", batch)
         assert status == 2
         assert len(server.asked()) - first <= (
-            _FRESH + CONCURRENCY if reply else _USELESS + CONCURRENCY
+            _USELESS // 3 + 1 + CONCURRENCY if reply else _USELESS + CONCURRENCY
         )
         counts = Counter(row["key"] for row in server.asked())
-        assert not reply or max(counts.values()) == 1
+        assert not reply or max(counts.values()) <= 2  # once more, as nobody could read it
         # All that was paid for is there.
         if reply:
             with contextlib.closing(sqlite3.connect("store.sqlite")) as store:

@@ -16,12 +16,7 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler, patience
 from pnyx.errors import InputError, ModelError
-from pnyx.models.chat.endpoint import (
-    ChatEndpoint,
-    ChatRequest,
-    Message,
-    Reply,
-)
+from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import (
     BudgetReached,
     Ledger,
@@ -31,7 +26,7 @@ from pnyx.models.chat.ledger import (
     prompt_bytes,
 )
 from pnyx.models.chat.prices import Price, price_of, read_prices
-from pnyx.models.chat.types import CallFailed
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.http.responses import RetryPolicy
 from tries import tries
 

@@ -20,12 +20,8 @@ from growth import grows_linearly
 from pnyx.cli import main
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
-from pnyx.models.chat.endpoint import (
-    CallFailed,
-    ChatEndpoint,
-    ChatRequest,
-    Message,
-)
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message
 from pnyx.models.embed.endpoint import EmbeddingEndpoint
 from pnyx.models.http.addresses import Secrets
 from pnyx.models.http.responses import RetryPolicy

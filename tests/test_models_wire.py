@@ -15,12 +15,8 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler
 from growth import grows_linearly
-from pnyx.models.chat.endpoint import (
-    ChatEndpoint,
-    ChatRequest,
-    Message,
-    Reply,
-)
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.chat.types import ChatRequest, Message, Reply
 from pnyx.models.http import transport
 from pnyx.models.http.body import DamagedError, Inflate
 from pnyx.models.http.flow import MemoryBudget, run_all

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge.llm.reading import UnreadableReply, one_object, watching_departures, word_spans
+from pnyx.judge.llm.json_objects import UnreadableReply, one_object, word_spans
+from pnyx.judge.llm.leniency import watching_departures
 from pnyx.judge.passages import find_words
 from regex_fuzz import Found, slow
 

@@ -230,7 +230,7 @@ COMMANDS = {
     "sides": ["search", "{index}", VOTING, "--stance", "con", "--depth", "9", "--json"],
     "touche": ["search", "{index}", "--topics", "{topics}", "--model", "touche", "--out", "{out}"],
     "argue": ["argue", "{index}", VOTING, "--json"],
-    "report": ["report", "{index}", "--request", "{requests}", "--out", "{out}"],
+    "report": ["report", "{index}", "--requests", "{requests}", "--out", "{out}"],
     "perspectives": ["perspectives", VOTING, "--index", "{index}", "--json"],
     "sample": ["annotate", "sample", "{index}", "{topics}", "--top", "5", "--out", "{out}"],
     "apply": "annotate apply --all --index {index} --topics {topics} --out {out}.jsonl".split(),

@@ -76,7 +76,7 @@ GIVE = "expected results: give the "
         (("prompt", "show", "support"), "what pnyx prompt show prints"),
         (("nuggets", "merge", "bank.json", "--out", "b.json"),
          f"what pnyx nuggets merge prints, {GIVE}file of --out"),
-        (("report", "i", "--request", "requests.jsonl", "--out", "r.jsonl"),
+        (("report", "i", "--requests", "requests.jsonl", "--out", "r.jsonl"),
          f"what pnyx report prints, {GIVE}file of --out"),
         (("index", "docs.jsonl", "--out", "j", "--lexical"), f"index prints, {GIVE}index"),
         ((*JUDGE, "--out", "R2"), f"the manifest of a run, {GIVE}folder of the run"),

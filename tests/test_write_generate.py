@@ -172,7 +172,7 @@ def test_bad_examples_are_one_line(tmp_path: Path, row: dict[str, Any], found: s
 
 @given(st.integers(0, len(GOOD)), st.text(max_size=5), st.integers(0, 5))
 def test_mutated_replies_are_read_whole_or_not_at_all(at: int, put: str, cut: int) -> None:
-    from pnyx.judge.llm.reading import UnreadableReply
+    from pnyx.judge.llm.json_objects import UnreadableReply
     from pnyx.write.generate import _parse
 
     mutated = GOOD[:at] + put + GOOD[at + cut :]

@@ -59,7 +59,7 @@ def make(folder: Path) -> None:
         if line.split()[0] == name
     ]
     (folder / "qrels.txt").write_text("\n".join(kept) + "\n", encoding="utf-8")
-    ask = ("--request", "requests.jsonl", "--documents", "--run-id")
+    ask = ("--requests", "requests.jsonl", "--documents", "--run-id")
     pnyx(folder, "report", "example.index", *ask, "hybrid", "--out", "hybrid.jsonl")
     how = ("--model", "bm25", "--limit", "500")
     pnyx(folder, "report", "example.index", *ask, "bm25-short", "--out", "short.jsonl", *how)

@@ -22,7 +22,8 @@ from pathlib import Path
 
 import anyio
 
-from pnyx.models.chat.endpoint import ChatEndpoint, ChatRequest, Message, Reply
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.chat.types import ChatRequest, Message, Reply
 
 SCHEMA = {
     "type": "object",

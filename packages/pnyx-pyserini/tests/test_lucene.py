@@ -126,7 +126,7 @@ def test_commands_argue_report_and_sample_it(tmp_path, example):
     assert json.loads(out)["sides"]
     request = tmp_path / "request.jsonl"
     request.write_text(json.dumps({"id": question.id, "title": question.text}) + "\n")
-    code, _, err = pnyx("report", where, "--request", request, "--out", tmp_path / "report")
+    code, _, err = pnyx("report", where, "--requests", request, "--out", tmp_path / "report")
     assert code in (0, 3), err
     (tmp_path / "q.jsonl").write_text(json.dumps({"id": "q", "text": question.text}) + "\n")
     sample = ("annotate", "sample", where, tmp_path / "q.jsonl", "--out")

@@ -9,7 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from pnyx.app.spec import Spec, file_opt, opt
-from pnyx.app.text_types import Address, FileName, JudgePluginName, LanguageModelName, Words
+from pnyx.app.text_types import (
+    Address,
+    FileName,
+    JudgePluginName,
+    LanguageModelName,
+    RequestFields,
+    Words,
+)
 from pnyx.errors import InputError, OptionError, shorten
 
 if TYPE_CHECKING:
@@ -30,7 +37,7 @@ _NAMES_MODEL: Final = (
 )
 
 
-class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout"):
+class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout wait request"):
     """Which language model is asked, and where its replies are kept."""
 
     llm: tuple[LanguageModelName, ...] = file_opt(
@@ -45,6 +52,23 @@ class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout"
         within="[1, 1000]",
     )
     timeout: float = opt(120.0, "Timeout of one request, in seconds.", within="[0.1, 3600]")
+    wait: float = opt(
+        300.0,
+        "Seconds to wait for a server that says that it is still loading its model.",
+        within="[0, 86400]",
+    )
+    request: RequestFields | None = file_opt(
+        None,
+        """Fields to add to each request: JSON ('{"reasoning_effort": "low"}'), or a file of it.""",
+        metavar="JSON",
+    )
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields to add to each request to a language model."""
+        from pnyx.app.request_fields import read_request_fields
+
+        return {} if self.request is None else read_request_fields(self.request)
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def open_models(
     from pnyx.judge.store.completions import StoredModel
     from pnyx.judge.store.store import Store
 
-    endpoints = _by_model(named, spec.timeout, spec.concurrency)
+    endpoints = _by_model(named, spec)
     sign = _now_and_then(say)
     ledger = None if spending is None else _books(spending, len(endpoints))
     for endpoint in endpoints:
@@ -75,15 +75,16 @@ def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
         say(f"warning: {place}: {number} stored {are} as missing{again} ({key[:12]} {damage})")
 
 
-def _by_model(named: Sequence[str], timeout: float, concurrency: int) -> list[ChatModel]:
+def _by_model(named: Sequence[str], spec: ModelSpec) -> list[ChatModel]:
     """Return one model for each name, behind all of its addresses."""
     from pnyx.models.chat.opening import endpoint_from
     from pnyx.models.http.responses import RetryPolicy
 
-    retry = RetryPolicy(timeout=timeout)
+    retry = RetryPolicy(timeout=spec.timeout, loading=spec.wait)
+    fields = spec.fields
     by_name: dict[str, list[Any]] = {}
     for address in dict.fromkeys(named):
-        endpoint = endpoint_from(address, retry=retry, concurrency=concurrency)
+        endpoint = endpoint_from(address, retry=retry, concurrency=spec.concurrency, fields=fields)
         by_name.setdefault(endpoint.model, []).append(endpoint)
     models: list[ChatModel] = []
     for endpoints in by_name.values():

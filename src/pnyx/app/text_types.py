@@ -21,6 +21,7 @@ class TextKind(Enum):
     MODEL = "a model"
     JUDGE_PLUGIN = "a judge of a plugin"
     ADDRESS = "an address"
+    REQUEST_FIELDS = "request fields"
     SECRET = "a secret"  # noqa: S105 - the noun
 
 
@@ -38,6 +39,8 @@ JudgePluginName: TypeAlias = Annotated[str, TextKind.JUDGE_PLUGIN]
 """A judge of an installed plugin, which may ask anybody."""
 Address: TypeAlias = Annotated[str, TextKind.ADDRESS]
 """An address that is connected to or listened on, such as a Ray cluster's."""
+RequestFields: TypeAlias = Annotated[str, TextKind.REQUEST_FIELDS]
+"""Fields that are added to each request to a language model: JSON, or a file that holds it."""
 Secret: TypeAlias = Annotated[str, TextKind.SECRET]
 """A key, token or password: kept by no record and no file of options."""
 

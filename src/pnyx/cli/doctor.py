@@ -55,7 +55,7 @@ class DoctorSpec(ModelSpec):
     timeout: float = opt(20.0, "Timeout of one request, in seconds.", within="[0.1, 60]")
 
 
-@verb("doctor", without={"spec": "concurrency"})
+@verb("doctor", without={"spec": "concurrency wait"})
 def command(spec: DoctorSpec, as_json: bool) -> None:
     """Show what is installed, what an endpoint supports, and what will be used.
 
@@ -73,7 +73,7 @@ def command(spec: DoctorSpec, as_json: bool) -> None:
     by = "--llm" if spec.llm or not spec.models else "$PNYX_LLM"
     report: dict[str, Any] = {**installed(), "plugins": plugged(), "packaged": packaged()}
     report["store"] = stored(spec.store)
-    report["endpoints"] = _endpoints(tuple(dict.fromkeys(spec.models)), spec.timeout)
+    report["endpoints"] = _endpoints(tuple(dict.fromkeys(spec.models)), spec)
     report["will_use"] = _will_use(report, by)
     report["problems"] = _problems(report)
     print_result(
@@ -84,20 +84,20 @@ def command(spec: DoctorSpec, as_json: bool) -> None:
         raise ModelError(report["problems"][0] + (f" (and {more} more)" if more else ""))
 
 
-def _endpoints(specs: Sequence[str], timeout: float) -> list[dict[str, Any]]:
+def _endpoints(specs: Sequence[str], chosen: DoctorSpec) -> list[dict[str, Any]]:
     """Probe each endpoint in turn; they share a minute, and none stops another."""
     rows = []
     deadline = time.monotonic() + _SECONDS
     for left, spec in zip(range(len(specs), 0, -1), specs, strict=True):
         seconds = max(1.0, (deadline - time.monotonic()) / left)
         try:
-            rows.append(_endpoint(spec, timeout, seconds))
+            rows.append(_endpoint(spec, chosen, seconds))
         except PnyxError as error:
             rows.append({"model": "", "usable": False, "problem": str(error)})
     return rows
 
 
-def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
+def _endpoint(spec: str, chosen: DoctorSpec, seconds: float) -> dict[str, Any]:
     """Return what one endpoint can do; InputError where the specification cannot be used."""
     from pnyx.models.chat.ledger import Ledger
     from pnyx.models.chat.opening import endpoint_from
@@ -106,8 +106,11 @@ def _endpoint(spec: str, timeout: float, seconds: float) -> dict[str, Any]:
     from pnyx.models.http.flow import run_blocking
     from pnyx.models.http.responses import RetryPolicy
 
-    retry = RetryPolicy(timeout=timeout, attempts=2, connect_attempts=1, longest_wait=2.0)
-    model = endpoint_from(spec, retry=retry)
+    timeout = chosen.timeout
+    retry = RetryPolicy(
+        timeout=timeout, attempts=2, connect_attempts=1, longest_wait=2.0, loading=seconds / 2
+    )
+    model = endpoint_from(spec, retry=retry, fields=chosen.fields)
     price = price_of(model.model)
     ledger = model.ledger = Ledger(price)
     request, probability = _question()

@@ -16,7 +16,7 @@ from pnyx.app.open_search import open_searcher
 from pnyx.app.open_writing import open_form, open_reporter, report_plan, rules_of
 from pnyx.app.search_specs import SearchSpec
 from pnyx.app.spec import Spec, file_opt, out_opt
-from pnyx.app.text_types import SourceName
+from pnyx.app.text_types import FileName, SourceName
 from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
 from pnyx.cli.common.answering import plan_asked, say_judge
 from pnyx.cli.common.index_command import IndexCommand, open_documents
@@ -53,7 +53,7 @@ _STAGES = (
 class FilesSpec(Spec, heading="Output"):
     """What is asked for, and where the reports are written."""
 
-    request: str = file_opt(
+    requests: FileName = file_opt(
         ..., "Requests, one a line: request_id, title, problem_statement, background, limit."
     )
     out: str | None = out_opt(
@@ -88,22 +88,22 @@ def command(
 
     \b
     Example:
-      pnyx report my.index --request requests.jsonl --out run.jsonl \\
+      pnyx report my.index --requests requests.jsonl --out run.jsonl \\
         --track ragtime26 --markdown report.md
     """
     model.check()
     if files.out is None and not model.plan:
         raise OptionError("Missing option '--out'.")
     for flag, path in (("--out", files.out), ("--markdown", files.markdown)):
-        refuse_same_file(flag, path, REQUEST=files.request)
+        refuse_same_file(flag, path, REQUESTS=files.requests)
         refuse_two_outputs(flag, path, as_json=as_json)
     rules = rules_of(submission)
     plan = report_plan(spec, submission, rules)
     from pnyx.corpora import read_requests
     from pnyx.write.reports.limits import limits_of
 
-    requests = list(read_requests(files.request))
-    _check_titles(requests, files.request)
+    requests = list(read_requests(files.requests))
+    _check_titles(requests, files.requests)
     asked = [(request, limits_of(request, rules, spec.limit)) for request in requests]
     with open_model(model, say, model) as llm:
         writer = open_reporter(spec, llm, plan)

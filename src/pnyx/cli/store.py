@@ -46,6 +46,7 @@ class ClearSpec(StoreSpec):
         None, "Only replies that ended this way: length, refusal ...", metavar="REASON"
     )
     damaged: bool = opt(False, "Only damaged replies.")
+    unreadable: bool = opt(False, "Only replies in which no answer could be read.")
     dry_run: bool = opt(False, "Only say what would be deleted.")
 
     @property
@@ -107,8 +108,11 @@ def gc(spec: ClearSpec) -> Outcome:
     Example:
       pnyx store gc --older-than 90d --finish length --dry-run
     """
-    if not spec.damaged and (spec.older_than, spec.model, spec.finish) == (None, None, None):
-        raise OptionError("expected at least one of --older-than, --model, --finish and --damaged")
+    named = (spec.older_than, spec.model, spec.finish) != (None, None, None)
+    if not (named or spec.damaged or spec.unreadable):
+        raise OptionError(
+            "expected at least one of --older-than, --model, --finish, --damaged and --unreadable"
+        )
     from pnyx.judge.store.maintenance import clear_store
 
     cleared = clear_store(
@@ -117,6 +121,7 @@ def gc(spec: ClearSpec) -> Outcome:
         model=spec.model,
         finish=spec.finish,
         damaged=spec.damaged,
+        unreadable=spec.unreadable,
         dry_run=spec.dry_run,
     )
     if cleared.not_compacted:

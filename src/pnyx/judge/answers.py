@@ -16,7 +16,10 @@ A = TypeVar("A", "Judged", "Unscored", "Answer")
 NOTES: dict[str, str] = {
     "repaired": "true: the first reply could not be read; this one came after a repair turn",
     "lenient": "how the reply departs from what was asked for, and was read all the same: prose "
-    "(its one JSON object stands in other words), number (2.0 for 2), dimensions (those that "
+    '(its one JSON object is among other words), number (2.0 or "2" for 2, 90 % for 0.9), word '
+    "(`Yes.` or true for yes, or nothing but the word), fields (fields that were not asked for, "
+    "null or a list as evidence, names in capitals), json (a comma before a bracket, a line break "
+    "in a text), wrapper (a list or an object around the one asked for), dimensions (those that "
     "could not be read are unscored, the others kept)",
     "batch": "how many questions shared the call",
     "probabilities": "probability of yes by method: stated, token",

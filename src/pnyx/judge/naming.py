@@ -22,6 +22,9 @@ _SHORT: Final = 120
 WEAK: Final = "weak: hints only"
 """How the card of a judge ends that is no more; told with the name, however long the card."""
 
+UNMEASURED: Final = "run pnyx measure against labels before trusting it"
+"""How the card of a judge ends of which no figures are known."""
+
 
 def short_name(judge: str) -> str:
     """Return a judge's id without digests and without what it is made of: `packaged`, a model."""
@@ -50,6 +53,8 @@ def introduced(judges: Mapping[str, str]) -> list[str]:
 
 
 def _told(card: str) -> str:
+    if len(card) > _SHORT and card.endswith(UNMEASURED):
+        return f": not measured; {UNMEASURED}"
     if len(card) > _SHORT:
         return f"{f', {WEAK}' if card.endswith(WEAK) else ''}; its figures: pnyx doctor"
     return f": {card}" if card else ""

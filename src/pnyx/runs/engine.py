@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from pnyx.devices import refuse_devices
 from pnyx.errors import InputError, ModelError, shorten
 from pnyx.files import atomic_text, disk_errors, json_line, parse_json_object, read_json
-from pnyx.judge.answers import Answer
+from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Judge, answer_once
 from pnyx.judge.questions import JudgeQuestion
 from pnyx.models.http.flow import run_blocking
@@ -57,7 +57,7 @@ def answer_items(
     first: int | None = None,
 ) -> int:
     """Ask about items that the journal lacks (from position `first`); return how many there are."""
-    count = 0
+    count = unscored = 0
 
     def unknown() -> Iterator[Item]:
         nonlocal count
@@ -67,6 +67,8 @@ def answer_items(
                 yield position, item
 
     def receive(asked: Item, answer: Answer) -> None:
+        nonlocal unscored
+        unscored += isinstance(answer, Unscored)
         journal.add(*asked, row_of(asked[1], answer))
 
     blocks = _blocks(unknown(), block)
@@ -75,7 +77,8 @@ def answer_items(
         try:
             run_blocking(lambda: _slide(judge, chain([begun], blocks), block, receive))
         except ModelError as error:
-            note = f"; {len(journal)} answers are kept for the next run" if len(journal) else ""
+            scored = len(journal) - unscored
+            note = f"; {scored} answers are kept for the next run" if scored else ""
             raise ModelError(f"{error}{note}") from error
     if first is None:
         journal.check_count(count)

@@ -150,6 +150,9 @@ def _endpoint_facts(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _abilities(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     window = row["window"]
     yield "window", f"{window:,} tokens ({row['window_from']})" if window else "not published"
+    if row["cuts_prompts"] is not None:
+        cut = "CUT OFF without an error: raise the server's context (Ollama: OLLAMA_CONTEXT_LENGTH)"
+        yield "long prompts", cut if row["cuts_prompts"] else "taken whole"
     for shape in row["shapes"]:
         used = "; judges use it" if shape["form"] == row["used"] else ""
         detail = f" ({shape['detail']})" if shape["detail"] else ""

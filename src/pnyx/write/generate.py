@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from pnyx.corpora.text.wording import words_of
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
+from pnyx.judge.llm.json_objects import UnreadableReply
 from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.llm.reading import UnreadableReply, cut_reason, schema_of, validated
+from pnyx.judge.llm.reading import cut_reason, schema_of, validated
 from pnyx.judge.statements import statements_of
 from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
@@ -114,14 +115,30 @@ class LlmWriter(ModelWriter):
         fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
         if fault is None and isinstance(reply, Reply):
             try:
-                found = [
-                    sentence(role, *cited_ids(text, numbers, shown, problems))
-                    for role, text, numbers in _parse(reply.text)
-                ]
-                return Draft(tuple(found), tuple(problems))
+                parts = await self._parts(request, reply)
             except UnreadableReply as error:
                 fault = f"schema: {error}"
+            else:
+                sentences = [
+                    sentence(role, *cited_ids(text, numbers, shown, problems))
+                    for role, text, numbers in parts
+                ]
+                return Draft(tuple(sentences), tuple(problems))
         return Draft((), (*problems, f"{self.model.name} wrote nothing usable: {fault}"), True)
+
+    async def _parts(self, request: ChatRequest, reply: Reply) -> list[tuple[str, str, list[int]]]:
+        """Return the sentences of a reply; one of an earlier run that is unreadable is renewed."""
+        try:
+            return _parse(reply.text)
+        except UnreadableReply as error:
+            fresh = await self.model.asked_anew(request)
+            try:
+                if fresh is None or cut_reason(fresh, request):
+                    raise
+                return _parse(fresh.text)
+            except UnreadableReply:
+                self.model.note_unreadable(request, str(error))
+                raise
 
     async def _turns(self, question: str, side: Side, rate: float) -> list[Message]:
         """Return the chosen examples, each as a question and the reply to it."""

@@ -15,6 +15,7 @@ from pnyx.errors import shorten
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.templates import block
 from pnyx.judge.store.completions import StoredModel
+from pnyx.models.chat.prompt_counts import cuts_prompt
 from pnyx.models.chat.types import ChatRequest
 from pnyx.records import Document, Evidence
 
@@ -158,7 +159,7 @@ def words_per_token(model: StoredModel) -> tuple[float, ...]:
     for row in islice(rows, _MOST_SEEN):
         tokens = row.reply.usage.get("prompt_tokens", 0)
         words = sum(word_weight(message.content) for message in row.request.messages)
-        if tokens > 0 and words > 0:
+        if tokens > 0 and words > 0 and not cuts_prompt(row.request, row.reply.usage):
             rates.append(words / tokens)
     if len(rates) < _LEAST_SEEN:
         return (WORDS_PER_TOKEN,)

@@ -52,7 +52,7 @@ class CheckSpec(TrustSpec, BootstrapSpec, ModelSpec, heading="Check"):
     "check",
     resumes=True,
     short_help="Has a judge become worse than its card says?",
-    without={"spec": "store concurrency timeout"},
+    without={"spec": "store concurrency timeout wait request"},
 )
 @click.argument("now", nargs=-1, metavar="[NOW]...", type=Raw())
 def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:

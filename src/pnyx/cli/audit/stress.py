@@ -324,7 +324,11 @@ def _edited(
     from pnyx.audit.stress.editing import edit_by_model
 
     models = ModelSpec(
-        llm=(options.editor,), store=spec.store, concurrency=spec.concurrency, timeout=spec.timeout
+        llm=(options.editor,),
+        store=spec.store,
+        concurrency=spec.concurrency,
+        timeout=spec.timeout,
+        wait=spec.wait,
     )
     with open_model(models, say, spec) as model:
         if model is None:

@@ -24,7 +24,7 @@ from pnyx.placing import newest
 from pnyx.restricted import hides_text
 
 _UNDECIDING = frozenset(
-    "plan budget budget-tokens concurrency timeout store prices from-store engine".split()
+    "plan budget budget-tokens concurrency timeout wait store prices from-store engine".split()
 )
 """Options that say what is spent, and where work is done, and decide no result."""
 LLM = "PNYX_LLM"
@@ -126,7 +126,7 @@ def _shown(value: Any, kind: TextKind | None) -> Any:
     """Return an option's value as JSON; an address without a user, a password or a query."""
     if isinstance(value, tuple):
         return [_shown(part, kind) for part in value]
-    names_address = kind not in (None, TextKind.WORDS, TextKind.FILE)
+    names_address = kind not in (*(None, TextKind.WORDS, TextKind.FILE, TextKind.REQUEST_FIELDS),)
     return shown_address(value) if names_address and isinstance(value, str) else value
 
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 
 from pnyx.errors import escaped
 from pnyx.judge.answers import Value
+from pnyx.judge.llm.json_objects import UnreadableReply
+from pnyx.judge.llm.leniency import field_name, mark_departure
 from pnyx.judge.llm.prompting import Prompt
-from pnyx.judge.llm.reading import UnreadableReply, schema_of
+from pnyx.judge.llm.reading import schema_of
 from pnyx.models.chat.types import ChatRequest
 
 if TYPE_CHECKING:
@@ -117,13 +119,22 @@ def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]
     return shown
 
 
-def by_name(given: Mapping[str, T]) -> dict[str, T]:
-    """Return the fields of a keyed reply by their stripped names, which must stay distinct."""
+def by_name(given: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
+    """Return the fields of a keyed reply by the names asked for, in any case; none comes twice.
+
+    A word or number beside the entries is left out and marked.
+    """
     entries: dict[str, T] = {}
-    for name, entry in given.items():
-        name = name.strip()
+    expected = dict.fromkeys(names)
+    for key, entry in given.items():
+        name = field_name(key, expected) or key.strip()
+        if name not in expected and not isinstance(entry, dict):
+            mark_departure("fields")
+            continue
         if name in entries:
             raise UnreadableReply(f"{escaped(name, 40)!r} comes twice")
+        if name != key.strip():
+            mark_departure("fields")
         entries[name] = entry
     return entries
 

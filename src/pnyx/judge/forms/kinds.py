@@ -22,14 +22,8 @@ from pnyx.judge.forms.base import (
     shape,
     word,
 )
-from pnyx.judge.llm.reading import (
-    UnreadableReply,
-    number_spans,
-    one_object,
-    validated,
-    validated_value,
-    word_spans,
-)
+from pnyx.judge.llm.json_objects import UnreadableReply, number_spans, one_object, word_spans
+from pnyx.judge.llm.reading import validated, validated_value
 from pnyx.judge.questions import Preference, Ranking, RatedShot, Rating
 
 if TYPE_CHECKING:
@@ -207,8 +201,8 @@ class RatingForm(PromptForm):
     def read(self, call: FormCall, text: str) -> Readings:
         """See `PromptForm.read`; each dimension that the reply omits is unscored."""
         question = call.question
-        given = by_name(one_object(text))
         asked = self.names(question, question.dimensions)
+        given = by_name(one_object(text, asked), asked)
         unknown = [name for name in given if name not in asked]
         faults = [f"found a score on {name[:40]!r}, not asked for" for name in unknown]
         rated: dict[str, tuple[float, Mapping[str, Any]] | Missing] = {}
@@ -222,7 +216,7 @@ class RatingForm(PromptForm):
         value, notes = value_and_notes(rated)
         if len(notes.get("dimensions", ())) == len(rated):
             raise UnreadableReply(faults[0] if faults else "it scores none of the dimensions")
-        read = ReplyReading(value=value, notes=notes, spans=number_spans(text, "score"))
+        read = ReplyReading(value=value, notes=notes, spans=number_spans(text, "score", asked))
         if faults:
             kept = replace(read, notes={**notes, "lenient": ["dimensions"]})
             raise UnreadableReply(faults[0], [kept])

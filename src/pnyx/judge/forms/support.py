@@ -17,14 +17,9 @@ from pnyx.judge.forms.base import (
     shape,
     word,
 )
+from pnyx.judge.llm.json_objects import UnreadableReply, one_object, word_spans
 from pnyx.judge.llm.prompting import Prompt
-from pnyx.judge.llm.reading import (
-    UnreadableReply,
-    one_object,
-    validated,
-    validated_value,
-    word_spans,
-)
+from pnyx.judge.llm.reading import validated, validated_value
 from pnyx.judge.questions import Support
 
 if TYPE_CHECKING:
@@ -93,8 +88,10 @@ class SupportForm(PromptForm):
         verdicts = self.reply(call.question)
         if not self.reorders(call.prompt):
             verdict = validated(verdicts, text)
-            return [self.reading(verdict, word_spans(text, "answer")[:1])]
-        given = by_name(one_object(text))
+            spans = word_spans(text, "answer")
+            return [self.reading(verdict, spans if len(spans) == 1 else [])]
+        numbers = [str(number) for number in range(1, len(call.questions) + 1)]
+        given = by_name(one_object(text, numbers), numbers)
         spans = word_spans(text, "answer")
         exact = len(spans) == len(given)  # not where a key is spelt with escapes
         result: dict[str, ReplyReading] = {}

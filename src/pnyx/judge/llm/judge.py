@@ -15,15 +15,11 @@ from pnyx.judge.base import Emit, refuse_other_kinds
 from pnyx.judge.forms import form_of
 from pnyx.judge.forms.base import FormCall, Readings, ReplyReading
 from pnyx.judge.llm.expected import expected_cells
+from pnyx.judge.llm.json_objects import UnreadableReply
+from pnyx.judge.llm.leniency import watching_departures
 from pnyx.judge.llm.prompting import Prompt, load_prompt
-from pnyx.judge.llm.reading import (
-    UnreadableReply,
-    chances_of_words,
-    cut_reason,
-    probability_of_yes,
-    repair_turn,
-    watching_departures,
-)
+from pnyx.judge.llm.reading import chances_of_words, cut_reason, probability_of_yes, repair_turn
+from pnyx.judge.naming import UNMEASURED
 from pnyx.judge.passages import find_evidence
 from pnyx.judge.questions import (
     AGAIN,
@@ -69,10 +65,7 @@ class LlmJudge:
     def card(self) -> str:
         """What is known of this judge before it is measured: of a local model, its notice."""
         notice = getattr(self.model.endpoint, "notice", "")
-        return notice or (
-            f"no measured card for {escaped(self.name)}: "
-            "run pnyx measure against labels before trusting it"
-        )
+        return notice or (f"no measured card for {escaped(self.name)}: {UNMEASURED}")
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
@@ -194,6 +187,27 @@ class LlmJudge:
             return await self._split(questions)
         if kept:
             return await self._completed(questions, kept, *source, notes)
+        if isinstance(outcome, Reply):
+            self.model.note_unreadable(again, str(problem))
+        return await self._renewed(questions, request, reply, problem)
+
+    async def _renewed(
+        self,
+        questions: Sequence[Any],
+        request: ChatRequest,
+        reply: Reply,
+        problem: UnreadableReply,
+    ) -> list[Answer]:
+        """Ask anew where the unreadable reply is of an earlier run; unscored if that is no help."""
+        fresh = await self.model.asked_anew(request)
+        if fresh is not None and not cut_reason(fresh, request):
+            try:
+                readings = self._read(questions, fresh)
+            except UnreadableReply as error:
+                problem, reply = error, fresh
+            else:
+                return await self._completed(questions, readings, request, fresh, {})
+        self.model.note_unreadable(request, str(problem))
         provenance = self._provenance(questions, request, reply)
         return [Unscored(f"schema: {problem}", provenance, reply.text, {"repaired": False})]
 

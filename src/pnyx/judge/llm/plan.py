@@ -16,6 +16,7 @@ from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.rows import StoredRow
 from pnyx.models.chat.ledger import Estimate, estimate, expected_of, prompt_bytes
 from pnyx.models.chat.prices import Price
+from pnyx.models.chat.prompt_counts import cuts_prompt
 from pnyx.models.chat.types import ChatRequest, Message
 
 _PAST = 500
@@ -60,7 +61,11 @@ def planned_models(
     planned = []
     for model in models:
         rows = list(islice(_past(model), _PAST))
-        past = [(prompt_bytes(row.request), row.reply.usage) for row in rows]
+        past = [
+            (prompt_bytes(row.request), row.reply.usage)
+            for row in rows
+            if not cuts_prompt(row.request, row.reply.usage)
+        ]
         learnt = len(past) if len(past) >= 5 else 0
         again = _second_tries(model, rows) if learnt else []
         estimated = estimate([*model.missing.values(), *again], prices.get(model.name), past)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import copy
-import json
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pnyx.errors import escaped, shorten
-from pnyx.files import clean_text, clean_value
+from pnyx.judge.llm.json_objects import UnreadableReply, bare_word_span, one_object
+from pnyx.judge.llm.leniency import (
+    COMMENTS,
+    bare_word,
+    conformed,
+    mark_departure,
+    watching_departures,
+)
 from pnyx.judge.llm.prompting import load_prompt
+from pnyx.judge.llm.thinking import answer_span
 from pnyx.models.chat.types import (
     MAX_REPLY_BYTES,
     CallFailed,
@@ -28,38 +32,11 @@ from pnyx.models.chat.types import (
 )
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel, ValidationError
+    from pydantic import BaseModel
 
     from pnyx.judge.store.completions import StoredModel
 
 M = TypeVar("M", bound="BaseModel")
-
-
-class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
-    """The reply is not the JSON object asked for; `kept` are readings of what is good in it."""
-
-    def __init__(self, problem: str, kept: Sequence[Any] = ()) -> None:
-        super().__init__(problem)
-        self.kept = kept
-
-
-_departures: ContextVar[set[str] | None] = ContextVar("departures", default=None)
-
-
-@contextlib.contextmanager
-def watching_departures() -> Iterator[set[str]]:
-    """Yield how replies read within depart: `prose` around the object, `number` (2.0 for 2)."""
-    departures = set[str]()
-    token = _departures.set(departures)
-    try:
-        yield departures
-    finally:
-        _departures.reset(token)
-
-
-def _departs(how: str) -> None:
-    if (departures := _departures.get()) is not None:
-        departures.add(how)
 
 
 def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
@@ -72,6 +49,8 @@ def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
         return f"length: the reply was cut off; {request.max_tokens} tokens were allowed"
     if reply.finish_reason == "content_filter":
         return "content_filter: the endpoint withheld the reply"
+    if answer_span(reply.text) is None:
+        return "thinking: the reply ends with its thinking, and no answer follows"
     return None
 
 
@@ -98,175 +77,52 @@ def _sent(part: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any]
 
 def validated(model: type[BaseModel], text: str) -> Any:
     """Read a reply's one object as a pydantic model; UnreadableReply if it is anything else."""
-    return validated_value(model, one_object(text), "")
+    schema = schema_of(model)
+    try:
+        value: Any = one_object(text, tuple(schema["properties"]))
+    except UnreadableReply:
+        if (value := _bare_word(text, schema)) is None:
+            raise
+        mark_departure("word")
+    return validated_value(model, value, "")
+
+
+def _bare_word(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the object that a reply of one word stands for, where no more than that is needed."""
+    parts = schema["properties"]
+    names = [name for name in parts if name not in COMMENTS]
+    span = bare_word_span(text)
+    if len(names) != 1 or span is None:
+        return None
+    word = bare_word(text[slice(*span)])
+    if word not in parts[names[0]].get("enum", ()):
+        return None
+    return {**dict.fromkeys(parts, ""), names[0]: word}
 
 
 def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
     """Read decoded JSON, named `name` in errors, as a pydantic model."""
     from pydantic import ValidationError
 
-    try:
+    with contextlib.suppress(ValidationError):
         return model.model_validate(value)
+    marks = set[str]()
+    try:
+        read = model.model_validate(conformed(value, schema_of(model), marks))
     except ValidationError as error:
-        whole = _with_whole_numbers(value, error)
-        if whole is not None:
-            with contextlib.suppress(ValidationError):
-                read = model.model_validate(whole)
-                _departs("number")
-                return read
         first = error.errors(include_url=False, include_input=False)[0]
         parts = [name, *map(str, first["loc"])] if name else list(map(str, first["loc"]))
         path = ".".join(parts) or "the reply"
         raise UnreadableReply(escaped(f"{path}: {first['msg']}", 120)) from error
-
-
-def _with_whole_numbers(value: Any, error: ValidationError) -> Any:
-    """Return a value with 2 for each 2.0 where an integer is asked; None if that is not all."""
-    value = copy.deepcopy(value)
-    for one in error.errors(include_url=False):
-        found = one["input"]
-        if one["type"] != "int_type" or not isinstance(found, float) or not found.is_integer():
-            return None
-        part = value
-        for name in one["loc"][:-1]:
-            part = part[name]
-        part[one["loc"][-1]] = int(found)
-    return value
-
-
-_OPENING = re.compile(r"```(?:json)?[ \t]*\n", re.IGNORECASE)
-_CLOSING = re.compile(r"\n[ \t]*```")
-_THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-
-
-def one_object(text: str) -> dict[str, Any]:
-    """Decode the only JSON object of a reply: alone, in a fence, in prose or behind `<think>`."""
-    return _located(text)[0]
-
-
-def _located(text: str) -> tuple[dict[str, Any], int, int]:
-    """Return the only JSON object of a reply, and where it stands."""
-    shown = text
-    try:
-        start, end = _object_span(text)
-        shown = text[start:end].strip()
-        value = clean_value(_DECODER.decode(shown))
-    except (ValueError, RecursionError) as error:
-        within = _in_prose(text)
-        if within is None:
-            found = repr(escaped(shown, 60)) if shown else "nothing"
-            problem = f"found {found}, expected one JSON object"
-            raise (
-                error if isinstance(error, UnreadableReply) else UnreadableReply(problem)
-            ) from error
-        _departs("prose")
-        return within
-    if not isinstance(value, dict):
-        raise UnreadableReply("found another JSON value, expected an object")
-    return value, start, end
-
-
-_BRACE = re.compile(r"\{\s*(?=[\"'}])")
-"""What begins an object, and not a word in braces."""
-_QUOTES = tuple("\"'`\u201c\u2018\u00ab\u201e")
-
-
-def _in_prose(text: str) -> tuple[dict[str, Any], int, int] | None:
-    """Return the one object of a reply in other words; None where there could be another answer."""
-    thinking = _THINKING.match(text)
-    start = thinking.end() if thinking else 0
-    opening = _BRACE.search(text, start)
-    if opening is None or "<think>" in text[start:]:
-        return None
-    if "```" not in text and text[: opening.start()].endswith(_QUOTES):
-        return None  # of somebody else, maybe of the document
-    try:
-        value, end = _DECODER.raw_decode(text, opening.start())
-        value = clean_value(value)
-    except (ValueError, RecursionError):
-        return None
-    if not value or _BRACE.search(text, end):
-        return None
-    return value, opening.start(), end
-
-
-def _object_span(text: str) -> tuple[int, int]:
-    """Return where in a reply its JSON should stand."""
-    thinking = _THINKING.match(text)
-    start = thinking.end() if thinking else 0
-    # A fence inside of a string is quoted text: a document about Markdown may well hold one.
-    if "```" not in text[start:] or text[start:].lstrip().startswith("{"):
-        return start, len(text)
-    outside, fences, end = "", [], start
-    while opening := _OPENING.search(text, end):
-        closing = _CLOSING.search(text, opening.end())
-        if closing is None:  # nor is any later fence closed: looking again would take for ever
-            break
-        fences.append((opening.end(), closing.start()))
-        outside += text[end : opening.start()]
-        end = closing.end()
-    outside += text[end:]
-    if len(fences) != 1 or "{" in outside or "```" in outside:
-        raise UnreadableReply("found several or broken blocks, expected one JSON object")
-    return fences[0]
-
-
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-"""Of a readable reply every string is closed; one that is not goes on to the end, so that no
-text is looked through twice."""
-_COLON = re.compile(r"\s*:")
-
-
-def word_spans(text: str, key: str) -> list[tuple[int, int]]:
-    """Return where the string values of each `"key"` at any depth stand in a readable reply."""
-    _, start, end = _located(text)
-    spans = []
-    named = False
-    for literal in _STRING.finditer(text, start, end):
-        is_key = _COLON.match(text, literal.end()) is not None
-        if named and not is_key:
-            spans.append((literal.start() + 1, literal.end() - 1))
-        named = is_key and literal.group() == f'"{key}"'
-    return spans
-
-
-_PIECE = re.compile(_STRING.pattern + "|[{}]", re.DOTALL)
-_VALUE = re.compile(r"\s*:\s*(-?[\d.]+|true|false)")
-
-
-def number_spans(text: str, key: str) -> dict[str, tuple[int, int]]:
-    """Return where the number (or true, false) of `"key"` stands in each entry of a reply."""
-    _, start, end = _located(text)
-    spans: dict[str, tuple[int, int]] = {}
-    depth, entry = 0, ""
-    for piece in _PIECE.finditer(text, start, end):
-        found = piece.group()
-        if found in "{}":
-            depth += 1 if found == "{" else -1
-        elif depth == 1 and _COLON.match(text, piece.end()):
-            entry = str(json.loads(found)).strip()
-        elif depth == 2 and found == f'"{key}"' and (number := _VALUE.match(text, piece.end())):
-            spans[entry] = number.span(1)
-    return spans
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({clean_text(key) for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key comes twice")
-    return dict(pairs)
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_constant)
+    mark_departure(*marks)
+    return read
 
 
 def repair_turn(request: ChatRequest, reply: Reply, error: UnreadableReply) -> ChatRequest:
     """Return the request that shows the model what it wrote and why that cannot be read."""
     (turn,) = load_prompt("repair").render(problem=str(error))
-    answer = Message("assistant", reply.text)
+    span = answer_span(reply.text)
+    answer = Message("assistant", reply.text if span is None else reply.text[slice(*span)])
     return replace(request, messages=(*request.messages, answer, turn))
 
 
@@ -277,7 +133,7 @@ async def ask_structured(
     sent: list[str] | None = None,
 ) -> tuple[M | None, list[str]]:
     """Return the reply as a `shape` or None, and what went wrong, after at most one repair turn."""
-    request = replace(request, schema=schema_of(shape))
+    asked = request = replace(request, schema=schema_of(shape))
     problems: list[str] = []
     most = 2 * request.max_tokens
     for _ in range(2):
@@ -302,6 +158,11 @@ async def ask_structured(
             notes = ["the reply was read after a repair turn"] if problems else []
             lenient = ", ".join(sorted(departures))
             return read, [*notes, *([f"the reply was read leniently ({lenient})"] * bool(lenient))]
+    fresh = await model.asked_anew(asked)
+    if fresh is not None and cut_reason(fresh, asked) is None:
+        with contextlib.suppress(UnreadableReply):
+            return validated(shape, fresh.text), ["a stored reply could not be read; asked again"]
+    model.note_unreadable(asked, problems[-1])
     return None, problems
 
 

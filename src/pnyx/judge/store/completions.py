@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.errors import ModelError, escaped, shorten
 from pnyx.judge.store.rows import request_key
-from pnyx.judge.store.store import CLAIM_SECONDS, Store, claimant
+from pnyx.judge.store.store import CLAIM_SECONDS, UNREADABLE, Store, claimant
 from pnyx.models.chat.model import ChatModel
 from pnyx.models.chat.types import CallFailed, ChatRequest, CountsTokens, Reply
 from pnyx.models.http.flow import BLOCKED, wanted
@@ -24,6 +24,8 @@ STOPS_ALL = ("budget", "not_in_store")
 
 _NO_ROOM = ("too_long", "rejected", "not_in_store")
 """Failures of a second try that leave the first reply standing."""
+
+_ASKED_ANEW, _UNREADABLE_AGAIN = "asked_anew", f"{UNREADABLE} again"
 
 _USELESS, _FRESH = 64, 8
 """Replies in which no answer was found, from the first on, after which no more are asked for: one
@@ -48,7 +50,7 @@ class Counts:
     shared: int = 0
     failed: int = 0
     missing: int = 0
-    asked_again: int = 0  # as the reply was empty
+    asked_again: int = 0  # as the reply was empty, or a stored one could not be read
     tokens: dict[str, int] = field(default_factory=dict)
 
     def add(self, outcome: Reply | CallFailed) -> None:
@@ -122,6 +124,7 @@ class StoredModel:
         self.counts = Counts()
         self.missing: dict[str, ChatRequest] = {}
         self._useless: int | None = 0
+        self._replied: set[str] = set()  # keys of replies of this run
         self._loops: anyio.lowlevel.RunVar[Any] = RunVar("pnyx-stored-model")
 
     @property
@@ -131,7 +134,12 @@ class StoredModel:
 
     def key(self, request: ChatRequest) -> str:
         """Return where the store keeps the reply to a request."""
-        return request_key(self.endpoint.model, request)
+        return request_key(self.endpoint.model, self._with_fields(request))
+
+    def _with_fields(self, request: ChatRequest) -> ChatRequest:
+        """Return a request with the fields that the model's requests get, which decide replies."""
+        fields = getattr(self.endpoint, "fields", None)
+        return replace(request, fields=fields) if fields else request
 
     def sent(
         self, first: ChatRequest, last: ChatRequest, outcome: Reply | CallFailed
@@ -150,6 +158,7 @@ class StoredModel:
         Raises:
             ModelError: the endpoint cannot be used at all, or none of its replies (`heed`).
         """
+        request = self._with_fields(request)
         key = self.key(request)
         if self.offline:
             return self._from_store(key, request)
@@ -201,6 +210,43 @@ class StoredModel:
             )
             self._useless = 0
 
+    async def asked_anew(self, request: ChatRequest) -> Reply | None:
+        """Ask once more where a reply of an earlier run could not be read; None if that was done.
+
+        The new reply takes the place of the old one.
+        """
+        request = self._with_fields(request)
+        key = self.key(request)
+        noted = self.store.failure(key) or ""
+        if self.offline or key in self._replied or self.store.get(key) is None:
+            return None
+        if noted.startswith((_ASKED_ANEW, _UNREADABLE_AGAIN)):
+            return None
+
+        def keep(reply: Reply) -> None:
+            self.store.replace(key, self.endpoint.model, request, reply)
+            self.store.put_failure(key, self.endpoint.model, f"{_ASKED_ANEW}: it was unreadable")
+
+        async with self._running() as running:
+            if running.useless:
+                return None
+            try:
+                outcome = await self.endpoint.complete(request, keep)
+            except ModelError:  # the server is away: what is stored is all there is
+                return None
+        self.counts.add(outcome)
+        self.counts.asked_again += 1
+        return outcome if isinstance(outcome, Reply) else None
+
+    def note_unreadable(self, request: ChatRequest, problem: str) -> None:
+        """Note that the stored reply to a request cannot be read: `pnyx store gc --unreadable`."""
+        key = self.key(request)
+        if self.offline or self.store.get(key) is None:
+            return
+        again = (self.store.failure(key) or "").startswith((_ASKED_ANEW, _UNREADABLE_AGAIN))
+        word = _UNREADABLE_AGAIN if again else UNREADABLE
+        self.store.put_failure(key, self.endpoint.model, f"{word}: {problem}")
+
     async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
         """Return how many tokens each text has by the model's own tokenizer; None: not known."""
         if self.offline or not isinstance(self.endpoint, CountsTokens):
@@ -244,6 +290,7 @@ class StoredModel:
 
         def keep(reply: Reply) -> None:
             self.store.put(key, self.endpoint.model, request, reply)
+            self._replied.add(key)
 
         try:
             stored = self.store.get(key)  # another process may just have answered it
@@ -262,6 +309,8 @@ class StoredModel:
                         outcome = await self.endpoint.complete(request, keep)
                         if _is_empty(outcome):
                             self.heed("", "empty")
+                if isinstance(outcome, CallFailed) and outcome.reason.startswith("only_thinking"):
+                    self.heed("", outcome.reason)
             if isinstance(outcome, CallFailed) and not outcome.reason.startswith("budget"):
                 self.store.put_failure(key, self.endpoint.model, outcome.reason)
             self.counts.add(outcome)

@@ -15,9 +15,10 @@ from pnyx.errors import InputError, PnyxError, shorten
 from pnyx.files import atomic_text, parse_json_object, read_head, read_lines
 from pnyx.judge.store.rows import COLUMNS, StoredRow, row_from_object
 from pnyx.judge.store.schema import key_matches, selected
-from pnyx.judge.store.store import Store, StoredReply, default_store_path
+from pnyx.judge.store.store import UNREADABLE, Store, StoredReply, default_store_path
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
+_UNREADABLE = "key IN (SELECT key FROM failures WHERE reason LIKE ?)"
 _TOKEN_COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 
 
@@ -114,6 +115,7 @@ def clear_store(
     model: str | None = None,
     finish: str | None = None,
     damaged: bool = False,
+    unreadable: bool = False,
     dry_run: bool = False,
 ) -> Cleared:
     """Delete the replies that meet all criteria (at least one), or none; shrink the file."""
@@ -128,8 +130,10 @@ def clear_store(
         criteria["model = ?"] = model
     if finish is not None:
         criteria["finish_reason = ?"] = finish
+    if unreadable:
+        criteria[_UNREADABLE] = f"{UNREADABLE}%"
     if not (criteria or damaged):
-        raise ValueError("expected a criterion: older_than, model, finish or damaged")
+        raise ValueError("expected a criterion: older_than, model, finish, damaged or unreadable")
     where = f"WHERE {' AND '.join(criteria)}" if criteria else ""
     values = list(criteria.values())
     path = default_store_path() if path is None else Path(path)
@@ -157,6 +161,10 @@ def _clear(
         ((replies, total),) = store.execute(select, values)
         if not dry_run:
             store.execute(f"DELETE FROM replies {where}", values)  # noqa: S608
+            if _UNREADABLE in where:  # what is asked for the first time is not asked anew
+                left = "key NOT IN (SELECT key FROM replies)"
+                gone = f"DELETE FROM failures WHERE reason LIKE ? AND {left}"  # noqa: S608
+                store.execute(gone, (f"{UNREADABLE}%",))
         return replies, total
     rows = [row for row, reply, _ in store.scan(where, values) if reply is None]
     for row in rows if not dry_run else ():

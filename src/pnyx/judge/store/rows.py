@@ -198,6 +198,7 @@ def _adapters() -> tuple[pydantic.TypeAdapter[Any], ...]:
         "seed": int | None,
         "sample": int,
         "logprobs": NotRequired[int | None],
+        "fields": NotRequired[InstanceOf[dict[str, Any]]],
     }
     when = Annotated[str, AfterValidator(_time)]
     row = {"model": text, "reply": shape(reply), "created_at": when, "pnyx_version": text}

@@ -55,6 +55,9 @@ _INTO = f"INTO replies ({', '.join(COLUMNS)}, checksum) VALUES ({_MARKS})"
 _INSERT, _REPLACE = f"INSERT OR IGNORE {_INTO}", f"INSERT OR REPLACE {_INTO}"
 _FAILURE = ", ".join((*FAILURE_COLUMNS, "checksum"))
 
+UNREADABLE = "unreadable"
+"""First word of what is noted, as a failure, of a stored reply that could not be read."""
+
 CLAIM_SECONDS = 30.0
 """How long a claim holds of which its process, on another machine, says nothing more."""
 _CLAIM = (
@@ -205,6 +208,11 @@ class Store:
     def put(self, key: str, model: str, request: ChatRequest, reply: Reply) -> None:
         """Commit a reply. Where another process was faster, its reply stays and counts."""
         self._insert(StoredRow(key, model, request, reply, now(), __version__).columns())
+
+    def replace(self, key: str, model: str, request: ChatRequest, reply: Reply) -> None:
+        """Commit a reply in place of the one at its key."""
+        columns = StoredRow(key, model, request, reply, now(), __version__).columns()
+        self.execute(_REPLACE, (*columns, checksum(columns)))
 
     def put_failure(self, key: str, model: str, reason: str) -> None:
         """Commit why a request got no reply; it is asked again all the same."""

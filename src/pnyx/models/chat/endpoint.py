@@ -5,21 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from pnyx.errors import ModelError
+from pnyx.errors import ModelError, shorten
+from pnyx.models.chat.dialect_search import GREETING, DialectSearch
 from pnyx.models.chat.ledger import BudgetReached, Ledger, Reservation
-from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply, printable
+from pnyx.models.chat.prompt_counts import cuts_prompt
+from pnyx.models.chat.types import CallFailed, ChatRequest, Reply, printable
+from pnyx.models.http.dialect import Dialect, refused_parameter
 from pnyx.models.http.endpoint import Endpoint
-from pnyx.models.http.responses import (
-    Dialect,
-    RefusedRequest,
-    Retryable,
-    RetryPolicy,
-    is_too_long,
-    refused_parameter,
-)
+from pnyx.models.http.responses import RefusedRequest, Retryable, RetryPolicy, is_too_long
 from pnyx.models.http.transport import HttpResponse, HttpTransport
 
 _LEAST_GIVEN_UP = 20
@@ -27,14 +24,14 @@ _SILENT_TIMEOUTS, _LEAST_SILENCE = 3, 60.0
 OPENAI_URL = "https://api.openai.com/v1"
 _TOKENIZED = 50_000
 """Characters whose tokens are counted at once."""
-_RESUMES = "what was answered is kept, and the same command resumes"
 
 
 class ChatEndpoint(Endpoint):
     """A chat model behind an OpenAI-compatible address (up to and without `/chat/completions`).
 
     `api_key` is sent as bearer token; `concurrency` is the most requests ever under way at once;
-    `ledger` counts what is used, and keeps to its budget. `dialect` says how requests are worded by
+    `ledger` counts what is used, and keeps to its budget. `fields` are added to each request as
+    they are. `dialect` says how requests are worded by
     now and may be set; `replies` counts.
     """
 
@@ -49,11 +46,17 @@ class ChatEndpoint(Endpoint):
         retry: RetryPolicy | None = None,
         concurrency: int = 32,
         ledger: Ledger | None = None,
+        fields: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(base_url, model, api_key, retry=retry, concurrency=concurrency)
         self.ledger = ledger
+        self.fields = dict(fields or {})
+        self._said_cut = False
         self.dialect = Dialect()
         self.replies = 0
+        self.accepted: set[frozenset[str]] = set()  # what of requests' wording was taken
+        self.searched: set[frozenset[str]] = set()  # for which another wording was looked for
+        self.refused_in_a_row = 0
         self._given_up_in_a_row = 0
         self._tokenizes = self.base_url != OPENAI_URL
 
@@ -70,7 +73,7 @@ class ChatEndpoint(Endpoint):
         Returns:
             The reply (handed to `keep` as soon as its last byte is read), or why there is none:
             `timeout`, `rate_limit`, `server_error`, `connection`, `not_json`, `malformed`, `empty`,
-            `too_long`, `rejected` or `budget`.
+            `only_thinking`, `too_long`, `rejected` or `budget`.
 
         Raises:
             ModelError: the endpoint cannot be used at all: nothing listens there, it refuses the
@@ -79,13 +82,23 @@ class ChatEndpoint(Endpoint):
         """
         async with self.connected() as wire:
             before = self.replies
+            request = self._with_fields(request)
             outcome, attempts = await self._patiently(
                 lambda: self._attempt(wire, request, keep),
                 lambda failed: self._check_silence(failed, wire.silent),
             )
             if isinstance(outcome, Retryable):
+                if outcome.status >= 500 and not self.replies:
+                    refused = RefusedRequest(outcome.status, outcome.body)
+                    search = DialectSearch(self, wire, request, keep)
+                    reply = await search.variants(self.dialect, refused)
+                    if isinstance(reply, Reply):
+                        return reply
                 return await self._given_up(wire, outcome, attempts, self.replies > before)
             return outcome
+
+    def _with_fields(self, request: ChatRequest) -> ChatRequest:
+        return replace(request, fields=self.fields) if self.fields else request
 
     async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
         """Return how many tokens each text has by the model's own tokenizer.
@@ -133,7 +146,7 @@ class ChatEndpoint(Endpoint):
     ) -> Reply | CallFailed | Retryable:
         """Make one attempt, as soon as there is room; `Elsewhere` if another has it first."""
         async with self.connected() as wire:
-            outcome = await self._attempt(wire, request, keep, elsewhere)
+            outcome = await self._attempt(wire, self._with_fields(request), keep, elsewhere)
             if isinstance(outcome, Retryable):
                 self._check_silence(outcome, wire.silent)
             return outcome
@@ -165,12 +178,16 @@ class ChatEndpoint(Endpoint):
             )
         raise ModelError(
             f"{self.base_url} has answered none of the last {self._given_up_in_a_row} "
-            f"requests: {reason}; {_RESUMES}"
+            f"requests: {reason}{self._resumes()}"
         )
 
+    def _resumes(self) -> str:
+        """Return the end of a message on a run that stops: only what was answered is kept."""
+        kept = "; what was answered is kept, and the same command resumes"
+        return kept if self.replies else ""
+
     async def _answers(self, wire: HttpTransport) -> bool:
-        greeting = ChatRequest((Message("user", "Reply with the word: ok"),), max_tokens=16)
-        outcome = await self._attempt(wire, greeting)
+        outcome = await self._attempt(wire, self._with_fields(GREETING))
         if isinstance(outcome, CallFailed) and outcome.reason.startswith("budget"):
             return True  # nothing more will be asked in any case
         return isinstance(outcome, Reply)
@@ -180,8 +197,8 @@ class ChatEndpoint(Endpoint):
         longest = max(_SILENT_TIMEOUTS * self.retry.timeout, _LEAST_SILENCE)
         if outcome.kind == "timeout" and silent >= longest:
             raise ModelError(
-                f"{self.base_url} takes requests but has sent nothing at all for {silent:.0f} s; "
-                f"{_RESUMES}"
+                f"{self.base_url} takes requests but has sent nothing at all for {silent:.0f} s"
+                f"{self._resumes()}"
             )
 
     async def _attempt(
@@ -212,26 +229,92 @@ class ChatEndpoint(Endpoint):
         """Send a request in the endpoint's dialect, learning from refusals until one is taken."""
         dialect = self.dialect
         while True:
-            if self.ledger is not None and self.ledger.limited and not dialect.limits_output:
-                raise ModelError(
-                    f"{self.base_url} takes no limit on a reply's length, so that no budget can be "
-                    "kept there; ask without a budget"
-                )
-            parameters = dialect.parameters(request)
-            messages = [{"role": m.role, "content": printable(m.content)} for m in request.messages]
-            body = {"model": self.model, "messages": messages, **parameters}
-            form = dialect.response_format if request.schema is not None else "text"
-            outcome = await self._exchanged(wire, body, form, keep)
-            if isinstance(outcome, Reply):
-                self.dialect = self.dialect.merged(dialect)
-                self.replies += 1
-                self._given_up_in_a_row = 0
+            outcome = await self.sent(wire, request, dialect, keep)
+            if isinstance(outcome, Retryable) and outcome.status >= 500:
+                outcome = self._as_refusal(outcome, dialect, request)
             if not isinstance(outcome, RefusedRequest):
                 return outcome
-            simpler = self._simpler(dialect, outcome, parameters)
+            if is_too_long(outcome.body):
+                return self._sorter.rejected(outcome, too_long=True)
+            self._check_fields(outcome, request)
+            simpler = dialect.after_refusal(outcome.body, request)
             if simpler is None:
-                return self._sorter.rejected(outcome, too_long=is_too_long(outcome.body))
+                search = DialectSearch(self, wire, request, keep)
+                return await search.run(dialect, outcome)
+            self.dialect = self.dialect.merged(simpler)
             dialect = simpler
+
+    async def sent(
+        self,
+        wire: HttpTransport,
+        request: ChatRequest,
+        dialect: Dialect,
+        keep: Callable[[Reply], None] | None,
+    ) -> Reply | CallFailed | Retryable | RefusedRequest:
+        """Send a request in a dialect; one that is answered is remembered."""
+        if self.ledger is not None and self.ledger.limited and not dialect.limits_output:
+            raise ModelError(
+                f"{self.base_url} takes no limit on a reply's length, so that no budget can be "
+                "kept there; ask without a budget"
+            )
+        parameters, messages = dialect.parameters(request), dialect.messages(request)
+        body = {"model": self.model, "messages": messages, **parameters}
+        form = dialect.response_format if request.schema is not None else "text"
+        outcome = await self._exchanged(wire, body, form, keep)
+        if isinstance(outcome, Reply):
+            self.dialect = self.dialect.merged(dialect)
+            self.accepted.add(dialect.features(request))
+            self.replies += 1
+            self._given_up_in_a_row = self.refused_in_a_row = 0
+            self._warn_of_cut(request, outcome)
+        return outcome
+
+    def _warn_of_cut(self, request: ChatRequest, reply: Reply) -> None:
+        """Say once that the server seems to cut prompts off."""
+        if self._said_cut or self.on_wait is None or not cuts_prompt(request, reply.usage):
+            return
+        self._said_cut = True
+        characters = sum(len(message.content) for message in request.messages)
+        self.on_wait(
+            f"warning: {self.base_url} counted {reply.usage['prompt_tokens']:,} tokens in a prompt "
+            f"of {characters:,} characters, which cannot be all of it: the server probably cuts "
+            "prompts off. Raise its context (Ollama: OLLAMA_CONTEXT_LENGTH)"
+        )
+
+    async def greeted(
+        self, wire: HttpTransport, request: ChatRequest, dialect: Dialect
+    ) -> Reply | CallFailed | Retryable | RefusedRequest:
+        """Send a plain request of which nothing is learnt or kept."""
+        body = {"model": self.model, "messages": dialect.messages(request)}
+        return await self._exchanged(wire, body | dialect.parameters(request), "text", None)
+
+    def safe_words(self, refused: RefusedRequest) -> str:
+        """Return a refusal's own words, without secrets."""
+        return self._sorter.safe(refused.body)
+
+    def rejected(self, refused: RefusedRequest) -> CallFailed:
+        """Return the failure of a request that no wording made acceptable."""
+        return self._sorter.rejected(refused, too_long=is_too_long(refused.body))
+
+    def hopeless(self, refused: RefusedRequest) -> str:
+        """Return the line for a server that refuses even the plainest request."""
+        return self._sorter.hopeless(refused.status, refused.body)
+
+    def _as_refusal(
+        self, failed: Retryable, dialect: Dialect, request: ChatRequest
+    ) -> Retryable | RefusedRequest:
+        """Take a server's error for a refusal where it names what it does not take."""
+        named = refused_parameter(failed.body, dialect.parameters(request))
+        return failed if named is None else RefusedRequest(failed.status, failed.body)
+
+    def _check_fields(self, refused: RefusedRequest, request: ChatRequest) -> None:
+        """Raise ModelError where the server refuses a field that the user chose."""
+        name = refused_parameter(refused.body, request.fields) if request.fields else None
+        if name is not None:
+            raise ModelError(
+                f"{self.base_url} refuses the field {shorten(name, 40)!r} of --request "
+                f"(HTTP {refused.status}): {self._sorter.safe(refused.body)}"
+            )
 
     async def _exchanged(
         self,
@@ -256,26 +339,13 @@ class ChatEndpoint(Endpoint):
     async def _reworded(self, body: dict[str, Any]) -> dict[str, Any]:
         return body
 
-    def _simpler(
-        self, dialect: Dialect, refused: RefusedRequest, parameters: Mapping[str, Any]
-    ) -> Dialect | None:
-        if is_too_long(refused.body):
-            return None
-        name = refused_parameter(refused.body, parameters)
-        if name is not None:
-            simpler = dialect.without(name)
-            if simpler is not None:
-                self.dialect = self.dialect.merged(simpler)
-            return simpler
-        # Old servers say no more than "Bad Request". Before anything has worked, the answer's
-        # shape is the likeliest cause; the guess is remembered only if it turns out right.
-        if "response_format" in parameters and not self.replies and refused.status != 404:
-            return dialect.without("response_format")
-        return None
-
 
 def _enter(ticket: Reservation, outcome: Reply | CallFailed | Retryable) -> None:
     if isinstance(outcome, Reply):
         ticket.settle(outcome.usage)
-    elif outcome.maybe_billed if isinstance(outcome, Retryable) else outcome.reason[:5] == "empty":
+    elif (
+        outcome.maybe_billed
+        if isinstance(outcome, Retryable)
+        else outcome.reason.startswith(("empty", "only_thinking"))
+    ):
         ticket.lose()

@@ -191,6 +191,11 @@ class Ledger(WaitQueue):
             with self._lock:
                 self._afford(bound_of(request))
 
+    def count(self, request: ChatRequest, usage: Mapping[str, int]) -> None:
+        """Count a reply to a request for which nothing was set aside."""
+        with self._lock:
+            self._settle(Reservation(bound_of(request), usage))
+
     @asynccontextmanager
     async def admit(self, request: ChatRequest) -> AsyncIterator[Reservation]:
         """Set aside what one attempt may use, until it is over, waiting in order until it fits.

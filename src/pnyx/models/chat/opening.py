@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pnyx.errors import InputError, shorten
@@ -22,6 +22,7 @@ def endpoint_from(
     retry: RetryPolicy | None = None,
     concurrency: int = 32,
     ledger: Ledger | None = None,
+    fields: Mapping[str, Any] | None = None,
 ) -> ChatModel:
     """Make a model from what `--llm` says.
 
@@ -33,6 +34,7 @@ def endpoint_from(
         retry: time limits and retries.
         concurrency: the most requests ever under way at once, at all addresses together.
         ledger: counts what is used, and keeps to its budget.
+        fields: added to each request as they are, such as `{"reasoning_effort": "low"}`.
 
     Raises:
         InputError: none of these forms, no key, or models that differ; see `open_local`.
@@ -42,6 +44,8 @@ def endpoint_from(
     if not given:
         raise InputError(f"--llm: found nothing, expected {_FORMS}")
     if len(given) == 1 and (given[0] == "local" or given[0].startswith("gguf:")):
+        if fields:
+            raise InputError(f"--request: {shorten(given[0])} takes no further request fields")
         from pnyx.models.local.model import open_local
 
         return open_local(given[0], retry=retry)
@@ -49,6 +53,7 @@ def endpoint_from(
         "retry": retry,
         "concurrency": concurrency,
         "ledger": ledger,
+        "fields": fields,
     }
     endpoints = [ChatEndpoint(*_read_spec(spec), **shared) for spec in given]
     if len(endpoints) == 1:

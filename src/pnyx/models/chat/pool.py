@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +46,11 @@ class _Health:
         """Whether it may be asked now; on trial, only one request at a time."""
         trial_under_way = self.on_trial and self.endpoint.limiter.under_way > 0
         return self.wait == 0 and not trial_under_way
+
+    def rest(self, seconds: float) -> None:
+        """Have it asked nothing for so long, without a failure: it loads its model."""
+        self._until = max(self._until, time.monotonic() + seconds)
+        self.endpoint.limiter.stir()
 
     def served(self) -> None:
         self.failures = self._rests = 0
@@ -116,6 +121,11 @@ class EndpointPool:
     ledger: Any = _of_all("ledger", "Counts the use of all endpoints.")
 
     @property
+    def fields(self) -> Mapping[str, Any]:
+        """What is added to each request."""
+        return self.endpoints[0].fields
+
+    @property
     def address(self) -> str:
         """The base URLs."""
         return ", ".join(endpoint.address for endpoint in self.endpoints)
@@ -172,6 +182,9 @@ class EndpointPool:
                 outcome = await health.endpoint.attempt(
                     request, keep, functools.partial(self._is_better_off, health, tried)
                 )
+                if isinstance(outcome, Retryable) and outcome.kind == "loading":
+                    health.rest(health.endpoint.wait_for_model(outcome))
+                    continue
             except Elsewhere:
                 continue
             except ModelError as error:

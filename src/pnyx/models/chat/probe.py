@@ -14,8 +14,9 @@ from pnyx.errors import ModelError, shorten
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.model import ChatModel
+from pnyx.models.chat.prompt_counts import cuts_prompt
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
-from pnyx.models.http.responses import FORMATS, LIMITS, Dialect
+from pnyx.models.http.dialect import FORMATS, LIMITS, Dialect
 from pnyx.models.http.transport import HttpResponse, HttpTransport
 
 _WINDOWS = (
@@ -31,6 +32,12 @@ _MAX_NAME = 200
 _LARGEST = 1 << 40
 
 _PLAIN = ChatRequest((Message("user", "Reply with the single word yes."),), max_tokens=16)
+_LONG_WORDS = 5_000
+"""More than the 4,096 tokens that Ollama keeps by default."""
+_LONG = ChatRequest(
+    (Message("user", "The bus is red. " * (_LONG_WORDS // 4) + "Reply with the single word yes."),),
+    max_tokens=16,
+)
 _ANSWERED = re.compile(r"rejected|empty|malformed|not_json|too_long")
 """Failures of one request; with any other, further requests would fare no better."""
 
@@ -133,7 +140,8 @@ class ProbeReport:
     `notice` is of a local model's verdicts, `problem` why it is not `usable` or why the probe ended
     early. `shapes` go from the strongest form to the weakest; a judge will use `used`.
     `alternatives` is the most of a token that came with a shaped answer (`..._alone`: with a plain
-    one). `limit` names the output limit. `requests` counts refused ones too.
+    one). `limit` names the output limit. `cuts_prompts`: a long prompt was counted with fewer
+    tokens than it has words; None where none was sent. `requests` counts refused ones too.
     """
 
     address: str
@@ -151,6 +159,7 @@ class ProbeReport:
     alternatives_alone: int | None = None
     refused: tuple[str, ...] | None = None
     limit: str | None = None
+    cuts_prompts: bool | None = None
     usage: tuple[str, ...] = ()
     requests: int = 0
     tokens: int = 0
@@ -232,6 +241,15 @@ class _Probe:
         if found.alternatives == 0:
             await self._alternatives_alone()
         await self._seed()
+        await self._long_prompt()
+
+    async def _long_prompt(self) -> None:
+        """Find out whether prompts are cut off, where the server does not say what fits."""
+        if self.endpoint is None or self.found.window or "prompt_tokens" not in self.found.usage:
+            return
+        outcome = await self._ask(_LONG, self.timeout)
+        if isinstance(outcome, Reply):
+            self.found.cuts_prompts = cuts_prompt(_LONG, outcome.usage)
 
     async def _as_a_judge(self) -> None:
         outcome = await self._ask(self.request, self.timeout if self.endpoint else None)

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from pnyx.errors import ModelError, shorten
 from pnyx.models.chat.types import CallFailed, printable
+from pnyx.models.http.dialect import refused_parameter
 from pnyx.models.http.endpoint import Endpoint
 from pnyx.models.http.flow import run_all, run_blocking
-from pnyx.models.http.responses import RefusedRequest, Retryable, is_too_long, refused_parameter
+from pnyx.models.http.responses import RefusedRequest, Retryable, is_too_long
 from pnyx.models.http.transport import MAX_BODY_BYTES, HttpResponse, HttpTransport, NoResponse
 
 _BATCH, _BATCH_CHARACTERS = 64, 200_000
@@ -96,6 +97,8 @@ class EmbeddingEndpoint(Endpoint):
         if not isinstance(outcome, RefusedRequest):
             return outcome
         if outcome.status not in _ITS_WORDING:
+            if outcome.status in (403, 404, 405):
+                raise ModelError(self._sorter.hopeless(outcome.status, outcome.body))
             raise self._failed(self._sorter.rejected(outcome, too_long=False))
         if (name := refused_parameter(outcome.body, sent)) is not None:
             self._parameters = {k: v for k, v in self._parameters.items() if k != name}

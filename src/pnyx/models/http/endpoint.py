@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
+from pnyx.errors import ModelError
 from pnyx.models.http.addresses import Secrets, check_address
 from pnyx.models.http.flow import PerLoop
 from pnyx.models.http.limiter import AdaptiveLimiter, Slot
@@ -14,6 +16,12 @@ from pnyx.models.http.responses import ResponseClassifier, Retryable, RetryPolic
 from pnyx.models.http.transport import MAX_REPLY_BYTES, HttpTransport
 
 T = TypeVar("T")
+
+_LOADING_LEAST, _LOADING_SHARE, _LOADING_MOST = 0.5, 0.2, 10.0
+"""Between two looks whether a model is loaded: seconds at least, share of the time waited so far,
+seconds at most."""
+_LOADING_SIGN = 60.0
+"""Seconds between two messages that a model is still being loaded."""
 
 
 class Endpoint:
@@ -47,6 +55,8 @@ class Endpoint:
         self.on_retry: Callable[[str], None] | None = None
         self.on_wait: Callable[[str], None] | None = None
         self.retries = 0
+        self._loading_since: float | None = None
+        self._loading_said = 0.0
         self._key = api_key
         self._sorter = ResponseClassifier(self.base_url, model, Secrets(api_key))
         self._wires = PerLoop(HttpTransport.close)
@@ -79,6 +89,32 @@ class Endpoint:
         if self.on_retry is not None:
             self.on_retry(f"{outcome.failed.reason} (attempt {attempt} of {limit})")
 
+    def wait_for_model(self, outcome: Retryable) -> float:
+        """Return the seconds to wait for a server that loads its model; a long wait is reported.
+
+        Raises:
+            ModelError: it has been waited for as long as `retry.loading` says.
+        """
+        now, longest = time.monotonic(), self.retry.loading
+        if self._loading_since is None:
+            self._loading_since = self._loading_said = now
+            self._say_loading(f"it is waited for up to {longest:g} s (--wait)", outcome)
+        waited = now - self._loading_since
+        if waited >= longest:
+            raise ModelError(
+                f"{self.base_url} still loads its model after {longest:g} s: "
+                f"{outcome.failed.reason}; wait longer with --wait SECONDS"
+            )
+        if now - self._loading_said >= _LOADING_SIGN:
+            self._loading_said = now
+            self._say_loading(f"{waited:.0f} of {longest:g} s are over (--wait)", outcome)
+        wanted = outcome.retry_after or max(_LOADING_LEAST, waited * _LOADING_SHARE)
+        return min(wanted, _LOADING_MOST, longest - waited)
+
+    def _say_loading(self, words: str, outcome: Retryable) -> None:
+        if self.on_wait is not None:
+            self.on_wait(f"{self.base_url} loads its model ({outcome.failed.reason}); {words}")
+
     def heed(self, outcome: Retryable) -> bool:
         """Start nothing for as long as the endpoint asks for; a long rest is reported."""
         if outcome.retry_after is None:
@@ -101,7 +137,11 @@ class Endpoint:
 
         attempt = 0
         while True:
-            outcome, attempt = await ask(), attempt + 1
+            outcome = await ask()
+            if isinstance(outcome, Retryable) and outcome.kind == "loading":
+                await anyio.sleep(self.wait_for_model(outcome))
+                continue
+            attempt += 1
             if not isinstance(outcome, Retryable) or attempt >= (limit := self.attempts(outcome)):
                 return outcome, attempt
             check(outcome)
@@ -110,6 +150,8 @@ class Endpoint:
                 await anyio.sleep(self.retry.wait(attempt, None))
 
     def _learn(self, slot: Slot, outcome: object) -> None:
+        if not isinstance(outcome, Retryable) or outcome.kind == "http":
+            self._loading_since = None
         if not isinstance(outcome, Retryable):
             slot.served()
         elif outcome.overloaded:

@@ -1,116 +1,37 @@
-"""What an endpoint's answer means, and what it accepts, learnt from its own errors."""
+"""What an endpoint's answer means: a reply, a failure that may pass, or a refusal."""
 
 from __future__ import annotations
 
 import email.utils
-import json
 import random
 import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pnyx.errors import ModelError, shorten
-from pnyx.models.chat.types import CallFailed, ChatRequest, Reply, read_reply
+from pnyx.models.chat.completion import error_in, read_reply, words_of_error
+from pnyx.models.chat.types import CallFailed, Reply
 from pnyx.models.http.addresses import Secrets
 from pnyx.models.http.transport import HttpResponse, NoResponse
 
-FORMATS = ("json_schema", "json_object", "text")
-"""How an answer's shape is asked for, strongest first."""
-
-LIMITS = ("max_tokens", "max_completion_tokens", None)
-
-_REFUSAL = re.compile(
-    r"unsupported|not supported|n't support|not support|unknown|unrecogni[sz]ed|unexpected"
-    r"|not permitted|not allowed|forbidden|invalid|not implemented|unavailable|only the default"
-    r"|must be|cannot be|deprecated",
-    re.IGNORECASE,
-)
-_FORMAT_WORDS = re.compile(
-    r"response_format|json_schema|json_object|structured[ _]output|guided|grammar", re.IGNORECASE
-)
 _TOO_LONG = re.compile(
     r"context[ _](length|window|size)|maximum context|too (long|many tokens|large)"
     r"|exceeds? the (model|limit|context)|reduce the length",
     re.IGNORECASE,
 )
 
-_HOPELESS = {401, 402, 403, 404, 405}
+_LOADING = re.compile(
+    r"loading (?:the )?model|model.{0,80}\b(?:is|still) (?:currently |being )?load(?:ing|ed)\b"
+    r"|currently loading|warming up|is starting|not (?:yet )?(?:fully )?loaded",
+    re.IGNORECASE | re.DOTALL,
+)
+_FAILED_GENERATION = re.compile(r"json_validate_failed|failed_generation", re.IGNORECASE)
+
+_HOPELESS = {401, 402}
+_REFUSED = {400, 403, 404, 405, 406, 415, 422, 501}
 _PASSING = {408, 409, 425, 429}
 _TOO_MUCH = {429, 502, 503, 504, 529}
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """One way to word a request."""
-
-    form: int = 0  # indexes `FORMATS`
-    limit: int = 0  # indexes the names of the output limit; the last is none
-    dropped: frozenset[str] = frozenset()  # parameters that the server refused
-
-    @property
-    def response_format(self) -> str:
-        """Name of the way in which the answer's shape is asked for."""
-        return FORMATS[self.form]
-
-    @property
-    def limits_output(self) -> bool:
-        """Whether the length of a reply is limited at all."""
-        return LIMITS[self.limit] is not None
-
-    def parameters(self, request: ChatRequest) -> dict[str, Any]:
-        """Return what is sent beside model and messages, by the names that the server knows."""
-        wanted: dict[str, Any] = {"temperature": request.temperature, "seed": request.seed}
-        if request.logprobs and not self.dropped & {"logprobs", "top_logprobs"}:
-            wanted |= {"logprobs": True, "top_logprobs": request.logprobs}
-        if (limit := LIMITS[self.limit]) is not None:
-            wanted[limit] = request.max_tokens
-        if request.schema is not None and self.response_format != "text":
-            wanted["response_format"] = {"type": self.response_format}
-            if self.response_format == "json_schema":
-                named = {"name": request.schema_name, "schema": dict(request.schema)}
-                wanted["response_format"]["json_schema"] = {**named, "strict": True}
-        return {k: v for k, v in wanted.items() if v is not None and k not in self.dropped}
-
-    def without(self, parameter: str) -> Dialect | None:
-        """Return the next dialect after a refusal of `parameter`, or None where there is none."""
-        if parameter == "response_format":
-            return None if self.response_format == "text" else replace(self, form=self.form + 1)
-        if parameter in LIMITS:
-            last = self.limit + 1 == len(LIMITS)
-            return None if last else replace(self, limit=self.limit + 1)
-        return replace(self, dropped=self.dropped | {parameter})
-
-    def merged(self, other: Dialect) -> Dialect:
-        """Return the dialect that heeds the refusals that both have met."""
-        form, limit = max(self.form, other.form), max(self.limit, other.limit)
-        return Dialect(form, limit, self.dropped | other.dropped)
-
-
-def refused_parameter(body: str, sent: Mapping[str, Any]) -> str | None:
-    """Return which of the `sent` parameters an error's body names as refused, or None."""
-    named = _named_parameter(body)
-    if named:
-        parts = re.split(r"[./\[\]]", named)
-        return next((name for name in sent if name in parts), None)
-    if "response_format" in sent and _FORMAT_WORDS.search(body):
-        return "response_format"
-    if not _REFUSAL.search(body):
-        return None
-    return next((name for name in sent if re.search(rf"\b{name}\b", body)), None)
-
-
-def _named_parameter(body: str) -> str | None:
-    """Read the parameter out of OpenAI's `error.param` or FastAPI's `detail[0].loc`."""
-    try:
-        value = json.loads(body)
-        error = value.get("error", value)
-        if isinstance(error, dict) and isinstance(error.get("param"), str):
-            return str(error["param"])
-        return "/".join(str(part) for part in value["detail"][0]["loc"])
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None
 
 
 def is_too_long(body: str) -> bool:
@@ -128,6 +49,7 @@ class RetryPolicy:
     first_wait: float = 0.5  # doubles, with jitter
     longest_wait: float = 60.0  # whatever Retry-After says
     silence: float = 15.0  # without a sign of life until the user is told
+    loading: float = 300.0  # while the server says that it loads the model
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
         """Return the seconds to wait after the 1-based `attempt` failed."""
@@ -162,9 +84,11 @@ class Retryable:
     """An attempt that failed in a way that may pass."""
 
     failed: CallFailed
-    kind: str  # `http`, `body`, `connection`, `timeout` or `unreachable`
+    kind: str  # `http`, `body`, `connection`, `timeout`, `unreachable` or `loading`
     retry_after: float | None = None  # seconds that the server asks to wait
     overloaded: bool = True  # a sign of too many requests
+    status: int = 0  # of an HTTP error
+    body: str = ""  # of an HTTP error
 
     @property
     def maybe_billed(self) -> bool:
@@ -203,9 +127,12 @@ class ResponseClassifier:
         if body is not answer.body:
             again = read_reply(body, asked=self.model, response_format=form)
             outcome = again if isinstance(again, CallFailed) else CallFailed("malformed: the key")
+        if (error := error_in(body)) is not None:
+            status, words = error
+            return self._status(HttpResponse(status, answer.headers, words.encode()))
         outcome = CallFailed(self.safe(outcome.reason))
         # An empty reply was paid for and would come again: it is not retried.
-        if outcome.reason.startswith("empty"):
+        if outcome.reason.startswith(("empty", "only_thinking")):
             return outcome
         return Retryable(outcome, "body", overloaded=False)
 
@@ -229,12 +156,17 @@ class ResponseClassifier:
 
     def _status(self, answer: HttpResponse) -> CallFailed | Retryable | RefusedRequest:
         status, body = answer.status, answer.text
-        if status == 429 and "insufficient_quota" in body:
+        if status in _HOPELESS or (status == 429 and "insufficient_quota" in body):
             raise ModelError(self.hopeless(status, body))
-        if status in (400, 404, 415, 422, 501):
+        if _LOADING.search(body) and status in (*_PASSING, 400, 404, *range(500, 600)):
+            failed = CallFailed(f"server_error: HTTP {status}: {self.safe(body)}")
+            wait = retry_after(answer.headers)
+            return Retryable(failed, "loading", wait, False, status, body)
+        if _FAILED_GENERATION.search(body):
+            failed = CallFailed(f"server_error: HTTP {status}: {self.safe(body)}")
+            return Retryable(failed, "http", None, False, status)
+        if status in _REFUSED:
             return RefusedRequest(status, body)
-        if status in _HOPELESS:
-            raise ModelError(self.hopeless(status, body))
         if 300 <= status < 400:
             to = self.safe(answer.headers.get("location", "")) or "elsewhere"
             raise ModelError(
@@ -245,15 +177,13 @@ class ResponseClassifier:
         if status in _PASSING or status >= 500:
             failed = CallFailed(f"{word}: HTTP {status}: {self.safe(body)}")
             wait = retry_after(answer.headers)
-            return Retryable(failed, "http", wait, overloaded=status in _TOO_MUCH)
+            return Retryable(failed, "http", wait, status in _TOO_MUCH, status, body)
         if status < 400:
             return Retryable(CallFailed(f"malformed: HTTP {status}"), "body", overloaded=False)
         return CallFailed(f"rejected: HTTP {status}: {self.safe(body)}")
 
     def rejected(self, refused: RefusedRequest, *, too_long: bool) -> CallFailed:
         """Return the failure of a request that no dialect made acceptable."""
-        if refused.status in _HOPELESS:
-            raise ModelError(self.hopeless(refused.status, refused.body))
         word = "too_long" if too_long else "rejected"
         return CallFailed(f"{word}: HTTP {refused.status}: {self.safe(refused.body)}")
 
@@ -267,11 +197,11 @@ class ResponseClassifier:
             "(it often ends in /v1)",
             405: "the address takes no such requests (it often ends in /v1)",
             429: "the account's quota is used up",
-        }[status]
+        }.get(status, "every request is refused, even the plainest")
         return f"{self.base_url} answers HTTP {status}: {meaning}: {self.safe(body)}"
 
     def safe(self, text: str) -> str:
         """Return one short line of a server's text, without the key should the server echo it."""
-        text = self.secrets.hide(text)[:4000]
+        text = words_of_error(self.secrets.hide(text)[:100_000])[:4000]
         text = re.sub(r"<[^>]{0,200}>|\s+", " ", text) if text.lstrip()[:1] == "<" else text
         return shorten(" ".join(text.split()), 160)

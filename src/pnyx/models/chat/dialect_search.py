@@ -1,0 +1,117 @@
+"""Looking for a wording that a server takes, where its refusal does not say what it does not take.
+
+The plainest request is sent first: a server that refuses that too refuses everything, and its own
+words are reported. Otherwise what it may refuse is left out one by one, token probabilities first.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pnyx.errors import ModelError
+from pnyx.models.chat.ledger import BudgetReached
+from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.http.dialect import LIMITS, Dialect
+from pnyx.models.http.responses import RefusedRequest, Retryable
+from pnyx.models.http.transport import HttpTransport
+
+if TYPE_CHECKING:
+    from pnyx.models.chat.endpoint import ChatEndpoint
+
+GREETING = ChatRequest((Message("user", "Reply with the word: ok"),), max_tokens=16)
+_MOST_REFUSED = 20
+"""Refused requests in a row, without one reply so far, after which a run ends."""
+_locks: weakref.WeakKeyDictionary[HttpTransport, Any] = weakref.WeakKeyDictionary()
+
+
+class DialectSearch:
+    """The search for one refused request; of several in an event loop one searches for all."""
+
+    def __init__(
+        self,
+        endpoint: ChatEndpoint,
+        wire: HttpTransport,
+        request: ChatRequest,
+        keep: Callable[[Reply], None] | None,
+    ) -> None:
+        self.endpoint, self.wire, self.request, self.keep = endpoint, wire, request, keep
+
+    async def run(
+        self, dialect: Dialect, refused: RefusedRequest
+    ) -> Reply | CallFailed | Retryable:
+        """Return what comes of a refused request; ModelError where the server refuses all."""
+        outcome = await self.variants(dialect, refused)
+        if outcome is not None:
+            return outcome
+        self.endpoint.refused_in_a_row += 1
+        if not self.endpoint.replies and self.endpoint.refused_in_a_row >= _MOST_REFUSED:
+            words = self.endpoint.safe_words(refused)
+            raise ModelError(
+                f"{self.endpoint.base_url} has refused each of the first "
+                f"{self.endpoint.refused_in_a_row} requests (HTTP {refused.status}): {words}"
+            )
+        return self.endpoint.rejected(refused)
+
+    async def variants(
+        self, dialect: Dialect, refused: RefusedRequest
+    ) -> Reply | CallFailed | Retryable | None:
+        """Send the request in other wordings; None where the wording is not what is refused."""
+        import anyio
+
+        features = dialect.features(self.request)
+        if features in self.endpoint.accepted:
+            if refused.status in (403, 404, 405):
+                await self._greet(dialect, refused)  # was the model taken away?
+            return None
+        lock = _locks.setdefault(self.wire, anyio.Lock())
+        async with lock:
+            if (learnt := self.endpoint.dialect).features(self.request) != features:
+                outcome = await self._sent(learnt)  # found by another request meanwhile
+                if not isinstance(outcome, RefusedRequest):
+                    return outcome
+            if features in self.endpoint.searched:
+                return None
+            if refused.status >= 500:  # else each request of an outage would be searched for
+                self.endpoint.searched.add(features)
+            if not await self._greet(dialect, refused):
+                return None
+            self.endpoint.searched.add(features)
+            for variant in [*dialect.variants(self.request), dialect.plainest(self.request)]:
+                outcome = await self._sent(variant)
+                refused_again = getattr(outcome, "status", 0) == refused.status
+                if not (refused_again or isinstance(outcome, RefusedRequest)):
+                    return outcome
+        return None
+
+    async def _sent(self, dialect: Dialect) -> Reply | CallFailed | Retryable | RefusedRequest:
+        return await self.endpoint.sent(self.wire, self.request, dialect, self.keep)
+
+    async def _greet(self, dialect: Dialect, refused: RefusedRequest) -> bool:
+        """Whether the plainest request is answered; ModelError where it is refused too."""
+        unlimited = len(LIMITS) - 1
+        plain = Dialect(limit=dialect.limit, streams=dialect.streams, dropped=_ALL)
+        for wording in (plain, Dialect(limit=unlimited, dropped=_ALL)):
+            ledger = self.endpoint.ledger
+            if ledger is not None and ledger.limited and wording.limit == unlimited:
+                break
+            try:
+                if ledger is not None:
+                    ledger.check(GREETING)
+            except BudgetReached:
+                return False
+            greeting = replace(GREETING, fields=self.request.fields)
+            outcome = await self.endpoint.greeted(self.wire, greeting, wording)
+            if isinstance(outcome, Reply):
+                if ledger is not None:
+                    ledger.count(GREETING, outcome.usage)
+                return True
+            if not isinstance(outcome, RefusedRequest):
+                # An empty reply to it, or an error of the server, is no refusal.
+                return isinstance(outcome, CallFailed)
+        raise ModelError(self.endpoint.hopeless(refused))
+
+
+_ALL = frozenset(("temperature", "seed", "logprobs", "top_logprobs"))
