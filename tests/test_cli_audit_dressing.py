@@ -259,8 +259,9 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
         }  # fmt: skip
         assert "r5: schema" in err
         asked = len(server.asked())
-        assert called(capsys, *writing, "--out", "again.jsonl")[0] == 3
-        assert len(server.asked()) == asked
+        for _ in range(2):  # what could not be read is asked once more, and then no more
+            assert called(capsys, *writing, "--out", "again.jsonl")[0] == 3
+            assert len(server.asked()) == asked + 1
         rows = rows_of("pairs.jsonl")
         fewer = write_rows("fewer.jsonl", rows_of(items)[4:])
         assert called(capsys, "audit", "pairs", fewer, *writing[3:], "--out", "fewer")[0] == 3

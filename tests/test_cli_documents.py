@@ -204,7 +204,7 @@ def test_perspectives_reports_and_the_other_verbs_take_documents(folder, capsys)
     Path("requests.jsonl").write_text(
         json.dumps({"request_id": "1", "title": "Voting", "problem_statement": QUESTION}) + "\n"
     )
-    asked = ("--request", "requests.jsonl", "--out", "run.jsonl")
+    asked = ("--requests", "requests.jsonl", "--out", "run.jsonl")
     status, _, err = called(capsys, "report", "debates", *asked)
     assert status == 0
     assert "no file has changed since debates.index was made" in err

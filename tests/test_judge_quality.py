@@ -138,7 +138,7 @@ def test_a_bad_reply_on_one_dimension_costs_only_that_dimension(items):
     assert rows[0]["explanation"] == "so"
 
 
-@pytest.mark.parametrize("score", [4, 0, 2.5, "2", True, None])
+@pytest.mark.parametrize("score", [4, 0, 2.5, "4", "two", True, None])
 def test_a_score_off_the_scale_is_no_score(score, items):
     reply = {name: {"reason": "so", "score": score} for name in NAMES}
     with ChatServer(reply=json.dumps(reply)) as server:

@@ -46,9 +46,10 @@ def test_a_stated_probability_is_that_of_yes_whatever_the_answer(answer, probabi
 
 
 def test_one_of_confidence_and_probability_and_only_the_one_asked_for():
-    for reply in ({"confidence": 0.9}, {"probability": 1.2}, {"probability": 0.1, "confidence": 1}):
+    for reply in ({"confidence": 0.9}, {"probability": 1.2}):
         with pytest.raises(UnreadableReply):
             read(DIRECT, answer="yes", **reply)
+    assert read(DIRECT, answer="yes", probability=0.6, confidence=1).stated == 0.6
 
 
 def test_a_contradiction_reaches_the_answer(tmp_path):

@@ -46,11 +46,9 @@ def verdict_of(prompt: str) -> str:
     try:
         return scripted(prompt)
     except KeyError:  # the second run's hostile sentence
-        no = {"reason": HOSTILE, "evidence": "", "answer": "no", "confidence": 0.6}
-        numbers = re.findall(r"^<<<statement", prompt, re.MULTILINE)
-        if len(numbers) > 1:
-            return json.dumps({str(n): no for n in range(1, len(numbers) + 1)})
-        return json.dumps(no)
+        if len(re.findall(r"^<<<statement", prompt, re.MULTILINE)) > 1:
+            return HOSTILE  # cannot be read, so that each statement is asked about alone
+        return json.dumps({"reason": HOSTILE, "evidence": "", "answer": "no", "confidence": 0.6})
 
 
 def two_runs(folder: Path) -> Path:

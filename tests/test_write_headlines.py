@@ -220,7 +220,7 @@ def test_a_report_quotes_no_advertisement(
     request = tmp_path / "request.jsonl"
     row = {"request_id": "1", "title": "Rents", "problem_statement": QUESTION.text}
     request.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    options = "--request", str(request), "--out", str(out)
+    options = "--requests", str(request), "--out", str(out)
     assert run("report", str(tmp_path / "index"), *options) in (0, 1)
     printed = out.read_text("utf-8")
     assert REASON in printed

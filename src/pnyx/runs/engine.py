@@ -77,8 +77,8 @@ def answer_items(
         try:
             run_blocking(lambda: _slide(judge, chain([begun], blocks), block, receive))
         except ModelError as error:
-            scored = len(journal) - unscored
-            note = f"; {scored} answers are kept for the next run" if scored else ""
+            scored = len(journal) > unscored
+            note = f"; {len(journal)} answers are kept for the next run" if scored else ""
             raise ModelError(f"{error}{note}") from error
     if first is None:
         journal.check_count(count)
