@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -308,15 +309,30 @@ def test_files_that_would_be_lost_and_out_that_is_missing(indexes, asked, call):
     assert json.loads(Path(requests).read_text()) == ZOOS
 
 
+FLAGS = re.MULTILINE | re.DOTALL
+
 # A language model ---------------------------------------------------------------------------
 
 
-def told(*sentences: tuple[str, list[int]], questions: tuple[str, ...] = ("Do zoos breed?",)):
-    """Return what replies to both prompts."""
+def told(
+    *sentences: tuple[str, list[int]],
+    questions: tuple[str, ...] = ("Do zoos breed?",),
+    evidence: Callable[[str], float] = lambda _: 0.9,
+):
+    """Return what replies to all prompts; `evidence` says how likely a document is some."""
 
     def reply(prompt: str) -> str:
         if "Name the questions" in prompt:
             return json.dumps({"questions": list(questions)})
+        if "You choose evidence" in prompt:
+            shown = re.findall(r"^Document (\d+):\n<<<\w+ (\w+)\n(.*?)\n\w+ \2>>>", prompt, FLAGS)
+            chances = {int(number): evidence(text) for number, _, text in shown}
+            listed = [
+                {"id": number, "evidence": p >= 0.5, "confidence": max(p, 1 - p)}
+                for number, p in chances.items()
+                if p >= 0
+            ]
+            return json.dumps({"documents": listed})
         return json.dumps({"sentences": [{"text": t, "citations": c} for t, c in sentences]})
 
     return reply
@@ -331,10 +347,11 @@ def test_a_model_writes_and_is_asked_once(indexes, asked, tmp_path, call):
         more = ("--llm", server.spec, "--out", run)
         code, out, _ = call(*command, *more, "--json")
         assert code == 0
-        assert len(server.asked()) == 4
+        # For each request the sub-questions and the report, and 2 and 1 calls for the evidence.
+        assert len(server.asked()) == 7
         first = run.read_bytes()
         assert call(*command, *more)[0] == 0
-        assert len(server.asked()) == 4
+        assert len(server.asked()) == 7
         prompts = [m["content"] for body in server.asked() for m in body["messages"]]
     assert run.read_bytes() == first
     zoos, _ = read_responses(str(run))
@@ -352,6 +369,62 @@ def test_a_model_writes_and_is_asked_once(indexes, asked, tmp_path, call):
     assert any("council of a small town" in prompt for prompt in prompts)
     assert any("at most 900 characters" in prompt for prompt in prompts)
     assert call("validate", run, "--track", "ragtime26")[0] == 0
+
+
+def read_by_writer(server: ChatServer) -> list[str]:
+    """Return the documents that the writer was given."""
+    (prompt,) = (str(body["messages"]) for body in server.asked() if "short report" in str(body))
+    return re.findall(r"<<<DOCUMENT \w+\\n(.*?)\\nDOCUMENT", prompt)
+
+
+def test_what_a_model_calls_evidence_reaches_the_writer(indexes, asked, tmp_path, call):
+    index, _ = indexes("uuid")
+    command = ("report", index, "--requests", asked(VOTING), "--out", tmp_path / "run.jsonl")
+
+    def zoos(text: str) -> float:
+        return 0.9 if "zoo" in text.lower() else 0.1
+
+    with ChatServer(reply=told(("Zoos breed.", [1]), questions=("Are zoos good?",),
+                               evidence=zoos)) as server:  # fmt: skip
+        assert call(*command, "--llm", server.spec)[0] == 0
+        texts = read_by_writer(server)
+    assert len(texts) >= 5
+    assert all("zoo" in text.lower() for text in texts)
+
+
+def test_a_document_is_evidence_from_one_half(indexes, asked, tmp_path, call):
+    index, _ = indexes("uuid")
+    for share, expected in ((0.5, True), (0.49, False)):
+        request = {**VOTING, "background": f"I vote {share} times."}  # not in the store
+        command = ("report", index, "--requests", asked(request), "--out", tmp_path / f"{share}")
+        judged: list[str] = []
+
+        def chance(text: str, share: float = share, judged: list[str] = judged) -> float:
+            judged.append(text)
+            return 0.9 if text == judged[0] else share
+
+        with ChatServer(reply=told(("Zoos breed.", [1]), evidence=chance)) as server:
+            assert call(*command, "--llm", server.spec)[0] == 0
+            assert (len(read_by_writer(server)) > 1) == expected
+        assert len(judged) == 24
+
+
+def test_the_ranking_decides_where_a_model_says_nothing(indexes, asked, tmp_path, call):
+    index, _ = indexes("uuid")
+    shown = []
+    for share, said in (
+        (0.1, ""),
+        (-1.0, "did not say of 24 of 24 documents whether they are evidence"),
+    ):
+        request = {**VOTING, "background": f"I vote {share} times."}  # not in the store
+        command = ("report", index, "--requests", asked(request), "--out", tmp_path / f"{share}")
+        reply = told(("Zoos breed.", [1]), questions=(), evidence=lambda _, share=share: share)
+        with ChatServer(reply=reply) as server:
+            code, _, err = call(*command, "--llm", server.spec)
+            shown.append(read_by_writer(server))
+        assert code == 0
+        assert said in err
+    assert shown[0] == shown[1] != []
 
 
 def test_what_a_model_may_not_do_is_removed_and_reported(indexes, asked, tmp_path, call):
@@ -375,7 +448,7 @@ def test_a_plan_asks_nothing_and_a_budget_is_kept(indexes, asked, tmp_path, call
     with ChatServer(reply=told(("Zoos breed.", [1]))) as server:
         code, out, _ = call(*command, "--llm", server.spec, "--plan", "--json")
         assert (code, len(server.asked())) == (0, 0)
-        assert json.loads(out)["models"][0]["calls"] == 4
+        assert json.loads(out)["models"][0]["calls"] == 7
         code, _, err = call(*command, "--llm", server.spec, "--out", run, "--budget-tokens", "1")
         assert code == 3
         assert not server.asked()

@@ -544,6 +544,7 @@ UNTRUSTED_BUT_FRAMED = {
     *((name, "count") for name in ("perspectives", "perspectives-open")),
     *((name, "count") for name in ("nuggets", "rag-triad-nuggets", "report-questions")),
     *(("report", name) for name in ("documents", "limit", "citations")),
+    ("report-evidence", "documents"),
     *((name, "room") for name in ("nugget-claims", "nugget-questions")),
     *(("rubric", name) for name in ("points", "room")),
     ("answer", "words"),

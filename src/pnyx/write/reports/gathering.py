@@ -53,6 +53,7 @@ class Gathered:
     lacking: tuple[str, ...] = ()  # parts of the request without evidence
     doubtful: tuple[str, ...] = ()  # parts that no document is about, by their ranking
     problems: tuple[str, ...] = ()  # what a reader must know
+    judged: int = 0  # documents that a language model read to say whether they are evidence
 
     @property
     def facets(self) -> tuple[str, ...]:
@@ -78,14 +79,43 @@ def queries_of(
     return tuple(found.values())[:_MOST_QUERIES]
 
 
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What the searches for a report found."""
+
+    queries: tuple[Query, ...]
+    fused: dict[str, float]  # id -> reciprocal ranks of all searches
+    known: dict[str, Evidence]  # documents of the queries that bring some
+    relevance: dict[str, float]  # id -> probability by the rankings that it is about a query
+    doubtful: tuple[str, ...]  # parts of the request that no document is about, by their ranking
+    problems: tuple[str, ...]
+
+    def first(self, count: int) -> list[Evidence]:
+        """Return the first documents of different texts by the fused rankings."""
+        return self.different(self.known)[:count]
+
+    def different(self, ids: Iterable[str]) -> list[Evidence]:
+        """Return the documents with these ids in the order of the fused rankings, no text twice."""
+        ordered = sorted(ids, key=lambda doc_id: (-self.fused[doc_id], doc_id))
+        once: dict[str, Evidence] = {}
+        for doc_id in ordered:
+            once.setdefault(self.known[doc_id].text, self.known[doc_id])
+        return list(once.values())
+
+
 def gather(
     searcher: Searcher, request: ReportRequest, plan: WritingPlan, queries: Sequence[Query]
 ) -> Gathered:
-    """Search for each query, fuse the rankings by reciprocal rank, and choose by MMR.
+    """Search and choose without a language model; see `search_candidates`, `choose_evidence`."""
+    return choose_evidence(searcher, search_candidates(searcher, request, plan, queries), plan)
 
-    A document counts only where the ranking of a query tells that it is about it
-    (`search.relevance`); a background brings none. Raises InputError where the index lacks what the
-    search needs.
+
+def search_candidates(
+    searcher: Searcher, request: ReportRequest, plan: WritingPlan, queries: Sequence[Query]
+) -> Candidates:
+    """Search for each query and fuse the rankings by reciprocal rank; a background brings none.
+
+    Raises InputError where the index lacks what the search needs.
     """
     asked = [Question(f"{request.id}-{n}", one.text) for n, one in enumerate(queries)]
     searches = list(searcher.search(asked, max(plan.retrieve, NEARBY)))
@@ -107,27 +137,53 @@ def gather(
                 relevance[one.id] = max(relevance.get(one.id, 0.0), chance)
             if query.part and max(chances, default=0.0) < plan.relevant:
                 doubtful.append(query.text)
-    kept = [doc_id for doc_id in fused if relevance.get(doc_id, 0.0) >= plan.relevant]
-    kept.sort(key=lambda doc_id: (-fused[doc_id], doc_id))
-    once = list({known[i].text: known[i] for i in reversed(kept)}.values())[::-1]
+    problems = tuple(dict.fromkeys(line for found in searches for line in found.problems))
+    return Candidates(tuple(queries), fused, known, relevance, tuple(doubtful), problems)
+
+
+def choose_evidence(
+    searcher: Searcher,
+    found: Candidates,
+    plan: WritingPlan,
+    judged: Mapping[str, float] | None = None,
+) -> Gathered:
+    """Choose documents that are about a query, by MMR.
+
+    A document counts where a language model says so, or, where it was not asked, the ranking of a
+    query (`search.relevance`). If the model finds no evidence at all, the ranking decides, and the
+    writer may still find nothing to say.
+
+    Args:
+        searcher: what found the documents.
+        found: what it found.
+        plan: sizes and options.
+        judged: id -> probability that it is evidence, by a language model.
+    """
+    judged = judged or {}
+    relevance, least = {**found.relevance, **judged}, dict.fromkeys(judged, plan.helpful)
+    kept = [i for i in found.known if relevance[i] >= least.get(i, plan.relevant)]
+    if judged and not any(judged[i] >= plan.helpful for i in judged):
+        relevance = found.relevance
+        kept = [i for i in found.known if relevance[i] >= plan.relevant]
+    once = found.different(kept)
     shares, _ = quality_of(searcher.engine, once)
     worth = {
         one.id: relevance[one.id] * (1 - plan.quality * (1 - shares.get(one.id, MIDDLING)))
         for one in once
     }
-    chosen = _different(searcher, once, fused, worth, plan)
-    parts = [one.text for one in queries if one.part]
-    lacking = [one for one in parts if not chosen or _absent(one, known.values())]
-    problems = tuple(dict.fromkeys(line for found in searches for line in found.problems))
+    chosen = _different(searcher, once, found.fused, worth, plan)
+    parts = [one.text for one in found.queries if one.part]
+    lacking = [one for one in parts if not chosen or _absent(one, found.known.values())]
     return Gathered(
         tuple(chosen),
         {one.id: relevance[one.id] for one in chosen},
         {one.id: worth[one.id] for one in chosen},
-        tuple(queries),
-        len(fused),
+        found.queries,
+        len(found.fused),
         tuple(lacking),
-        tuple(one for one in doubtful if one not in lacking),
-        problems,
+        tuple(one for one in found.doubtful if one not in lacking),
+        found.problems,
+        len(judged),
     )
 
 

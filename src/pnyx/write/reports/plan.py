@@ -20,7 +20,10 @@ class WritingPlan:
         retrieve: documents found for each query.
         documents: documents handed to the writer, at most.
         lam: weight of relevance beside novelty in choosing them, in [0, 1] (MMR).
-        relevant: the least probability with which a document is about one of the queries.
+        relevant: the least probability with which a document is about one of the queries, by its
+            ranking.
+        judged: documents that a language model is asked about, if there is one.
+        helpful: the least probability with which a document is evidence, by the language model.
         quality: how much less a document of the lowest quality counts than one of the highest, in
             [0, 1].
         background: weight of a sentence of the background beside one of the problem, in [0, 1]; it
@@ -35,6 +38,8 @@ class WritingPlan:
     documents: int = 20
     lam: float = 0.75
     relevant: float = 0.35
+    judged: int = 48
+    helpful: float = 0.5
     quality: float = 0.5
     background: float = 0.25
     questions: int = QUESTIONS

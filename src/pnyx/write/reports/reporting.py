@@ -21,7 +21,13 @@ from pnyx.search.pipeline import Searcher
 from pnyx.search.split_documents import passage_fields
 from pnyx.write.case import Draft, with_scores
 from pnyx.write.citing import judge_citations, without_foreign_citations
-from pnyx.write.reports.gathering import Gathered, gather, queries_of
+from pnyx.write.reports.evidence import judge_evidence
+from pnyx.write.reports.gathering import (
+    Gathered,
+    choose_evidence,
+    queries_of,
+    search_candidates,
+)
 from pnyx.write.reports.generate import sub_questions
 from pnyx.write.reports.lacking import lacking_parts, of_parts, of_request
 from pnyx.write.reports.limits import Limits
@@ -135,7 +141,8 @@ def report_many(
         judge: answers Support questions on citations that are no quotations.
         writer: quotes, or asks a language model.
         plan: sizes and options.
-        model: names sub-questions, which are searched for, too; None for none.
+        model: names sub-questions, which are searched for, too, and says which documents are
+            evidence; None for none.
         done: called with each report as it is finished, in no particular order.
 
     Raises InputError where the index lacks what the search needs, ModelError where the model cannot
@@ -169,7 +176,13 @@ async def _report(
     problems: tuple[str, ...] = ()
     if model is not None and plan.questions > 0:
         questions, problems = await sub_questions(model, request, plan.questions)
-    gathered = gather(searcher, request, plan, queries_of(request, plan, questions))
+    found = search_candidates(searcher, request, plan, queries_of(request, plan, questions))
+    judged: Mapping[str, float] = {}
+    if model is not None and plan.judged > 0:
+        first = found.first(plan.judged)
+        judged, faults = await judge_evidence(model, request, questions, first)
+        problems = (*problems, *faults)
+    gathered = choose_evidence(searcher, found, plan, judged)
     lacking = await lacking_parts(request, gathered)
     negative = of_parts(lacking, limits) if gathered.documents else ()
     room = limits.left([one.text for one in negative])
@@ -206,7 +219,8 @@ async def _report(
 
 def _counted(gathered: Gathered) -> dict[str, str]:
     searches = f"{len(gathered.queries)} queries, {gathered.found} documents found"
-    return {"evidence": f"{searches}, {len(gathered.documents)} of them about the request"}
+    read = f", {gathered.judged} read by the language model" if gathered.judged else ""
+    return {"evidence": f"{searches}{read}, {len(gathered.documents)} of them about the request"}
 
 
 def _capped(draft: Draft, most: int | None) -> Draft:

@@ -1,0 +1,104 @@
+"""Which documents are evidence for a report, by a language model that reads them in few calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from pnyx.corpora import ReportRequest
+from pnyx.errors import shorten
+from pnyx.judge.llm.prompting import load_prompt
+from pnyx.judge.llm.reading import ask_structured
+from pnyx.models.http.flow import run_all
+from pnyx.records import Evidence, judged_text
+from pnyx.write.packing import numbered
+
+if TYPE_CHECKING:
+    import pydantic
+
+    from pnyx.judge.store.completions import StoredModel
+
+PROMPT: Final = "report-evidence"
+
+BATCH: Final = 24
+"""Documents of one call, at most."""
+
+_WORDS: Final = 150
+"""Words of a document that the model is shown."""
+
+_NOBODY: Final = "Nothing is known of the reader."
+
+
+async def judge_evidence(
+    model: StoredModel,
+    request: ReportRequest,
+    questions: Sequence[str],
+    documents: Sequence[Evidence],
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Ask a language model which documents are evidence for a report.
+
+    Returns the probability of each document that it answered on, in [0, 1], by id, and what went
+    wrong, one line each.
+    """
+    count = -(-len(documents) // BATCH)
+    bounds = [round(number * len(documents) / max(1, count)) for number in range(count + 1)]
+    chances: dict[str, float] = {}
+    faults: list[str] = []
+
+    async def ask(batch: tuple[int, int]) -> None:
+        found, fault = await _listed(model, request, questions, documents[slice(*batch)])
+        chances.update(found)
+        faults.extend(fault)
+
+    async with model.running():
+        await run_all(list(pairwise(bounds)), ask, workers=model.concurrency)
+    if not faults:
+        return chances, ()
+    name, left = shorten(model.name, 60), len(documents) - len(chances)
+    said = f"{name} did not say of {left} of {len(documents)} documents whether they are evidence"
+    return chances, (f"{said}: the ranking decides on these ({shorten(faults[0], 100)})",)
+
+
+async def _listed(
+    model: StoredModel,
+    request: ReportRequest,
+    questions: Sequence[str],
+    documents: Sequence[Evidence],
+) -> tuple[dict[str, float], list[str]]:
+    inputs = {
+        "request": request.asked,
+        "background": request.background or _NOBODY,
+        "questions": "\n".join(questions),
+        "documents": numbered(_cut(judged_text(one)) for one in documents),
+    }
+    asked = load_prompt(PROMPT).request(inputs, items=len(documents))
+    shape: type[Any] = _reply_shape()
+    reply, problems = await ask_structured(model, asked, shape)
+    if reply is None:
+        return {}, problems[-1:]
+    said: dict[int, float] = {}
+    for entry in reply.documents:  # said twice: the last counts
+        said[entry.id] = entry.confidence if entry.evidence else 1.0 - entry.confidence
+    found = {one.id: said[n] for n, one in enumerate(documents, 1) if n in said}
+    missing = len(documents) - len(found)
+    return found, [f"missing: {missing} documents are not in its reply"] if missing else []
+
+
+def _cut(text: str) -> str:
+    words = text.split()
+    return text if len(words) <= _WORDS else " ".join(words[:_WORDS])
+
+
+@cache
+def _reply_shape() -> type[pydantic.BaseModel]:
+    """Build the reply's shape on first use: pydantic is slow to import."""
+    import pydantic
+
+    closed = pydantic.ConfigDict(extra="forbid")
+    confidence: Any = (float, pydantic.Field(ge=0, le=1))
+    entry: Any = pydantic.create_model(
+        "Document", __config__=closed, id=(int, ...), evidence=(bool, ...), confidence=confidence
+    )
+    return pydantic.create_model("ReportEvidence", __config__=closed, documents=(list[entry], ...))
