@@ -414,7 +414,7 @@ def test_the_ranking_decides_where_a_model_says_nothing(indexes, asked, tmp_path
     shown = []
     for share, said in (
         (0.1, ""),
-        (-1.0, "did not say of 24 of 24 documents whether they are evidence"),
+        (-1.0, "did not say of 20 of 20 documents whether they are evidence"),
     ):
         request = {**VOTING, "background": f"I vote {share} times."}  # not in the store
         command = ("report", index, "--requests", asked(request), "--out", tmp_path / f"{share}")

@@ -177,12 +177,12 @@ async def _report(
     if model is not None and plan.questions > 0:
         questions, problems = await sub_questions(model, request, plan.questions)
     found = search_candidates(searcher, request, plan, queries_of(request, plan, questions))
-    judged: Mapping[str, float] = {}
+    chances: Mapping[str, float] = {}
     if model is not None and plan.judged > 0:
         first = found.first(plan.judged)
-        judged, faults = await judge_evidence(model, request, questions, first)
+        chances, faults = await judge_evidence(model, request, questions, first)
         problems = (*problems, *faults)
-    gathered = choose_evidence(searcher, found, plan, judged)
+    gathered = choose_evidence(searcher, found, plan, chances)
     lacking = await lacking_parts(request, gathered)
     negative = of_parts(lacking, limits) if gathered.documents else ()
     room = limits.left([one.text for one in negative])
