@@ -16,8 +16,8 @@ from pnyx.cli import main
 from pnyx.corpora.bundled import load_example
 from pnyx.records import Document, judged_text
 from pnyx.search.build import build_index
+from pnyx.write import passage_sides
 from pnyx.write.model_sides import BATCH, PassageAnswer, joined_shares
-from pnyx.write.passage_sides import SideChances
 from pnyx.write.plan import ASKED
 from pnyx.write.weighing import Weighing
 
@@ -28,26 +28,24 @@ QUESTION = "Should zoos be phased out?"
 # --- numbers
 
 
-def test_one_answer_has_its_confidence_and_the_packaged_judgement_divides_the_rest() -> None:
-    # Of the other 0.2, con has 0.2 * 0.95, both 0.8 * 0.05 and neither 0.2 of 0.43 in all.
-    shares = joined_shares([PassageAnswer("yes", 0.8)], SideChances(0.6, 0.2))
-    assert shares == pytest.approx((0.8, 0.2 * 0.19 / 0.43, 0.2 * 0.04 / 0.43, 0.2 * 0.2 / 0.43))
+def test_one_answer_has_its_confidence_and_the_prior_divides_the_rest() -> None:
+    # Of the other 0.2, no has 0.3, both 0.1 and neither 0.3 of 0.7 in all.
+    shares = joined_shares([PassageAnswer("yes", 0.8)])
+    assert shares == pytest.approx((0.8, 0.2 * 0.3 / 0.7, 0.2 * 0.1 / 0.7, 0.2 * 0.3 / 0.7))
 
 
-def test_where_both_orders_differ_the_packaged_judgement_decides() -> None:
-    answers = [PassageAnswer("yes", 0.9), PassageAnswer("no", 0.9)]
-    for packaged, ahead in ((SideChances(0.6, 0.1), 0), (SideChances(0.1, 0.6), 1)):
-        shares = joined_shares(answers, packaged)
+def test_where_both_orders_differ_the_more_confident_answer_is_likelier() -> None:
+    for confidences, ahead in (((0.9, 0.6), 0), ((0.6, 0.9), 1)):
+        pairs = zip(("yes", "no"), confidences, strict=True)
+        shares = joined_shares([PassageAnswer(*pair) for pair in pairs])
         assert max(shares) == shares[ahead]
-    yes, no, _, _ = joined_shares(answers, "no_number: the model gives none")
+    yes, no, _, _ = joined_shares([PassageAnswer("yes", 0.9), PassageAnswer("no", 0.9)])
     assert yes == pytest.approx(no)
 
 
 def test_two_equal_answers_are_as_likely_as_one() -> None:
-    one = joined_shares([PassageAnswer("no", 0.9)], SideChances(0.5, 0.1))
-    assert joined_shares([PassageAnswer("no", 0.9)] * 2, SideChances(0.5, 0.1)) == pytest.approx(
-        one
-    )
+    answer = PassageAnswer("no", 0.9)
+    assert joined_shares([answer, answer]) == pytest.approx(joined_shares([answer]))
 
 
 @pytest.mark.parametrize(
@@ -166,12 +164,74 @@ def test_a_strong_models_answers_override(
         assert {turned.get(doc_id) for doc_id in own} == {side}
     weighed = printed["weighed"]
     assert (weighed["weight"], weighed["asked"], weighed["scored"]) == (1.0, ASKED, ASKED)
-    assert weighed["again"] == weighed["agreed"] == sum(map(len, orders[1:])) > 0
+    assert (weighed["again"], len(orders)) == (0, 1)  # it is confident of every answer
     assert f"test decided the sides of {ASKED} passages" in printed["judges"]["test+sides"]
     assert "The packaged judge decided" not in errors
     stances = [r for s in printed["sides"] for r in s["verdicts"] if r["task"] != "support"]
     assert {(row["judge"], row["method"]) for row in stances} == {("test+sides", "listwise")}
     assert all(row["asked"] for row in stances)
+
+
+@pytest.fixture
+def networks_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many texts the packaged networks read, each time they are run."""
+    counts: list[int] = []
+    read = passage_sides._read
+
+    def counted(statements: tuple[str, str], texts: Sequence[str]) -> Any:
+        counts.append(len(texts))
+        return read(statements, texts)
+
+    monkeypatch.setattr(passage_sides, "_read", counted)
+    return counts
+
+
+def test_the_packaged_networks_are_not_run_where_the_model_answers(
+    command: list[str], labels: dict[str, str], networks_read: list[int], capsys: Any
+) -> None:
+    unsure = in_shape(knowing(labels), lambda rows: [{**row, "confidence": 0.6} for row in rows])
+    with ChatServer(reply=unsure) as server:
+        plan = run(capsys, *command, "--plan", "--llm", server.spec)[1]
+        code, printed, _ = run(capsys, *command, "--llm", server.spec)
+    assert plan["models"][0]["calls"] > 0
+    assert (code, networks_read) == (0, [])
+    assert not any(name.startswith("passages@") for name in printed["judges"])
+    assert printed["expected_about"]["read"] == ASKED  # passages after these are left out
+
+
+def test_the_packaged_networks_read_the_ranking_for_what_the_model_left_out(
+    command: list[str], labels: dict[str, str], networks_read: list[int], capsys: Any
+) -> None:
+    left = in_shape(knowing(labels), lambda rows: rows[4:])  # and so when asked again about four
+    with ChatServer(reply=left) as server:
+        code, printed, _ = run(capsys, *command, "--llm", server.spec)
+    assert (code, networks_read) == (3, [30])
+    assert printed["weighed"]["unscored"] == printed["unscored"] == 4
+    assert any(name.startswith("passages@") for name in printed["judges"])
+
+
+@pytest.mark.parametrize(("confidence", "warned"), [(0.62, True), (0.63, False)])
+def test_a_side_is_as_likely_as_its_likeliest_passage(
+    command: list[str], confidence: float, warned: bool, capsys: Any
+) -> None:
+    """Each side has one passage; a third of what is left of its answer is for "both"."""
+    chosen = {}
+    for argument in load_example().arguments:
+        if argument.id.startswith("zoos-") and argument.stance in ("pro", "con"):
+            chosen.setdefault(argument.stance, judged_text(argument)[:60])
+    sides = {text: stance for stance, text in chosen.items()}
+    chances = {"first": confidence, "second": confidence, "neither": 0.98}
+
+    def stated(text: str, first: str, second: str) -> Mapping[str, float]:
+        word = max(answers := knowing(sides)(text, first, second), key=answers.__getitem__)
+        return {word: chances[word]}
+
+    with ChatServer(sides=stated) as server:
+        printed = run(capsys, *command, "--llm", server.spec)[1]
+    for side in printed["sides"]:
+        assert len(side["response"]["references"]) == 1
+        assert side["likely"] == pytest.approx(confidence, abs=0.03)
+        assert bool(side["warning"]) == warned
 
 
 def test_passages_are_shown_up_to_120_words_in_one_call_and_again_in_the_opposite_order(

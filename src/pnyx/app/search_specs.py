@@ -177,7 +177,7 @@ class ArgueSpec(
     asked: int = opt(
         Plan().asked,
         "First passages of the ranking that the language model is asked about: do they argue a "
-        "side, and which?",
+        "side, and which? If it decides, later ones are not used.",
         low=1,
     )
     definition: Words = opt("", "What makes a passage relevant, in words.")

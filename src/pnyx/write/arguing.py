@@ -28,9 +28,7 @@ from pnyx.records import (
     judged_text,
 )
 from pnyx.search.engine import Engine
-from pnyx.search.listing import Found
 from pnyx.search.pipeline import Searcher
-from pnyx.search.ranking.fusion import RRF_CONSTANT
 from pnyx.search.sides import CORPUS_LABEL, label_topic, match_labels
 from pnyx.search.split_documents import passage_fields
 from pnyx.search.topics import labelled_topics
@@ -40,6 +38,7 @@ from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.model_sides import ModelSides
 from pnyx.write.passage_sides import (
+    BY_MODEL,
     PassageSides,
     PassageStances,
     SideChances,
@@ -50,6 +49,9 @@ from pnyx.write.placing import Placed, chance, expected_about, place, settled_by
 from pnyx.write.plan import Plan
 from pnyx.write.qualities import MIDDLING, quality_of
 from pnyx.write.question_reading import QuestionReading, read_question
+from pnyx.write.retrieved_documents import RetrievedDocuments, retrieve
+
+_BY_LABEL = "by_label: the corpus's label decides"
 
 _FILLER = " ".join(["word"] * 120)
 """Text of a passage that is not found yet, to estimate the cost."""
@@ -133,7 +135,7 @@ def argue(
 
     placed = run_blocking(work)
     case = _case(question, tuple(argued[side] for side in plan.sides), placed, plan)
-    sources = (judge, placing.passages, placing.sides)
+    sources = (judge, placing.passages if placing.read_by_networks else None, placing.sides)
     cards = {one.name: one.card for one in sources if one is not None}
     labelled = list(map(label_topic, found.documents))
     language = other_language(question.text, (one.text for one in found.documents))
@@ -157,7 +159,7 @@ def model_of(judge: Judge) -> StoredModel | None:
     return model if isinstance(model, StoredModel) else None
 
 
-def _read(model: StoredModel, question: Question, found: Retrieved) -> QuestionReading:
+def _read(model: StoredModel, question: Question, found: RetrievedDocuments) -> QuestionReading:
     texts = [document.text for document in found.documents]
     return run_blocking(lambda: read_question(model, question, texts))
 
@@ -185,44 +187,66 @@ class Placing:
     passages: PassageSides | None  # judges both at once; None where the judge does
     sides: ModelSides | None = None  # the language model, which decides where it answers
     fills_up: bool = False  # ask about as many passages as could be found, to estimate the cost
+    read_by_networks: bool = False  # whether `passages` was needed
 
     async def place(
         self, documents: Sequence[Evidence], only: Collection[str] | None = None
     ) -> list[Placed]:
-        """Place the documents of a ranking, best first, or `only` some of them."""
-        shown = [only is None or one.id in only for one in documents]
-        kept = [one for one, is_shown in zip(documents, shown, strict=True) if is_shown]
+        """Place the documents of a ranking, best first, or `only` some of them.
+
+        Where a language model decides, documents after those that it is asked about are left out,
+        unless they are among `only`. The packaged judgement reads the ranking if an answer is
+        missing.
+        """
+        kept = [document for document in documents if only is None or document.id in only]
         matches = match_labels(self.question, kept, self.searcher.matcher)
-        relevance, sides = None, self.judge
-        if self.passages is not None:
-            ranked = self.passages.judge(self.question, documents)
-            chances = [one for one, is_shown in zip(ranked, shown, strict=True) if is_shown]
-            chances = await self._by_model(kept, chances, settled_by_label(matches))
-            relevance = [relevance_of(one, self.passages.name) for one in chances]
-            known = dict(zip(map(judged_text, kept), chances, strict=True))
-            sides = PassageStances(self.passages, self.question, known)
+        if self.passages is None:
+            return await place(self.question, kept, self.judge, self.plan, None, matches)
+        chances = await self._by_model(kept, settled_by_label(matches))
+        if only is None and chances:
+            matches = [m for d, m in zip(kept, matches, strict=True) if d.id in chances]
+            kept = [document for document in kept if document.id in chances]
+        missing = {d.id for d in kept if not _is_answered(chances.get(d.id))}
+        if missing:
+            ranked = zip(documents, self._by_networks(documents), strict=True)
+            chances |= {document.id: one for document, one in ranked if document.id in missing}
+        relevance = [relevance_of(chances[d.id], self.passages.name) for d in kept]
+        by_text = {judged_text(document): chances[document.id] for document in kept}
+        sides = PassageStances(self.passages, self.question, by_text)
         return await place(self.question, kept, self.judge, self.plan, relevance, matches, sides)
 
     async def _by_model(
-        self,
-        documents: Sequence[Evidence],
-        packaged: list[SideChances | str],
-        settled: Sequence[bool],
-    ) -> list[SideChances | str]:
-        """Let the language model, if there is one, judge the first documents without a label."""
+        self, documents: Sequence[Evidence], by_label: Sequence[bool]
+    ) -> dict[str, SideChances | str]:
+        """Return what a language model says of the first documents without a label, by id.
+
+        Empty where it does not decide.
+        """
         if self.sides is None:
-            return packaged
-        places = [place for place, by_label in enumerate(settled) if not by_label]
-        places = places[: self.plan.asked]
-        texts = [judged_text(documents[place]) for place in places]
-        known = [packaged[place] for place in places]
+            return {}
+        rows = list(zip(documents, by_label, strict=True))
+        asked = [document for document, labelled in rows if not labelled][: self.plan.asked]
+        texts = list(map(judged_text, asked))
         if self.fills_up:  # searches in other words may find more
             more = min(self.plan.asked, len(self.searcher.engine)) - len(texts)
             texts += [f"{number} {_FILLER}" for number in range(more)]
-            known += ["not_retrieved: a stand-in"] * more
-        found = await self.sides.judge(texts, known)
-        joined = dict(zip(places, found, strict=False))
-        return [joined.get(place, chances) for place, chances in enumerate(packaged)]
+        answers = await self.sides.judge(texts)
+        if not self.sides.passed:
+            return {}
+        labels = {document.id: _BY_LABEL for document, labelled in rows if labelled}
+        return labels | dict(zip([document.id for document in asked], answers, strict=False))
+
+    def _by_networks(self, documents: Sequence[Evidence]) -> Sequence[SideChances | str]:
+        """Return the packaged judgement; none in an estimate of what the model would decide."""
+        assert self.passages is not None  # noqa: S101 - `place` is done with before
+        if self.plan.most and self.sides is not None and self.sides.missing:
+            return ["not_in_store: the model has not been asked yet"] * len(documents)
+        self.read_by_networks = True
+        return self.passages.judge(self.question, documents)
+
+
+def _is_answered(chances: SideChances | str | None) -> bool:
+    return isinstance(chances, SideChances) or chances == _BY_LABEL
 
 
 def placing_of(
@@ -286,7 +310,10 @@ def _likely(placed: Sequence[Placed], side: Side) -> float | None:
     if any(side in p.sided.sides and chance is None
            for p, chance in zip(placed, chances, strict=True)):  # fmt: skip
         return None
-    return side_chance([chance for chance in chances if chance is not None])
+    stated = [chance for chance in chances if chance is not None]
+    if stated and any(p.relevance.provenance.method == BY_MODEL for p in placed):
+        return round(max(stated), 6)  # `side_chance` was fitted on the packaged judgement
+    return side_chance(stated)
 
 
 def _open(placed: Placed) -> Undecided:
@@ -297,74 +324,6 @@ def _usual_reason(placed: Sequence[Placed]) -> str:
     """Return why verdicts on the documents are missing, for most of them."""
     reasons = Counter(reason for p in placed for reason in p.reasons)
     return max(reasons, key=reasons.__getitem__, default="")
-
-
-def search_text(question: Question) -> str:
-    """Return what is searched for: the question and, where it has one, its definition."""
-    return f"{question.text} {question.definition}".strip()
-
-
-@dataclass(frozen=True, slots=True)
-class Retrieved:
-    """Documents of different texts, best first, and how many copies of them were passed over."""
-
-    documents: list[Evidence]
-    copies: int
-    all: Found  # what the search by the question's own words gave
-    searches: int = 0  # in other words, fused with it
-
-    def described(self, searcher: Searcher, question: Question) -> str:
-        """Say how was searched, and how much was found."""
-        searched = "question and definition" if question.definition else "question"
-        if self.searches:
-            searched += f" and {self.searches} searches in other words"
-        copies = "1 copy" if self.copies == 1 else f"{self.copies} copies"
-        passed = f", {copies} passed over" if self.copies else ""
-        count = len(self.documents)
-        return f"{searcher.plan}, by {searched}; {count} documents retrieved{passed}"
-
-
-def retrieve(
-    searcher: Searcher,
-    question: Question,
-    plan: Plan,
-    searches: Sequence[str] = (),
-    first: Retrieved | None = None,
-) -> Retrieved:
-    """Return the `plan.retrieve` best documents of different texts. Raises as `argue` does.
-
-    The results of `searches` in other words are fused with the first ones by reciprocal rank,
-    unless something is done after ranking, which would cost as much for each search. `first` is
-    what was retrieved without them.
-    """
-    count = 4 * plan.retrieve
-    if first is not None and (not searches or searcher.plan.staged):
-        return first
-    if first is None:
-        (found,) = searcher.search([replace(question, text=search_text(question))], count)
-    else:
-        found = first.all
-    others = [replace(question, id=f"{question.id}-s{n}", text=text)
-              for n, text in enumerate(searches, 1)]  # fmt: skip
-    rankings = [found, *(searcher.search(others, count) if others else [])]
-    ids = _fused([[hit.doc_id for hit in ranking.hits] for ranking in rankings])
-    different: dict[str, Evidence] = {}
-    copies = 0
-    for document in searcher.engine.fetch(ids[:count]):
-        if len(different) == plan.retrieve:
-            break
-        copies += document.text in different
-        different.setdefault(document.text, document)
-    return Retrieved(list(different.values()), copies, found, len(others))
-
-
-def _fused(rankings: Sequence[Sequence[str]]) -> list[str]:
-    """Return ids by the sum of their reciprocal ranks; a single ranking stays as it is."""
-    scores: dict[str, float] = {}
-    for ranking in rankings:
-        for rank, doc_id in enumerate(ranking, 1):
-            scores[doc_id] = scores.get(doc_id, 0.0) + 1.0 / (RRF_CONSTANT + rank)
-    return sorted(scores, key=lambda doc_id: -scores[doc_id])
 
 
 def _best(

@@ -45,17 +45,14 @@ _ANSWERS: Final = ("yes", "no", "both", "neither")
 _CONFIDENT: Final = 0.75
 """Confidence of the model below which it is asked again in the opposite order."""
 
-_UNLIKELY: Final = 0.1
-"""Probability by the packaged judgement below which an answer is asked for again."""
-
 _CONFIDENCES: Final = (0.5, 0.98)
 """The least and the greatest probability that one answer of the model gets."""
 
 _UNSTATED: Final = 0.9
 """Probability of an answer whose confidence is missing or not a number from 0 to 100."""
 
-_BOTH: Final = 0.05
-"""Prior share of passages that argue a side and argue the other as well."""
+_PRIOR: Final = (0.3, 0.3, 0.1, 0.3)
+"""Prior probabilities of yes, no, both and neither: how what an answer leaves is divided."""
 
 _CONTROL: Final = "The library opens at nine in the morning and closes at five in the afternoon."
 """A text that argues for neither claim."""
@@ -66,7 +63,7 @@ _SPLITS: Final = ("too_long", "length", "empty")
 
 @dataclass(frozen=True, slots=True)
 class PassageAnswer:
-    """What the model says of one passage: one of yes, no, both, neither, and how sure it is."""
+    """The model's answer on one passage: yes, no, both or neither, with a confidence."""
 
     side: str
     confidence: float  # in `_CONFIDENCES`
@@ -87,6 +84,7 @@ class ModelSides:
         self._model, self._question, self._most = model, question, most
         self.name = f"{model.name}+sides"
         self.weighing: Weighing | None = None
+        self.passed = False  # the control
         self.missing = False  # whether a reply is missing from the store, offline
 
     @property
@@ -94,28 +92,25 @@ class ModelSides:
         """Who decided the sides, and why; empty before that is known."""
         return "" if self.weighing is None else self.weighing.said
 
-    async def judge(
-        self, texts: Sequence[str], packaged: Sequence[SideChances | str]
-    ) -> list[SideChances | str]:
-        """Return the chances of each text, by the model where it answered, else as packaged."""
-        if not texts:
-            return list(packaged)
+    async def judge(self, texts: Sequence[str]) -> list[SideChances | str]:
+        """Return the chances of each text, or why the model gives none."""
         problem, reason = await self._control()
         if problem and not (self._most and self.missing):
             self.weighing = Weighing(
                 self._model.name, 0.0, problem, unscored=int(bool(reason)), reason=reason
             )
-            return list(packaged)
+            return [problem] * len(texts)
+        self.passed = True
         answers = await self._in_batches(texts)
-        places = self._unsure(answers, packaged)[::-1]
-        second = await self._in_batches([texts[place] for place in places])
-        again = dict(zip(places, second, strict=True))
-        pairs = [(one, again.get(place)) for place, one in enumerate(answers)]
+        unsure = self._unsure(answers)[::-1]
+        second = dict(zip(unsure, await self._in_batches([texts[i] for i in unsure]), strict=True))
+        pairs = [(answer, second.get(i)) for i, answer in enumerate(answers)]
         self.weighing = self._weighed(pairs)
-        known = [[a for a in pair if isinstance(a, PassageAnswer)] for pair in pairs]
-        return [
-            self._joined(own, one) if own else one for own, one in zip(known, packaged, strict=True)
-        ]
+        chances: list[SideChances | str] = []
+        for pair in pairs:
+            given = [answer for answer in pair if isinstance(answer, PassageAnswer)]
+            chances.append(self._joined(given) if given else str(pair[0]))
+        return chances
 
     async def _control(self) -> tuple[str, str]:
         """Return why the model does not count, if so, and why its answer is missing, if it is.
@@ -188,17 +183,15 @@ class ModelSides:
             for number in range(1, len(texts) + 1)
         ]
 
-    def _unsure(
-        self, answers: Sequence[PassageAnswer | str], packaged: Sequence[SideChances | str]
-    ) -> list[int]:
-        """Return the places of passages to ask about in the opposite order."""
+    def _unsure(self, answers: Sequence[PassageAnswer | str]) -> list[int]:
+        """Return the positions of passages to ask about in the opposite order."""
         return [
-            place
-            for place, (answer, chances) in enumerate(zip(answers, packaged, strict=True))
+            position
+            for position, answer in enumerate(answers)
             if (
                 self._most or answer.startswith("missing:")
                 if isinstance(answer, str)
-                else _is_unsure(answer, chances)
+                else answer.side == "both" or answer.confidence < _CONFIDENT
             )
         ]
 
@@ -219,67 +212,43 @@ class ModelSides:
         if reason:
             said = shorten(reason, 100)
             why += f"; the packaged judge decided the other {asked - scored} ({said})"
-        weight = round(scored / asked, 4)
+        weight = round(scored / asked, 4) if asked else 0.0
         unscored = asked - scored
         return Weighing(
             self._model.name, weight, why, asked, scored, again, agreed, unscored, reason
         )
 
-    def _joined(self, answers: Sequence[PassageAnswer], packaged: SideChances | str) -> SideChances:
-        """Return the chances by the model's answers: the packaged ones say what else is likely."""
-        shares = joined_shares(answers, packaged)
+    def _joined(self, answers: Sequence[PassageAnswer]) -> SideChances:
+        """Return the chances by the model's one or two answers on a passage."""
+        shares = joined_shares(answers)
         pro, con = shares[0] + shares[2] / 2, shares[1] + shares[2] / 2
-        known = None if isinstance(packaged, str) else [packaged.pro, packaged.con]
         details: Mapping[str, Any] = {
-            "model": [{"side": a.side, "confidence": a.confidence} for a in answers],
-            "packaged": known,
+            "model": [{"side": a.side, "confidence": a.confidence} for a in answers]
         }
-        provenance = Provenance(
-            self.name,
-            answers[0].prompt_hash,
-            BY_MODEL,
-            details,
-            tuple(dict.fromkeys(key for one in answers for key in one.asked)),
-        )
-        said = " and ".join(f"{a.side} ({a.confidence:.2f})" for a in answers)
-        said = f"{self._model.name} says {said}"
-        return SideChances(round(pro, 6), round(con, 6), provenance, said)
+        calls = tuple(dict.fromkeys(key for answer in answers for key in answer.asked))
+        by = Provenance(self.name, answers[0].prompt_hash, BY_MODEL, details, calls)
+        listed = " and ".join(f"{a.side} ({a.confidence:.2f})" for a in answers)
+        explanation = f"{self._model.name} says {listed}"
+        return SideChances(round(pro, 6), round(con, 6), by, explanation)
 
 
-def joined_shares(
-    answers: Sequence[PassageAnswer], packaged: SideChances | str
-) -> tuple[float, float, float, float]:
+def joined_shares(answers: Sequence[PassageAnswer]) -> tuple[float, float, float, float]:
     """Return the probabilities of yes, no, both and neither, by one answer or by two.
 
-    An answer gets its confidence, the others what is left, as the packaged judgement divides it.
-    Two answers are joined by the geometric mean: where they differ, the packaged judgement decides.
+    An answer gets its confidence, and the others what is left, divided as `_PRIOR`. Two answers are
+    joined by the geometric mean: where they differ, the more confident one is likelier.
     """
-    prior = np.array(_prior(packaged))
     logs = np.zeros(len(_ANSWERS))
     for answer in answers:
-        own = _ANSWERS.index(answer.side)
-        rest = np.where(np.arange(len(prior)) == own, 0.0, prior)
+        position = _ANSWERS.index(answer.side)
+        rest = np.array(_PRIOR)
+        rest[position] = 0.0
         shares = rest / rest.sum() * (1.0 - answer.confidence)
-        shares[own] = answer.confidence
+        shares[position] = answer.confidence
         logs += np.log(shares) / len(answers)
     joined = np.exp(logs - logs.max())
     yes, no, both, neither = (joined / joined.sum()).tolist()
     return yes, no, both, neither
-
-
-def _prior(packaged: SideChances | str) -> tuple[float, float, float, float]:
-    """Return P(yes), P(no), P(both) and P(neither) by the packaged judgement, none of them 0."""
-    if isinstance(packaged, str):
-        return 0.3, 0.3, 0.1, 0.3
-    pro, con = max(packaged.pro, 0.01), max(packaged.con, 0.01)
-    neither = max(1.0 - packaged.argues, 0.01)
-    return pro * (1 - _BOTH), con * (1 - _BOTH), (pro + con) * _BOTH, neither
-
-
-def _is_unsure(answer: PassageAnswer, packaged: SideChances | str) -> bool:
-    if answer.side == "both" or answer.confidence < _CONFIDENT:
-        return True
-    return _prior(packaged)[_ANSWERS.index(answer.side)] < _UNLIKELY
 
 
 def _by_number(entries: Sequence[Any]) -> dict[int, PassageAnswer]:

@@ -42,8 +42,8 @@ class Plan:
         listed: the least probability with which one that is not argued with is listed.
         quality: how much less a document of the lowest quality counts than one of the highest, in
             [0, 1], in choosing what is quoted.
-        asked: how many documents a language model is asked about, the first of the ranking; the
-            sides of others are the packaged judge's.
+        asked: how many documents a language model is asked about, the first of the ranking; where
+            it decides, later ones are not argued with.
         by_passages: whether the packaged judgement of passages says which documents argue a side
             (`write.passage_sides`), not the judge; None: where the judge is the packaged one, or a
             language model, which then decides where it answers.
