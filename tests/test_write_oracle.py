@@ -54,7 +54,7 @@ def argued(index: str, store: Path, oracle: Oracle, capsys: Any) -> tuple[dict[s
         with pytest.raises(SystemExit) as stopped:
             main(["argue", index, QUESTION, "--json", "--llm", server.spec, "--store", str(store)])
         assert stopped.value.code == 0
-        return json.loads(capsys.readouterr().out), spent(server)
+        return json.loads(capsys.readouterr().out), spent(server.asked())
 
 
 def rightly(printed: dict[str, Any]) -> list[bool]:
@@ -68,7 +68,7 @@ def rightly(printed: dict[str, Any]) -> list[bool]:
     ]
 
 
-@pytest.mark.parametrize("wrap", ["plain", "fenced", "preamble", "thinking"])
+@pytest.mark.parametrize("wrap", ["plain", "fenced", "preamble", "afterword", "thinking", "mixed"])
 def test_all_that_a_capable_model_knows_reaches_the_page(
     index: str, tmp_path: Path, wrap: str, capsys: Any
 ) -> None:

@@ -214,7 +214,7 @@ def test_the_packaged_networks_read_the_ranking_for_what_the_model_left_out(
 def test_a_side_is_as_likely_as_its_likeliest_passage(
     command: list[str], confidence: float, warned: bool, capsys: Any
 ) -> None:
-    """Each side has one passage; a third of what is left of its answer is for "both"."""
+    """Each side has one passage; part of what its answer leaves is for "both"."""
     chosen = {}
     for argument in load_example().arguments:
         if argument.id.startswith("zoos-") and argument.stance in ("pro", "con"):

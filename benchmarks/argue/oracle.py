@@ -1,13 +1,20 @@
-"""The ceiling of the flow: how much of what a capable model knows reaches the page, at what cost?
+"""The ceiling of `argue` with a model: what of its knowledge reaches the page, at what cost?
 
-    PNYX_DATA=DATA python benchmarks/argue/oracle.py --work FOLDER [--questions N] [--errors E ...]
-    ... --data folders         # the development folders; the test debates in own words are default
-    ... --part development --wrap fenced --first 0.5
+    PNYX_DATA=DATA python benchmarks/argue/oracle.py --work FOLDER --write docs/benchmarks/FILE.md
+    ... --questions 5                        # so many of each kind, chosen at random
+    ... --data folders --model "5 % errors"  # some kinds of questions, some models
+    ... --part development                   # what choices are made on; the default is test
 
 A server that knows the labels (`oracle_server.py`) is the language model of the whole command: it
-reads the question, decides sides, writes and judges citations. FOLDER keeps the indexes. Figures:
-share of cited passages on the question; of these on the right side; questions for which both sides
-are cited rightly, where the collection holds both; calls and prompt tokens a question, by prompt.
+reads the question, decides sides, writes, and judges citations. It answers a stated share of
+prompts wrongly, may prefer what comes first, and may wrap its replies as real models do. Questions
+are debates asked in people's own words or by their titles (`pages.py`), and labelled folders
+(`folders.py`). FOLDER keeps the indexes.
+
+Figures: share of citations on the question (debates: cited passages; folders: cited sentences); of
+these, on the right side; questions for which both sides are cited rightly, of those where the
+documents hold both. Intervals are over debates or over a folder's questions. Calls and prompt
+tokens (4 characters each) are all that a question costs, citations included: mean and greatest.
 """
 
 from __future__ import annotations
@@ -15,17 +22,16 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from folder_sources import read_folders, write_files
-from folders import SOURCES
-from folders import figures as folder_figures
+from folders import DRAWS, SOURCES
 from folders import outcome as folder_outcome
-from oracle_server import WRAPS, Known, Oracle, knows_debates, knows_folders, serve, spent
+from oracle_server import Known, Oracle, knows_debates, knows_folders, serve, spent
 from pages import Asked, Collection, collections, indexed, reworded
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
@@ -47,15 +53,50 @@ from pnyx.write.case import Case
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 PLAN = SearchPlan(scoring=Scoring("hybrid"))
+KINDS = ("own-words", "titles", "folders")
+MODELS: Mapping[str, Mapping[str, Any]] = {
+    "no errors": {},
+    "5 % errors": {"errors": 0.05},
+    "15 % errors": {"errors": 0.15},
+    "5 %, prefers the first": {"errors": 0.05, "first": 0.5},
+    "5 %, wrapped replies": {"errors": 0.05, "wrap": "mixed"},
+    "15 %, both": {"errors": 0.15, "first": 0.5, "wrap": "mixed"},
+}
+SIGNS = {"pro": 1, "con": -1}
 
 
 @dataclass
 class Task:
-    """A question to argue: where it is searched, and what becomes of its case."""
+    """A question to argue.
+
+    Attributes:
+        question: what is asked.
+        searcher: where.
+        group: questions of one group are drawn together.
+        both: whether the documents hold both sides.
+        signs: case -> side -> for each citation 1 (right side), -1 (on the question, not right) or
+            0 (not on it).
+    """
 
     question: Question
     searcher: Searcher
-    outcome: Any
+    group: str
+    both: bool
+    signs: Callable[[Case], Mapping[str, list[int]]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one question gave, and what it cost."""
+
+    group: str
+    both: bool
+    cited: Mapping[str, list[int]]
+    cost: Mapping[str, tuple[int, int]]  # prompt -> calls and prompt tokens
+
+    def total(self, position: int) -> int:
+        """Return its calls (0) or prompt tokens (1)."""
+        return sum(pair[position] for pair in self.cost.values())
 
 
 def debates_known() -> dict[str, Known]:
@@ -66,41 +107,58 @@ def debates_known() -> dict[str, Known]:
     return known | knows_debates(found)
 
 
-def folders_known(part: str = "development") -> dict[str, Known]:
+def folders_known(part: str) -> dict[str, Known]:
     """Return what the oracle knows of the labelled folders."""
     return knows_folders(read_folders(SOURCES / part))
 
 
-def debate_tasks(work: Path, part: str, count: int) -> tuple[dict[str, Known], Iterator[Task]]:
-    """Return the knowledge and questions in own words, chosen by chance."""
+def _chosen(questions: Sequence[Any], count: int) -> list[Any]:
+    order = np.random.default_rng(0).permutation(len(questions))[: count or None]
+    return [questions[position] for position in order]
+
+
+def debate_tasks(work: Path, part: str, count: int, kind: str) -> tuple[dict[str, Known], Any]:
+    """Return what is known of debates, and their questions."""
     found = collections(DATA)
-    reworded(found)
+    known = knows_debates(found)
+    if kind == "own-words":
+        reworded(found)
+        known = knows_debates(found)
     asked = [(c, one) for c in found.values() for one in c.asked if one.part == part]
-    order = np.random.default_rng(0).permutation(len(asked))[: count or None]
     embedder = embedder_from()
 
     def tasks() -> Iterator[Task]:
-        for place in order:
-            collection, one = asked[place]
+        for collection, one in _chosen(asked, count):
             searcher = Searcher(indexed(collection, work, embedder), PLAN, embedder=embedder)
 
-            def row(case: Case, collection: Any = collection, one: Any = one) -> Any:
-                return debate_row(collection, one, case)
+            def signs(case: Case, collection: Any = collection, one: Any = one) -> Any:
+                return debate_signs(collection, one, case)
 
-            yield Task(one.question, searcher, row)
+            group = one.question.id.removesuffix(" +").removesuffix(" -")
+            both = collection.sides(one) == {1, -1}
+            yield Task(one.question, searcher, group, both, signs)
 
-    return knows_debates(found), tasks()
+    return known, tasks
 
 
-def folder_tasks(work: Path, part: str, count: int) -> tuple[dict[str, Known], Iterator[Task]]:
-    """Return the knowledge and questions of labelled folders, chosen by chance."""
+def debate_signs(collection: Collection, asked: Asked, case: Case) -> dict[str, list[int]]:
+    """Return the signs of cited passages; see `Task`."""
+    return {
+        side.side: [
+            (collection.side(asked, doc_id) or 0) * SIGNS[side.side]
+            for doc_id in side.response.references
+        ]
+        for side in case.sides
+    }
+
+
+def folder_tasks(work: Path, part: str, count: int) -> tuple[dict[str, Known], Any]:
+    """Return what is known of labelled folders, and their questions."""
     folders = read_folders(SOURCES / part)
-    asked = [(folder, one) for folder in folders for one in folder.questions]
-    order = np.random.default_rng(0).permutation(len(asked))[: count or None]
+    asked = [(folder, question) for folder in folders for question in folder.questions]
 
     def tasks() -> Iterator[Task]:
-        for place in order:
-            folder, question = asked[place]
+        for folder, question in _chosen(asked, count):
             files, index = work / "files" / folder.name, work / "indexes" / folder.name
             if not files.exists():
                 write_files(folder, files)
@@ -108,53 +166,71 @@ def folder_tasks(work: Path, part: str, count: int) -> tuple[dict[str, Known], I
             opened = pnyx.open(str(index)) if index.exists() else pnyx.open(str(files), index)
             searcher = Searcher(opened.index, PLAN, embedder=embedder_from())
 
-            def row(case: Case, folder: Any = folder, question: Any = question) -> Any:
-                return folder_outcome(folder, question, case, (0.0, 0.0))
+            def signs(case: Case, folder: Any = folder, question: Any = question) -> Any:
+                return folder_signs(folder_outcome(folder, question, case, (0.0, 0.0)))
 
-            yield Task(Question(question.id, question.text), searcher, row)
+            both = folder.sides(question) == {"yes", "no"}
+            asks = Question(question.id, question.text)
+            yield Task(asks, searcher, question.id, both, signs)
 
-    return knows_folders(folders), tasks()
-
-
-def debate_row(collection: Collection, asked: Asked, case: Case) -> dict[str, Any]:
-    """Return 1 for each passage cited for its own side, -1 for the other, 0 off the question."""
-    signs = {"pro": 1, "con": -1}
-    cited = {
-        side.side: [(collection.side(asked, doc) or 0) * signs[side.side]
-                    for doc in side.response.references]
-        for side in case.sides
-    }  # fmt: skip
-    return {"cited": cited, "both": collection.sides(asked) == {1, -1}}
+    return knows_folders(folders), tasks
 
 
-def figures(rows: Sequence[Any], data: str) -> dict[str, float]:
-    """Return the figures of some questions; shares are of all citations together."""
-    if data == "debates":
-        cited = [one for row in rows for own in row["cited"].values() for one in own]
-        on = [one for one in cited if one]
-        both = [all(1 in own for own in row["cited"].values()) for row in rows if row["both"]]
-        return {"on the question": len(on) / max(1, len(cited)),
-                "right": float(np.mean([one > 0 for one in on])),
-                "both rightly": float(np.mean(both)),
-                "passages": len(cited) / len(rows)}  # fmt: skip
-    stances = [one["stance"] for row in rows for one in row["sentences"]]
-    on_share = sum(one in ("yes", "no", "mixed") for one in stances) / max(1, len(stances))
-    found = folder_figures(rows)
-    return {"on the question": on_share, "right": found["right"] / max(on_share, 1e-9),
-            "both rightly": found["both rightly"], "sentences": found["sentences"]}  # fmt: skip
+def folder_signs(row: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return the signs of cited sentences; see `Task`. Paragraphs for both sides are not right."""
+    signs: dict[str, list[int]] = {"yes": [], "no": []}
+    for one in row["sentences"]:
+        on_question = one["stance"] in ("yes", "no", "mixed")
+        signs[one["side"]].append((1 if one["stance"] == one["side"] else -1) * on_question)
+    return signs
+
+
+def figures(rows: Sequence[Row]) -> dict[str, float]:
+    """Return the shares of some questions, of all their citations together."""
+    cited = [sign for row in rows for signs in row.cited.values() for sign in signs]
+    both = [all(1 in signs for signs in row.cited.values()) for row in rows if row.both]
+    return {
+        "on the question": _mean([sign != 0 for sign in cited]),
+        "right": _mean([sign > 0 for sign in cited if sign]),
+        "both rightly": _mean(both),
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def cells(rows: Sequence[Row]) -> list[str]:
+    """Return the shares with 95 % intervals over groups, then the mean and the greatest cost."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.group, []).append(row)
+    grouped, rng = list(groups.values()), np.random.default_rng(0)
+    drawn = [
+        figures([row for i in rng.integers(0, len(grouped), len(grouped)) for row in grouped[i]])
+        for _ in range(DRAWS)
+    ]
+    shown = []
+    for name, value in figures(rows).items():
+        low, high = np.nanquantile([one[name] for one in drawn], [0.025, 0.975])
+        shown.append(f"{100 * value:.0f} % [{100 * low:.0f}, {100 * high:.0f}]")
+    for position, form in ((0, ".1f"), (1, ",.0f")):
+        totals = [row.total(position) for row in rows]
+        shown.append(f"{_mean(totals):{form}} ({max(totals):,})")
+    return shown
 
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def ask(oracle: Oracle, tasks: Iterator[Task]) -> tuple[list[Any], Mapping[str, tuple[int, int]]]:
-    """Argue each question with the oracle as its model; return rows, and what was asked."""
-    rows = []
+def answered(oracle: Oracle, tasks: Iterator[Task]) -> Iterator[Row]:
+    """Argue each question with the oracle as its model, with a new store for all."""
     with serve(oracle) as server, tempfile.TemporaryDirectory() as folder:
         spec = PaidModelSpec(llm=(server.spec,), store=str(Path(folder) / "replies.sqlite"))
         with open_model(spec, _say, spec, cost=False) as model:
             for task in tasks:
+                before = len(server.asked())
                 case = argue(
                     task.searcher,
                     task.question,
@@ -163,47 +239,40 @@ def ask(oracle: Oracle, tasks: Iterator[Task]) -> tuple[list[Any], Mapping[str, 
                     plan=argue_plan(ArgueSpec()),
                     model=model,
                 )
-                rows.append(task.outcome(case))
-                print(task.question.text[:70], case.weighed and case.weighed.said[:200],
-                      file=sys.stderr)  # fmt: skip
-        return rows, spent(server)
+                _say(f"{task.question.text[:70]} {case.weighed and case.weighed.said[:200]}")
+                cost = spent(server.asked()[before:])
+                yield Row(task.group, task.both, task.signs(case), cost)
 
 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--work", type=Path, metavar="FOLDER", required=True)
-    parser.add_argument("--data", choices=("debates", "folders"), default="debates")
-    parser.add_argument("--part", choices=("test", "development"))
-    parser.add_argument("--questions", type=int, default=0, help="so many, by chance; 0 for all")
-    parser.add_argument("--errors", type=float, nargs="*", default=[0.0, 0.05, 0.15])
-    parser.add_argument("--first", type=float, default=0.0)
-    parser.add_argument("--wrap", choices=WRAPS, default="plain")
+    parser.add_argument("--data", nargs="*", choices=KINDS, default=KINDS)
+    parser.add_argument("--model", nargs="*", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--part", choices=("test", "development"), default="test")
+    parser.add_argument("--questions", type=int, default=0, help="of each kind (default: all)")
     options = parser.parse_args()
-    part = options.part or ("test" if options.data == "debates" else "development")
     report = Report("argue-oracle")
-    make = debate_tasks if options.data == "debates" else folder_tasks
-    costs: dict[float, Mapping[str, tuple[int, int]]] = {}
-    count = 1
-    for errors in options.errors:
-        known, tasks = make(options.work / part, part, options.questions)
-        oracle = Oracle(known, errors, options.first, options.wrap)
-        rows, costs[errors] = ask(oracle, tasks)
-        count = len(rows)
-        found = figures(rows, options.data)
-        if errors == options.errors[0]:
-            report.line(f"{count} questions on {part} {options.data}, replies {options.wrap}.")
-            report.head("errors of the model", *found, "calls", "prompt tokens")
-        calls, tokens = (sum(one[i] for one in costs[errors].values()) / count for i in (0, 1))
-        shown = [f"{value:.2f}" for value in found.values()]
-        report.row(f"{100 * errors:.0f} %", *shown, f"{calls:.1f}", f"{tokens:,.0f}")
-        if oracle.unknown:
-            report.line(f"\nThe oracle could not answer {oracle.unknown.total()} prompts.")
-    names = list(dict.fromkeys(name for cost in costs.values() for name in cost))
-    report.head("calls and prompt tokens a question, by prompt", *names)
-    for errors, cost in costs.items():
-        shares = [(calls / count, tokens / count) for calls, tokens in
-                  (cost.get(name, (0, 0)) for name in names)]  # fmt: skip
-        report.row(f"{100 * errors:.0f} %", *(f"{c:.1f}, {t:,.0f}" for c, t in shares))
+    costs: dict[str, list[Row]] = {}
+    for kind in options.data:
+        where = options.work / options.part, options.part, options.questions
+        known, tasks = folder_tasks(*where) if kind == "folders" else debate_tasks(*where, kind)
+        for name in options.model:
+            oracle = Oracle(known, **MODELS[name])
+            rows = list(answered(oracle, tasks()))
+            if name == options.model[0]:
+                head = f"{kind}, {len(rows)} {options.part} questions"
+                report.head(head, *figures(rows), "calls (peak)", "prompt tokens (peak)")
+            report.row(name, *cells(rows))
+            costs.setdefault(kind, []).extend(rows)
+            if oracle.unknown:
+                report.line(f"\nThe oracle could not answer {oracle.unknown.total()} prompts.")
+    names = list(dict.fromkeys(name for rows in costs.values() for r in rows for name in r.cost))
+    report.head("a question, all models: calls, prompt tokens", *costs)
+    for name in names:
+        pairs = [[row.cost.get(name, (0, 0)) for row in rows] for rows in costs.values()]
+        means = [np.mean(kind_pairs, axis=0) for kind_pairs in pairs]
+        report.row(name, *(f"{calls:.1f}, {tokens:,.0f}" for calls, tokens in means))
     report.write(options.write)
 
 

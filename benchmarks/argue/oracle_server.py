@@ -1,6 +1,6 @@
 """A model that knows the labels: answers every prompt as a capable one would, with stated errors.
 
-    python benchmarks/argue/oracle_server.py --data debates --port 8900 --errors 0.05
+    python benchmarks/argue/oracle_server.py --data debates --port 8900 --errors 0.05 --wrap mixed
 
 It knows the questions and passages of the debates (`pages.py`) or of labelled folders
 (`folder_sources.py`), and is served by the tests' chat server, which speaks the protocol of OpenAI
@@ -35,7 +35,16 @@ if TYPE_CHECKING:
 
 Side: TypeAlias = Literal["yes", "no", "both", "neither"]
 SIDES: tuple[Side, ...] = ("yes", "no", "both", "neither")
-WRAPS = ("plain", "fenced", "preamble", "thinking")
+WRAPS = ("plain", "fenced", "preamble", "afterword", "thinking", "mixed")
+"""How replies are wrapped; "mixed": each in one of the other ways, chosen by its prompt."""
+
+_WRAPPED: Mapping[str, str] = {
+    "plain": "{}",
+    "fenced": "```json\n{}\n```",
+    "preamble": "Here is the JSON that you asked for:\n\n{}\n",
+    "afterword": "{}\n\nLet me know if you need anything else.",
+    "thinking": "<think>\nLet me look at each of them.\n</think>\n\n{}",
+}
 
 _SHOWN_WORDS = 12
 """Words of a passage by which it is recognised, however much of it is shown."""
@@ -75,13 +84,8 @@ class Oracle:
         """Return the whole reply to a prompt."""
         rng = random.Random(hashlib.sha256(prompt.encode("utf-8", "replace")).digest())
         text = json.dumps(self._answer(prompt, rng), ensure_ascii=False)
-        if self.wrap == "fenced":
-            return f"```json\n{text}\n```"
-        if self.wrap == "preamble":
-            return f"Here is the JSON that you asked for:\n\n{text}\n"
-        if self.wrap == "thinking":
-            return f"<think>\nLet me look at each of them.\n</think>\n\n{text}"
-        return text
+        wrap = rng.choice(WRAPS[:-1]) if self.wrap == "mixed" else self.wrap
+        return _WRAPPED[wrap].format(text)
 
     def _answer(self, prompt: str, rng: random.Random) -> Any:
         blocks = blocks_in(prompt)
@@ -189,10 +193,10 @@ def serve(oracle: Oracle, port: int = 0) -> ChatServer:
     return ChatServer(reply=oracle.reply, port=port)
 
 
-def spent(server: ChatServer) -> dict[str, tuple[int, int]]:
+def spent(requests: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
     """Return calls and prompt tokens by the prompt's name."""
     found: dict[str, tuple[int, int]] = {}
-    for row in server.asked():
+    for row in requests:
         name = row["parameters"]["response_format"]["json_schema"]["name"]
         tokens = sum(len(message["content"]) for message in row["messages"]) // 4
         calls, before = found.get(name, (0, 0))
@@ -285,12 +289,13 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", choices=("debates", "folders"), default="folders")
+    parser.add_argument("--part", choices=("test", "development"), default="test")
     parser.add_argument("--port", type=int, default=8900)
     parser.add_argument("--errors", type=float, default=0.05)
     parser.add_argument("--first", type=float, default=0.0)
     parser.add_argument("--wrap", choices=WRAPS, default="plain")
     options = parser.parse_args()
-    known = debates_known() if options.data == "debates" else folders_known()
+    known = debates_known() if options.data == "debates" else folders_known(options.part)
     oracle = Oracle(known, options.errors, options.first, options.wrap)
     with serve(oracle, options.port) as server:
         print(f"--llm {server.spec}", flush=True)
