@@ -7,7 +7,7 @@ import json
 import math
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 STYLES = {
@@ -38,6 +38,10 @@ def reply_to(body: Mapping[str, Any], prompt: str, seed: str) -> dict[str, Any]:
         order = list(range(1, len(texts) + 1))
         random.Random(seed).shuffle(order)
         return {"order": order}
+    if '"yes_or_no"' in prompt:
+        return question_reply(prompt)
+    if listed := sides_reply(prompt, _made_up_side):
+        return listed
     if schema is not None:
         value = instance(schema, seed)
         assert isinstance(value, dict)
@@ -53,6 +57,46 @@ def choice_in(prompt: str) -> tuple[str, str, str] | None:
     text = re.search(r"^<<<text (\w+)\n(.*)\ntext \1>>>$", prompt, re.MULTILINE | re.DOTALL)
     claims = re.search(r"^First claim: (.*)\nSecond claim: (.*)$", prompt, re.MULTILINE)
     return (text[2], claims[1], claims[2]) if text and claims else None
+
+
+_BLOCK = re.compile(r"<<<([\w-]+) (\w+)\n(.*?)\n\1 \2>>>", re.DOTALL)
+
+
+def blocks_in(prompt: str) -> list[tuple[str, str]]:
+    """Return label and text of each piece of material in a prompt."""
+    return [(label, text) for label, _, text in _BLOCK.findall(prompt)]
+
+
+def question_reply(prompt: str) -> dict[str, Any]:
+    """Return how a question is read: in its own words, without other searches."""
+    question = dict(blocks_in(prompt))["question"]
+    claims = {"yes": f"Yes to {question}", "no": f"No to {question}"}
+    return {"language": "English", "yes_or_no": True, **claims, "searches": []}
+
+
+def _made_up_side(text: str, first: str, second: str) -> Mapping[str, float]:
+    """Return the side of a claim, or one made from the hash of the text."""
+    words = ("first", "second", "neither")
+    word = {first: "first", second: "second"}.get(text) or words[number_of(text) % 3]
+    return {one: 0.9 if one == word else 0.05 for one in words}
+
+
+def sides_reply(
+    prompt: str, sides: Callable[[str, str, str], Mapping[str, float]]
+) -> dict[str, Any] | None:
+    """Return the side of each passage of a listwise prompt; None for another prompt."""
+    found = blocks_in(prompt)
+    passages = [text for label, text in found if label == "passage"]
+    if not passages or '"passages"' not in prompt:
+        return None
+    claims = dict(found)
+    entries = []
+    for number, text in enumerate(passages, 1):
+        chances = sides(text, claims["yes"], claims["no"])
+        word = max(chances, key=chances.__getitem__)
+        side = {"first": "yes", "second": "no"}.get(word, word)
+        entries.append({"id": number, "side": side, "confidence": chances[word]})
+    return {"passages": entries}
 
 
 def _verdict(seed: str, *texts: str) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from chat_replies import (
     favouring,
     logprobs_of,
     reply_to,
+    sides_reply,
     with_extra,
     with_repeated,
     without_last,
@@ -438,10 +439,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def verdict(self) -> str:
         """An answer in the asked-for schema, made from the prompt's hash, or a side's."""
-        asked = choice_in(self.prompt)
-        if asked is None or self.server.sides is None:
+        asked, sides = choice_in(self.prompt), self.server.sides
+        if sides is not None and (listed := sides_reply(self.prompt, sides)):
+            return json.dumps(listed)
+        if asked is None or sides is None:
             return json.dumps(self.answer())
-        self.spellings = self.server.sides(*asked)
+        self.spellings = sides(*asked)
         return json.dumps({"answer": max(self.spellings, key=self.spellings.__getitem__)})
 
     def completion(self, text: str | None, **message: Any) -> dict[str, Any]:

@@ -163,7 +163,7 @@ def test_labels_may_be_a_dict() -> None:
         (lambda c: c.search("a", model="bm26"), "found bm26, Input should be 'auto', "),
         (lambda c: c.search("a", pointwise=True), "--pointwise goes with --rerank"),
         (lambda c: c.argue(["a"]), "found list, expected a question: its text, or a Question"),
-        (lambda c: c.argue("a", asked=3), "asked goes with llm"),
+        (lambda c: c.argue("a", asked=3), "asked requires llm"),
         (lambda c: c.argue("a", perspectivs="f"), "no option 'perspectivs', expected one of asked"),
         (lambda c: c.report("a", layout="rag25"), "no option 'layout', expected one of b, c"),
         (lambda c: c.report("a", rerank=True), "no option 'rerank'"),

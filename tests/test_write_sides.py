@@ -16,11 +16,11 @@ from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking
 from pnyx.records import Argument, Document, Evidence, Question
 from pnyx.search.polarity import same_words
-from pnyx.search.sides import CORPUS_LABEL
+from pnyx.search.sides import CORPUS_LABEL, match_labels
 from pnyx.search.topics import TopicMatch, TopicMatcher
 from pnyx.write.arguing import _likely
 from pnyx.write.passage_sides import BY_PASSAGE, side_chance
-from pnyx.write.placing import expected_about
+from pnyx.write.placing import expected_about, settled_by_label
 from pnyx.write.placing import place as place_async
 from pnyx.write.plan import Plan
 
@@ -260,9 +260,10 @@ def test_a_label_on_another_topic_says_that_a_passage_is_off(
     other = Argument("b", "Another claim.", stance="pro", topic="Ban cars")
     known = [Judged(True, Provenance("r", method=BY_PASSAGE), 0.9)] * 2
     judge = WrittenJudge(_relevant(NO))
-    placed = run_blocking(
-        lambda: place_async(QUESTION, [_labelled("pro"), other], judge, Plan(), known, Matcher())
-    )
+    documents = [_labelled("pro"), other]
+    matches = match_labels(QUESTION, documents, Matcher())
+    assert settled_by_label(matches) == [True, passed_over]
+    placed = run_blocking(lambda: place_async(QUESTION, documents, judge, Plan(), known, matches))
     assert [one.passed_over for one in placed] == [False, passed_over]
 
 

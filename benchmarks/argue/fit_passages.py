@@ -36,7 +36,6 @@ from pnyx.models.embed.embedder import embedder_from
 from pnyx.records import Evidence, Question
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
-from pnyx.write.arguing import retrieve
 from pnyx.write.passage_sides import (
     PassageSides,
     chances_of,
@@ -45,6 +44,7 @@ from pnyx.write.passage_sides import (
     side_inputs,
 )
 from pnyx.write.plan import Plan
+from pnyx.write.retrieved_documents import retrieve
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path("src/pnyx/write/weights/passages.json")

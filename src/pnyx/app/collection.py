@@ -130,7 +130,7 @@ class Collection:
         """
         from pnyx.app.open_judge import default_judge
         from pnyx.app.open_search import argue_plan, open_searcher, open_writer
-        from pnyx.judge.watched import watched
+        from pnyx.judge.watched import spending_line, watched
         from pnyx.search.split_documents import size_of
         from pnyx.write.arguing import argue
         from pnyx.write.case import with_settings
@@ -142,14 +142,15 @@ class Collection:
         given = replace(asked, definition=definition, claims=given.claims)
         with self._model() as model:
             if model is None and spec.given("asked"):
-                raise InputError("asked goes with llm: there is no language model")
+                raise InputError("asked requires llm: there is no language model")
             judge = default_judge(model)
             searcher = open_searcher(self.index, search, model, judge, warn_in_python)
             writer, plan = open_writer(spec, model), argue_plan(spec)
             models = [] if model is None else [model]
             with watched(judge, models, shown=showing) as watching:
-                case = argue(searcher, given, judge=watching, writer=writer, plan=plan)
-        return with_settings(case, index=f"{self.name} ({size_of(self.index)})")
+                case = argue(searcher, given, judge=watching, writer=writer, plan=plan, model=model)
+        cost = {} if model is None else {"cost": spending_line(model)}
+        return with_settings(case, index=f"{self.name} ({size_of(self.index)})", **cost)
 
     def report(self, request: ReportRequest | Question | str, **options: Any) -> Report:
         """Write the report to a request, or to a question, under the limits of `options`.
@@ -200,7 +201,7 @@ class Collection:
         from pnyx.app.open_models import open_model
 
         spec = PaidModelSpec(llm=(self.llm,) if self.llm else ()) if asked else None
-        with open_model(spec, warn_in_python, spec) as model:
+        with open_model(spec, warn_in_python, spec, cost=False) as model:
             yield model
 
 

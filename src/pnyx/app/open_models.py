@@ -25,13 +25,16 @@ Say: TypeAlias = Callable[[str], None]
 
 @contextlib.contextmanager
 def open_model(
-    spec: ModelSpec | None, say: Say, spending: SpendingSpec | None = None
+    spec: ModelSpec | None, say: Say, spending: SpendingSpec | None = None, *, cost: bool = True
 ) -> Iterator[StoredModel | None]:
-    """Open the one language model that a spec names, with its store; None where it names none."""
+    """Open the one language model that a spec names, with its store; None where it names none.
+
+    In the end its `cost` is said, if it was asked anything.
+    """
     if spec is None:
         yield None
         return
-    with open_models(spec, spec.models, say, spending) as models:
+    with open_models(spec, spec.models, say, spending, cost=cost) as models:
         if len(models) > 1:
             names = ", ".join(model.name for model in models)
             raise InputError(f"--llm: expected one model, found {shorten(names)}")
@@ -40,9 +43,17 @@ def open_model(
 
 @contextlib.contextmanager
 def open_models(
-    spec: ModelSpec, named: Sequence[str], say: Say, spending: SpendingSpec | None = None
+    spec: ModelSpec,
+    named: Sequence[str],
+    say: Say,
+    spending: SpendingSpec | None = None,
+    *,
+    cost: bool = True,
 ) -> Iterator[list[StoredModel]]:
-    """Open the models given to --llm, with their store; addresses of one share its questions."""
+    """Open the models given to --llm, with their store; addresses of one share its questions.
+
+    In the end the `cost` of each that was asked anything is said.
+    """
     if not named:
         yield []
         return
@@ -59,10 +70,22 @@ def open_models(
             endpoint.ledger = ledger(endpoint.model)
     offline = spending is not None and (spending.offline or spending.plan)
     with Store.for_reading(spec.store) if offline else Store(spec.store) as opened:
+        models = [StoredModel(e, opened, offline=offline) for e in endpoints]
         try:
-            yield [StoredModel(e, opened, offline=offline) for e in endpoints]
+            yield models
         finally:
             _warn_damaged(opened, offline, say)
+            if cost and not offline:
+                _say_cost(models, say)
+
+
+def _say_cost(models: Sequence[StoredModel], say: Say) -> None:
+    from pnyx.judge.watched import spending_line
+
+    for model in models:
+        counts = model.counts
+        if counts.asked or counts.failed or counts.from_store:
+            say(f"cost: {spending_line(model)}")
 
 
 def _warn_damaged(store: Store, offline: bool, say: Say) -> None:

@@ -175,7 +175,10 @@ class ArgueSpec(
         within="[0.0, 1.0]",
     )
     asked: int = opt(
-        Plan().asked, "Documents that the language model is asked about their side.", low=1
+        Plan().asked,
+        "First passages of the ranking that the language model is asked about: do they argue a "
+        "side, and which? If it decides, later ones are not used.",
+        low=1,
     )
     definition: Words = opt("", "What makes a passage relevant, in words.")
     writer: Literal["extractive", "llm"] | None = opt(

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,7 +23,7 @@ from pnyx.cli.common.options import check_question, say
 from pnyx.cli.common.params import verb
 from pnyx.errors import OptionError, shorten
 from pnyx.judge.naming import introduced
-from pnyx.judge.watched import watched
+from pnyx.judge.watched import spending_line, watched
 from pnyx.records import CitationStyle
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ def command(
     to them: documents.index. The next command uses it, with the files that changed indexed again.
 
     Without --llm the packaged judge decides and sentences are quoted, so no key and no network
-    are needed. A language model writes, and tells sides as far as its answers carry information;
-    the report says how far that is. Without --out, --html and --md the report is printed as
-    Markdown.
+    are needed. With --llm the model reads the question, decides which side each passage argues
+    and writes the text; the report says how far it decided and what it cost. Without --out, --html
+    and --md the report is printed as Markdown.
 
     \b
     Example:
@@ -87,16 +87,20 @@ def command(
     output.check_needs()
     model.check()
     if spec.given("asked") and not model.asks_models:
-        raise OptionError("--asked goes with --llm")
+        raise OptionError("--asked requires --llm")
     topic = spec.asked_for(question, output.topic_id or "")
     opened = open_documents(index)
     with open_model(model, say, model) as llm, _judge(llm, plan=model.plan) as judge:
         writer = _writer(spec, llm, plan=model.plan)
         searcher = open_searcher(opened, search, llm, judge, say)
-        case = argue(searcher, topic, judge=judge, writer=writer, plan=argue_plan(spec))
+        plan = argue_plan(spec)
+        if model.plan:
+            plan = replace(plan, most=True)
+        case = argue(searcher, topic, judge=judge, writer=writer, plan=plan, model=llm)
         if model.plan:
             return _print_plan(case, llm, model, as_json=as_json)
-    case = with_settings(case, index=f"{index} ({size_of(opened)})")
+    cost = {} if llm is None else {"cost": spending_line(llm)}
+    case = with_settings(case, index=f"{index} ({size_of(opened)})", **cost)
     printed = not (output.out or output.html or as_json)
     with placed_together():
         if output.out:
@@ -124,16 +128,15 @@ def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
     writer = open_writer(spec, llm)
     if not plan:
         return _told(writer)
-    quoting: Literal["extractive"] = "extractive"
-    return StandInWriter(writer, open_writer(replace(spec, writer=quoting, examples=None), None))
+    return StandInWriter(writer, spec.points)
 
 
 def _print_plan(case: Case, llm: StoredModel | None, model: PaidModelSpec, *, as_json: bool) -> int:
-    """Print what the argument would ask; quoted sentences stand in for those to be written."""
+    """Print the most that the argument may ask."""
     from pnyx.cli.common.answering import plan_asked
 
     sentences = sum(len(side.response.sentences) for side in case.sides)
-    line = f"an argument of about {sentences} sentences"
+    line = f"an argument of at most {sentences} sentences"
     plan_asked(llm, model, line, {"sentences": sentences}, as_json=as_json)
     return 0
 

@@ -221,7 +221,7 @@ def _search(searcher: Searcher, example: Example, folder: Path) -> dict[str, lis
     from pnyx.corpora import write_run
     from pnyx.corpora.benchmarks.trec import as_ranked
     from pnyx.records import RunEntry
-    from pnyx.write.arguing import search_text
+    from pnyx.write.retrieved_documents import search_text
 
     runs, entries = {}, []
     tag = searcher.plan.scoring.model

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pnyx import progress
+from pnyx.errors import escaped
 from pnyx.judge.answers import Answer, Unscored
 from pnyx.judge.base import Emit, Judge
 from pnyx.judge.questions import JudgeQuestion
@@ -20,6 +21,7 @@ class Watched:
 
     def __init__(self, judge: Judge, tell: Callable[[int, int, int], None]) -> None:
         self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
+        self.model: StoredModel | None = getattr(judge, "model", None)
         self._judge, self._tell = judge, tell
         self._done = self._total = self._unscored = 0
 
@@ -71,6 +73,25 @@ def spent_so_far(models: Sequence[StoredModel]) -> str:
     costs = [model.endpoint.ledger.cost for model in models if model.endpoint.ledger is not None]
     if costs and None not in costs:
         parts.append(f"${sum(cost or 0 for cost in costs):.4f}")
+    return ", ".join(parts)
+
+
+def spending_line(model: StoredModel) -> str:
+    """Say what a model was asked in this run, and what that cost, by the server's own counts."""
+    counts = model.counts
+    calls = counts.asked + counts.failed + counts.asked_again
+    tokens = {name: counts.tokens.get(f"{name}_tokens", 0) for name in ("prompt", "completion")}
+    parts = [f"{calls:,} {'call' if calls == 1 else 'calls'} of {escaped(model.name, 60)}"]
+    parts += [f"{count:,} {name} tokens" for name, count in tokens.items()]
+    ledger = model.endpoint.ledger
+    if ledger is not None and ledger.cost is not None:
+        parts.append(f"${ledger.cost:.4f}")
+        if (most := ledger.cost_at_most or 0.0) > ledger.cost:
+            parts.append(f"at most ${most:.4f} with replies that came without a count")
+    if counts.failed:
+        parts.append(f"{counts.failed:,} of the calls failed")
+    if stored := counts.from_store + counts.shared:
+        parts.append(f"{stored:,} {'reply' if stored == 1 else 'replies'} from the store")
     return ", ".join(parts)
 
 

@@ -49,7 +49,7 @@ _NEAR = 0.3
 def doubts(case: Case) -> tuple[str, ...]:
     """Warn of what a model could not tell, and of sides that are empty or may not be argued."""
     lines = list(map(one_line, case.question_notes))
-    lines += [case.weighed.said] if case.weighed is not None and not case.weighed.weight else []
+    lines += [case.weighed.doubt] if case.weighed is not None and case.weighed.doubt else []
     for side in case.sides:
         name = f"The case for {one_line(case.names[side.side])}"
         if side.doubtful:

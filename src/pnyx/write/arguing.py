@@ -13,7 +13,7 @@ import numpy as np
 from pnyx.corpora.text.language import other_language
 from pnyx.judge.answers import Answer, Judged
 from pnyx.judge.base import Judge
-from pnyx.judge.questions import Preference
+from pnyx.judge.store.completions import StoredModel
 from pnyx.measure.core.base import Measured
 from pnyx.measure.reports.responses import precisions
 from pnyx.models.http.flow import run_all, run_blocking
@@ -28,20 +28,33 @@ from pnyx.records import (
     judged_text,
 )
 from pnyx.search.engine import Engine
-from pnyx.search.listing import Found
 from pnyx.search.pipeline import Searcher
-from pnyx.search.sides import CORPUS_LABEL, label_topic
+from pnyx.search.sides import CORPUS_LABEL, label_topic, match_labels
 from pnyx.search.split_documents import passage_fields
 from pnyx.search.topics import labelled_topics
 from pnyx.students.judge import OF_A_CASE, PackagedJudge
 from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer
 from pnyx.write.citing import judge_citations, without_foreign_citations
 from pnyx.write.extractive import ExtractiveWriter
-from pnyx.write.passage_sides import PassageSides, PassageStances, relevance_of, side_chance
-from pnyx.write.placing import Placed, chance, expected_about, place
+from pnyx.write.model_sides import ModelSides
+from pnyx.write.passage_sides import (
+    BY_MODEL,
+    PassageSides,
+    PassageStances,
+    SideChances,
+    relevance_of,
+    side_chance,
+)
+from pnyx.write.placing import Placed, chance, expected_about, place, settled_by_label
 from pnyx.write.plan import Plan
 from pnyx.write.qualities import MIDDLING, quality_of
-from pnyx.write.weighing import WeighedSides
+from pnyx.write.question_reading import QuestionReading, read_question
+from pnyx.write.retrieved_documents import RetrievedDocuments, retrieve
+
+_BY_LABEL = "by_label: the corpus's label decides"
+
+_FILLER = " ".join(["word"] * 120)
+"""Text of a passage that is not found yet, to estimate the cost."""
 
 Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 """Called with the name of a step and what is known of it, as JSON values; it may be called from
@@ -64,6 +77,7 @@ def argue(
     writer: Writer | None = None,
     plan: Plan | None = None,
     tell: Tell | None = None,
+    model: StoredModel | None = None,
 ) -> Case:
     """Retrieve evidence, place it on the sides, write each side and judge every part.
 
@@ -72,12 +86,13 @@ def argue(
             `Searcher`; asked for the question and its definition, as one text.
         question: the contentious question; its `definition` sharpens the relevance verdicts.
         judge: answers Support questions for relevance, stance and support, by default the packaged
-            judge. One that answers
-            Preference questions, a language model, is asked which claim a text argues for, and
-            counts as `write.weighing` says, next to the packaged judgement of passages.
+            judge. The sides of passages are decided by the packaged judgement of passages, and by
+            the `model`, where there is one.
         writer: argues one side from given documents, by default by quoting them.
         plan: sizes and options.
         tell: told of each step.
+        model: the language model that reads the question (`write.question_reading`) and the
+            passages (`write.model_sides`), by default that of an `LlmJudge`.
 
     Raises InputError where the index lacks what the search needs, ModelError where the model of the
     judge or of the writer cannot be used at all; whatever it had answered is in the store.
@@ -86,19 +101,32 @@ def argue(
     judge = judge or PackagedJudge(*OF_A_CASE)
     writer = writer or ExtractiveWriter()
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
+    model = model or model_of(judge)
     found = retrieve(searcher, question, plan)
+    reading = None
+    if model is not None:
+        reading = _read(model, question, found)
+        found = retrieve(searcher, question, plan, reading.searches, found)
+    posed = question if reading is None else reading.posed(question)
     tell("found", {"documents": len(found.documents)})
-    placing = placing_of(searcher, question, judge, plan)
+    placing = placing_of(searcher, question, judge, plan, model, posed)
+    placing.fills_up = plan.most and reading is not None and reading.missing
     quality, of_all = quality_of(searcher.engine, found.documents)
     argued: dict[Side, ArguedSide] = {}
+
+    def guessed() -> bool:
+        """Whether it is not known what is to be written from, in an estimate of the cost."""
+        unread = reading is not None and reading.missing
+        return plan.most and (unread or (placing.sides is not None and placing.sides.missing))
 
     async def work() -> list[Placed]:
         placed = await placing.place(found.documents)
         tell("sides", _counts(placed))
 
         async def write(side: Side) -> None:
-            mine = _best(placed, side, quality, plan)
-            made = await _argue_side(question, side, mine, judge, writer, plan, tell)
+            mine = _longest(placed, side) if guessed() else _best(placed, side, quality, plan)
+            asked = question if isinstance(writer, ExtractiveWriter) else posed
+            made = await _argue_side(asked, side, mine, judge, writer, plan, tell)
             less_sure, likely = _less_sure(placed, side), _likely(placed, side)
             argued[side] = replace(made, less_sure=less_sure, likely=likely)
 
@@ -107,20 +135,33 @@ def argue(
 
     placed = run_blocking(work)
     case = _case(question, tuple(argued[side] for side in plan.sides), placed, plan)
-    cards = {one.name: one.card for one in (judge, placing.passages) if one is not None}
-    weighed = placing.sides
+    sources = (judge, placing.passages if placing.read_by_networks else None, placing.sides)
+    cards = {one.name: one.card for one in sources if one is not None}
     labelled = list(map(label_topic, found.documents))
     language = other_language(question.text, (one.text for one in found.documents))
+    doubts = () if reading is None else reading.doubts
+    read = {} if reading is None else {"question": reading.described(question)}
     return replace(
         case,
         quality=quality if of_all else {},
-        weighed=weighed.weighed if weighed else None,
-        judges={**cards, **(weighed.cards if weighed else {}), **case.judges},
-        settings={"search": found.described(searcher, question), "writer": writer.name},
+        weighed=placing.sides.weighing if placing.sides else None,
+        judges={**cards, **case.judges},
+        settings={"search": found.described(searcher, question), **read, "writer": writer.name},
         search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
         search_unscored=found.all.unscored,
-        question_notes=tuple(filter(None, [language])),
+        question_notes=tuple(filter(None, [language, *doubts])),
     )
+
+
+def model_of(judge: Judge) -> StoredModel | None:
+    """Return the language model that a judge asks, if it is one."""
+    model = getattr(judge, "model", None)
+    return model if isinstance(model, StoredModel) else None
+
+
+def _read(model: StoredModel, question: Question, found: RetrievedDocuments) -> QuestionReading:
+    texts = [document.text for document in found.documents]
+    return run_blocking(lambda: read_question(model, question, texts))
 
 
 def _untold(step: str, known: Mapping[str, Any]) -> None:
@@ -144,37 +185,90 @@ class Placing:
     judge: Judge  # answers questions of relevance and of stance, where `passages` does not
     plan: Plan  # how likely a side must be
     passages: PassageSides | None  # judges both at once; None where the judge does
-    sides: WeighedSides | None = None  # the language model's say, known once placed
+    sides: ModelSides | None = None  # the language model, which decides where it answers
+    fills_up: bool = False  # ask about as many passages as could be found, to estimate the cost
+    read_by_networks: bool = False  # whether `passages` was needed
 
     async def place(
         self, documents: Sequence[Evidence], only: Collection[str] | None = None
     ) -> list[Placed]:
-        """Place the documents of a ranking, best first, or `only` some of them."""
-        relevance, sides = None, self.judge
-        if self.passages is not None:
-            chances = self.passages.judge(self.question, documents)
-            relevance = [relevance_of(one, self.passages.name) for one in chances]
-            known = dict(zip(map(judged_text, documents), chances, strict=True))
-            sides = PassageStances(self.passages, self.question, known)
-        if Preference in self.judge.kinds:  # a language model: not by itself alone
-            packaged = sides if self.passages is not None else PackagedJudge("stance")
-            sides = self.sides = WeighedSides(self.judge, packaged, self.question, self.plan.asked)
-        if only is not None:
-            kept = [place for place, one in enumerate(documents) if one.id in only]
-            documents = [documents[place] for place in kept]
-            relevance = relevance and [relevance[place] for place in kept]
-        matcher = self.searcher.matcher
-        return await place(
-            self.question, documents, self.judge, self.plan, relevance, matcher, sides
-        )
+        """Place the documents of a ranking, best first, or `only` some of them.
+
+        Where a language model decides, documents after those that it is asked about are left out,
+        unless they are among `only`. The packaged judgement reads the ranking if an answer is
+        missing.
+        """
+        kept = [document for document in documents if only is None or document.id in only]
+        matches = match_labels(self.question, kept, self.searcher.matcher)
+        if self.passages is None:
+            return await place(self.question, kept, self.judge, self.plan, None, matches)
+        chances = await self._by_model(kept, settled_by_label(matches))
+        if only is None and chances:
+            matches = [m for d, m in zip(kept, matches, strict=True) if d.id in chances]
+            kept = [document for document in kept if document.id in chances]
+        missing = {d.id for d in kept if not _is_answered(chances.get(d.id))}
+        if missing:
+            ranked = zip(documents, self._by_networks(documents), strict=True)
+            chances |= {document.id: one for document, one in ranked if document.id in missing}
+        relevance = [relevance_of(chances[d.id], self.passages.name) for d in kept]
+        by_text = {judged_text(document): chances[document.id] for document in kept}
+        sides = PassageStances(self.passages, self.question, by_text)
+        return await place(self.question, kept, self.judge, self.plan, relevance, matches, sides)
+
+    async def _by_model(
+        self, documents: Sequence[Evidence], by_label: Sequence[bool]
+    ) -> dict[str, SideChances | str]:
+        """Return what a language model says of the first documents without a label, by id.
+
+        Empty where it does not decide.
+        """
+        if self.sides is None:
+            return {}
+        rows = list(zip(documents, by_label, strict=True))
+        asked = [document for document, labelled in rows if not labelled][: self.plan.asked]
+        texts = list(map(judged_text, asked))
+        if self.fills_up:  # searches in other words may find more
+            more = min(self.plan.asked, len(self.searcher.engine)) - len(texts)
+            texts += [f"{number} {_FILLER}" for number in range(more)]
+        answers = await self.sides.judge(texts)
+        if not self.sides.passed:
+            return {}
+        labels = {document.id: _BY_LABEL for document, labelled in rows if labelled}
+        return labels | dict(zip([document.id for document in asked], answers, strict=False))
+
+    def _by_networks(self, documents: Sequence[Evidence]) -> Sequence[SideChances | str]:
+        """Return the packaged judgement; none in an estimate of what the model would decide."""
+        assert self.passages is not None  # noqa: S101 - `place` is done with before
+        if self.plan.most and self.sides is not None and self.sides.missing:
+            return ["not_in_store: the model has not been asked yet"] * len(documents)
+        self.read_by_networks = True
+        return self.passages.judge(self.question, documents)
 
 
-def placing_of(searcher: Searcher, question: Question, judge: Judge, plan: Plan) -> Placing:
-    """Return how `argue` places documents; see there for the judge."""
-    usual = isinstance(judge, PackagedJudge) or Preference in judge.kinds
+def _is_answered(chances: SideChances | str | None) -> bool:
+    return isinstance(chances, SideChances) or chances == _BY_LABEL
+
+
+def placing_of(
+    searcher: Searcher,
+    question: Question,
+    judge: Judge,
+    plan: Plan,
+    model: StoredModel | None = None,
+    posed: Question | None = None,
+) -> Placing:
+    """Return how `argue` places documents; see there for the judge and the model.
+
+    `posed` is the question as the model is asked it.
+    """
+    model = model or model_of(judge)
+    usual = isinstance(judge, PackagedJudge) or model is not None
     by_passages = usual if plan.by_passages is None else plan.by_passages
     passages = PassageSides(searcher.engine, searcher.embedder) if by_passages else None
-    return Placing(searcher, question, judge, plan, passages)
+    sides = None
+    if passages is not None and model is not None:
+        sides = ModelSides(model, posed or question, most=plan.most)
+    return Placing(searcher, question, judge, plan, passages, sides)
 
 
 def _case(
@@ -216,7 +310,10 @@ def _likely(placed: Sequence[Placed], side: Side) -> float | None:
     if any(side in p.sided.sides and chance is None
            for p, chance in zip(placed, chances, strict=True)):  # fmt: skip
         return None
-    return side_chance([chance for chance in chances if chance is not None])
+    stated = [chance for chance in chances if chance is not None]
+    if stated and any(p.relevance.provenance.method == BY_MODEL for p in placed):
+        return round(max(stated), 6)  # `side_chance` was fitted on the packaged judgement
+    return side_chance(stated)
 
 
 def _open(placed: Placed) -> Undecided:
@@ -227,42 +324,6 @@ def _usual_reason(placed: Sequence[Placed]) -> str:
     """Return why verdicts on the documents are missing, for most of them."""
     reasons = Counter(reason for p in placed for reason in p.reasons)
     return max(reasons, key=reasons.__getitem__, default="")
-
-
-def search_text(question: Question) -> str:
-    """Return what is searched for: the question and, where it has one, its definition."""
-    return f"{question.text} {question.definition}".strip()
-
-
-@dataclass(frozen=True, slots=True)
-class Retrieved:
-    """Documents of different texts, best first, and how many copies of them were passed over."""
-
-    documents: list[Evidence]
-    copies: int
-    all: Found  # what the search gave
-
-    def described(self, searcher: Searcher, question: Question) -> str:
-        """Say how was searched, and how much was found."""
-        searched = "question and definition" if question.definition else "question"
-        copies = "1 copy" if self.copies == 1 else f"{self.copies} copies"
-        passed = f", {copies} passed over" if self.copies else ""
-        count = len(self.documents)
-        return f"{searcher.plan}, by {searched}; {count} documents retrieved{passed}"
-
-
-def retrieve(searcher: Searcher, question: Question, plan: Plan) -> Retrieved:
-    """Return the `plan.retrieve` best documents of different texts. Raises as `argue` does."""
-    asked = replace(question, text=search_text(question))
-    (found,) = searcher.search([asked], 4 * plan.retrieve)
-    different: dict[str, Evidence] = {}
-    copies = 0
-    for document in searcher.engine.fetch([hit.doc_id for hit in found.hits]):
-        if len(different) == plan.retrieve:
-            break
-        copies += document.text in different
-        different.setdefault(document.text, document)
-    return Retrieved(list(different.values()), copies, found)
 
 
 def _best(
@@ -277,6 +338,12 @@ def _best(
     # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
     mine = [p for p in placed if side in p.sided.sides]
     return sorted(mine, key=lambda p: (not p.sided.labelled, -worth(p)))
+
+
+def _longest(placed: Sequence[Placed], side: Side) -> list[Placed]:
+    """Return the documents that may be on a side, those first that cost most."""
+    possible = [p for p in placed if side in p.sided.verdicts]
+    return sorted(possible, key=lambda p: -len(p.document.text))
 
 
 async def _argue_side(

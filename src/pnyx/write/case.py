@@ -118,7 +118,7 @@ class Case(Result):
         search_unscored: how many questions of the search to a judge or model have no answer.
         question_notes: what a reader must know of the question, one line each.
         topics: what the labels of the retrieved documents are on, and whether they count.
-        weighed: how much a language model counted in telling sides; None where none was asked.
+        weighed: how far a language model decided the sides; None where none was asked.
     """
 
     question: Question
@@ -223,10 +223,15 @@ class Case(Result):
         return near_topics(self.topics)
 
     @property
+    def model_unscored(self) -> int:
+        """On how many passages a language model gave no answer, so that another judge decided."""
+        return 0 if self.weighed is None else self.weighed.unscored
+
+    @property
     def complete(self) -> bool:
         """Every verdict was given, and every side that had evidence was written."""
         written = not any(side.failed for side in self.sides)
-        missing = self.unscored + self.search_unscored
+        missing = self.unscored + self.search_unscored + self.model_unscored
         return written and missing == 0 and not any(r["unscored"] for r in verdict_rows(self))
 
 

@@ -13,7 +13,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -40,6 +40,9 @@ Floats = NDArray[np.float64]
 BY_PASSAGE: Final = "passage"
 """The method of these verdicts in their provenance."""
 
+BY_MODEL: Final = "listwise"
+"""The method of verdicts by a language model that read the whole ranking (`model_sides`)."""
+
 ARGUES: Final = 0.5
 """Probability of arguing any side from which the verdict is yes."""
 
@@ -63,6 +66,10 @@ opposes the side's own statement and the other one, mean log-odds of neither, co
 question, and of the whole ranking the highest cosine and the mean log-odds of neither; the first
 five again by the detector."""
 
+_CLEAR: Final = 0.6
+"""P(side | argues) from which a language model's verdict on a side is yes: a passage that it says
+argues both sides is on neither."""
+
 _GREATEST: Final = 3
 """Number of a side's likeliest passages that decide how likely the documents argue it."""
 
@@ -77,10 +84,15 @@ _BUSY: Final = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class SideChances:
-    """How likely a passage argues each side, in [0, 1]; what is left is that it argues neither."""
+    """How likely a passage argues each side, in [0, 1]; what is left is that it argues neither.
+
+    Where a language model says so, `by` names it and `explanation` is what it says.
+    """
 
     pro: float
     con: float
+    by: Provenance | None = None
+    explanation: str = ""
 
     @property
     def argues(self) -> float:
@@ -212,6 +224,8 @@ def relevance_of(chances: SideChances | str, judge: str) -> Answer:
         return Unscored(chances, provenance)
     p = round(chances.argues, 6)
     explanation = f"argues a side with probability {p:.2f}; yes from {ARGUES:.2f}"
+    if chances.by is not None:
+        provenance, explanation = chances.by, f"{chances.explanation}: {explanation}"
     return Judged(p >= ARGUES, provenance, probability=p, explanation=explanation)
 
 
@@ -246,7 +260,12 @@ class PassageStances:
         p = round(chance / max(chances.argues, 1e-12), 6)
         explanation = f"argues this side with probability {chance:.2f}"
         explanation += f", any side {chances.argues:.2f}"
-        return Judged(p >= 0.5, provenance, probability=p, explanation=explanation)
+        if chances.by is None:
+            return Judged(p >= 0.5, provenance, probability=p, explanation=explanation)
+        details = {**chances.by.details, "threshold": _CLEAR}
+        provenance = replace(chances.by, details=details)
+        explanation = f"{chances.explanation}: {explanation}"
+        return Judged(p >= _CLEAR, provenance, probability=p, explanation=explanation)
 
 
 @functools.cache

@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judge.base import Judge, ask_async
-from pnyx.judge.calibration.curves import log_odds, logistic
 from pnyx.judge.stances import ask_relevance
 from pnyx.records import SIDES, Evidence, Question, Side, judged_text
 from pnyx.search.sides import CORPUS_LABEL, Sided, is_yes, match_labels, sides_matched
 from pnyx.search.topics import TopicMatch, TopicMatcher
-from pnyx.write.passage_sides import ARGUES, BY_PASSAGE
+from pnyx.write.passage_sides import BY_MODEL, BY_PASSAGE
 from pnyx.write.plan import Plan
-from pnyx.write.weighing import SHIFT
 
 _LABEL = Provenance(CORPUS_LABEL, method="label")
 
@@ -112,19 +110,21 @@ async def place(
     judge: Judge,
     plan: Plan | None = None,
     relevance: Sequence[Answer] | None = None,
-    matcher: TopicMatcher | None = None,
+    matches: Sequence[TopicMatch | None] | None = None,
     sides: Judge | None = None,
 ) -> list[Placed]:
     """Judge whether each document argues a side, then which side, in order.
 
     The question's `definition` guides a judge of relevance. A corpus's label on this very question
     says that the passage is on topic, too. `relevance` holds verdicts that are known; else the
-    judge is asked, as it is for sides unless `sides` answers these.
+    judge is asked, as it is for sides unless `sides` answers these. `matches` are the topics of the
+    corpus's labels, compared with the question, where that is known.
     """
     plan = plan or Plan()
     if relevance is None:
         relevance = await _ask_relevance(question, documents, judge)
-    matches = match_labels(question, documents, matcher or TopicMatcher())
+    if matches is None:
+        matches = match_labels(question, documents, TopicMatcher())
     relevance = _by_label(relevance, matches)
     rows = list(zip(documents, relevance, matches, strict=True))
     wanted = [
@@ -136,8 +136,15 @@ async def place(
     # `_chosen` decides on which side each is: the least probability here has no effect.
     found = await sides_matched(asked, matched, sides or judge, 0.5)
     sided = {d.id: one for (d, _), one in zip(wanted, found, strict=True)}
-    placed = [_heard(Placed(d, a, sided.get(d.id, Sided({}, frozenset(), m)))) for d, a, m in rows]
+    placed = [Placed(d, a, sided.get(d.id, Sided({}, frozenset(), m))) for d, a, m in rows]
     return [_chosen(one, plan) for one in placed]
+
+
+def settled_by_label(matches: Sequence[TopicMatch | None]) -> list[bool]:
+    """Say of each document whether the corpus's label decides what it argues, and no judge."""
+    if not any(match is not None and match.used for match in matches):
+        return [False] * len(matches)
+    return [m is not None and (m.used or m.same + m.opposite < _OTHER) for m in matches]
 
 
 def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None]) -> list[Answer]:
@@ -160,28 +167,8 @@ def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None])
     return found
 
 
-def _heard(placed: Placed) -> Placed:
-    """Let what a language model says of the claims count for relevance that passages told."""
-    known = [a for a in placed.sided.verdicts.values() if SHIFT in a.provenance.details]
-    relevance, before = placed.relevance, chance(placed.relevance)
-    if not known or not isinstance(relevance, Judged) or before is None:
-        return placed
-    if not _by_passage(relevance):
-        return placed
-    by = known[0].provenance
-    moved = log_odds([before]) + by.details[SHIFT]
-    p = float(logistic(moved).round(6)[0])
-    details = {**relevance.provenance.details, "packaged": before}
-    provenance = replace(
-        relevance.provenance, judge=f"{relevance.provenance.judge}, {by.judge}", details=details
-    )
-    said = f"{relevance.explanation}; {p:.2f} with what {by.judge} says"
-    verdict = Judged(p >= ARGUES, provenance, probability=p, explanation=said)
-    return replace(placed, relevance=verdict)
-
-
 def _by_passage(answer: Answer) -> bool:
-    return answer.provenance.method == BY_PASSAGE
+    return answer.provenance.method in (BY_PASSAGE, BY_MODEL)
 
 
 async def _ask_relevance(

@@ -7,11 +7,14 @@ from typing import Final
 
 from pnyx.records import SIDES, Side
 
-ASKED: Final = 16
-"""Documents that a language model is asked about: as many as the writer is handed at most."""
+ASKED: Final = 24
+"""Passages that a language model is asked about, the first of the ranking: those of one call."""
 
 POINTS: Final = 4
 """How many conclusions a side has at most."""
+
+PREMISES: Final = 3
+"""How many premises a conclusion has at most, as the prompt says."""
 
 CONTEXT: Final = 6000
 """Tokens of documents that a language model is shown for a side, all together."""
@@ -39,13 +42,15 @@ class Plan:
         listed: the least probability with which one that is not argued with is listed.
         quality: how much less a document of the lowest quality counts than one of the highest, in
             [0, 1], in choosing what is quoted.
-        asked: how many documents a language model is asked about, those that are likeliest to be
-            about the question; the sides of others are the packaged judge's.
+        asked: how many documents a language model is asked about, the first of the ranking; where
+            it decides, later ones are not argued with.
         by_passages: whether the packaged judgement of passages says which documents argue a side
             (`write.passage_sides`), not the judge; None: where the judge is the packaged one, or a
-            language model, which then has a say in it.
+            language model, which then decides where it answers.
         per_side: at most this many documents are handed to the writer for each side.
         team: `team_id` of the written responses.
+        most: whether all that could be asked is asked where a reply is missing: for an estimate of
+            the cost.
     """
 
     sides: tuple[Side, ...] = SIDES
@@ -57,3 +62,4 @@ class Plan:
     by_passages: bool | None = None
     per_side: int = 8
     team: str = "pnyx"
+    most: bool = False

@@ -7,29 +7,27 @@ and texts that cannot change how much is asked take the place of those that are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pnyx.judge.answers import Answer, Judged, Provenance
 from pnyx.judge.base import Emit, Judge
-from pnyx.judge.questions import JudgeQuestion, Preference, Support
+from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.records import Evidence, Question, Side
-from pnyx.write.case import Draft, Writer
+from pnyx.write.case import Draft, Writer, sentence
+from pnyx.write.plan import PREMISES
 
 _BY = Provenance("stand-in", method="plan")
 
-_CHANCES = {
-    "a": {"a": 0.9, "b": 0.05, "tie": 0.05},
-    "b": {"a": 0.05, "b": 0.9, "tie": 0.05},
-    "tie": {"a": 0.4, "b": 0.4, "tie": 0.2},
-}
+_WORDS = 40
+"""Words of a sentence that is not written yet; few are longer."""
 
 
 class StandInJudge:
-    """A judge in whose place a yes, or no preference, is given where it has no answer."""
+    """A judge in whose place a yes is given where it has no answer."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
+        self.model = getattr(judge, "model", None)
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
@@ -41,24 +39,18 @@ class StandInJudge:
 
 
 def _stand_in(question: JudgeQuestion, answer: Answer) -> Answer:
-    """Return the answer, or one that lets all be asked: the claims are told apart, no more."""
-    if isinstance(answer, Judged):
-        return answer
-    if isinstance(question, Support):
-        return Judged(True, _BY)
-    if isinstance(question, Preference):
-        chances = _CHANCES["tie"]
-        for side, claim in (("a", question.a), ("b", question.b)):
-            chances = _CHANCES[side] if question.documents == (claim,) else chances
-        return Judged("tie", _BY, notes={"chances": [chances, chances]})
-    return answer
+    missing = isinstance(question, Support) and not isinstance(answer, Judged)
+    return Judged(True, _BY) if missing else answer
 
 
 class StandInWriter:
-    """A writer in whose place another writes what it did not; quotations count as written."""
+    """A writer in whose place the longest argument counts that it may write.
 
-    def __init__(self, writer: Writer, other: Writer) -> None:
-        self._writer, self._other = writer, other
+    Every sentence of it cites every document: no argument has more to be judged.
+    """
+
+    def __init__(self, writer: Writer, points: int) -> None:
+        self._writer, self._sentences = writer, points * (1 + PREMISES)
         self.name = writer.name
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
@@ -66,4 +58,6 @@ class StandInWriter:
         draft = await self._writer.write(question, side, documents)
         if not draft.failed:
             return draft
-        return replace(await self._other.write(question, side, documents), quotes=False)
+        ids = [document.id for document in documents]
+        texts = [" ".join([f"({number})", *["word"] * _WORDS]) for number in range(self._sentences)]
+        return Draft(tuple(sentence("premise", text, ids) for text in texts))

@@ -123,22 +123,26 @@ class SideRow(DescribedRow):
 
 
 class WeighedRow(DescribedRow):
-    """How much a language model counted in telling sides."""
+    """How far a language model decided which side each passage argues."""
 
     model: str
     """Its name."""
     weight: float
-    """From 0, it does not count, to 1."""
+    """Share of the passages it was asked about on which it decides; 0 if it failed the control."""
     why: str
     """In words."""
     asked: int
-    """How many texts it was asked about."""
+    """How many passages it was asked about."""
     scored: int
-    """On how many of these its answer is known."""
-    apart: float | None
-    """How far it tells texts of both sides apart."""
-    reliability: float | None
-    """Of its answers by how well both orders agree, at most 1; null where it was not asked."""
+    """On how many of these it gave an answer; the packaged judge decides the others."""
+    again: int
+    """About how many it was asked in both orders."""
+    agreed: int
+    """On how many of these both answers were the same."""
+    unscored: int
+    """How many answers are missing: passages, or 1 for the control."""
+    reason: str
+    """Why most of these are missing; empty where none is."""
 
 
 class CountedTopicRow(TopicRow):
@@ -233,7 +237,7 @@ def case_row(case: Case) -> CaseRow:
             "expected_about": case.expected_about,
             "certainty": case.certainty,
             "passed_over": case.passed_over,
-            "unscored": case.unscored + case.search_unscored,
+            "unscored": case.unscored + case.search_unscored + case.model_unscored,
             "search_problems": case.search_problems,
             "weighed": case.weighed,
             "near_topics": [

@@ -288,6 +288,7 @@ class AskService:
             writer=open_writer(spec, self._model),
             plan=argue_plan(spec),
             tell=job.tell,
+            model=self._model,
         )
         return with_settings(case, index=f"{self.name} ({size_of(searcher.engine)})")
 

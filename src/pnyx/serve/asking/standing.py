@@ -65,7 +65,8 @@ class Standings:
         last = max((hit.rank for hit in found.hits if hit.doc_id in shown), default=0)
         read = [hit.doc_id for hit in found.hits[: max(last, RANKED)]]
         documents = searcher.engine.fetch(read)
-        placing = placing_of(searcher, asked, self._service.judge, argue_plan(asking.argue))
+        plan = argue_plan(asking.argue)
+        placing = placing_of(searcher, asked, self._service.judge, plan)
         placed = run_blocking(lambda: placing.place(documents, shown))
         told = {one.document.id: one for one in placed}
         return Standing(told, time.monotonic() - started)
