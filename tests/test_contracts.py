@@ -106,6 +106,7 @@ from pnyx.students.student import SCORERS, StudentJudge
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter
 from pnyx.write.plan import Plan
+from pnyx.write.replies import points_reply, sentences_reply
 from student_fixture import tiny_student
 
 # --- judges
@@ -622,7 +623,8 @@ SHAPES: dict[str, Callable[[], Any]] = {
         )
         for name, form in FORMS.items()
     },
-    "argue": importlib.import_module("pnyx.write.generate")._reply_model,
+    "argue": points_reply,
+    "report": sentences_reply,
     "contradict": editing.contradiction_reply,
     "paraphrase": editing.text_reply,
     "definition": importlib.import_module("pnyx.annotate.definitions")._reply_model,
@@ -648,7 +650,10 @@ def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
     for part in objects(schema):
         assert part["additionalProperties"] is False
         assert part["required"] == list(part["properties"])
-    if name.startswith("form ") or name == "argue":  # the others ask for whole sentences, too
+    if name.startswith("form ") or name in (
+        "argue",
+        "report",
+    ):  # the others ask for whole sentences, too
         validated(SHAPES[name](), json.dumps(instance(schema, "seed")))
 
 

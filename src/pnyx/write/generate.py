@@ -1,6 +1,7 @@
 """The writer that asks a language model for conclusions, each followed by cited premises.
 
-Nothing of a reply that cannot be read is guessed at: the side is then reported as not written.
+A reply is read as `pnyx.write.replies` says; one that cannot be read gets a repair turn. If that
+fails too, nothing is guessed: the side is reported as not written.
 """
 
 from __future__ import annotations
@@ -9,25 +10,23 @@ import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pnyx.corpora.text.wording import words_of
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
 from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.llm.reading import UnreadableReply, cut_reason, schema_of, validated
+from pnyx.judge.llm.reading import UnreadableReply, schema_of, validated_value
 from pnyx.judge.statements import statements_of
 from pnyx.judge.store.completions import StoredModel
-from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
+from pnyx.models.chat.types import ChatRequest, Message
 from pnyx.records import SIDES, Document, Evidence, Question, Side
 from pnyx.write.case import Draft, sentence
-from pnyx.write.packing import ModelWriter, cited_ids, cited_sentence, numbered, pack_for
+from pnyx.write.packing import ModelWriter, numbered, pack_for
 from pnyx.write.plan import CONTEXT, POINTS, SHOTS
-
-if TYPE_CHECKING:
-    import pydantic
+from pnyx.write.replies import cited_ids, points_reply, sentences_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +50,16 @@ def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
         if not isinstance(documents, list) or not all(isinstance(d, str) for d in documents):
             raise fault("expected documents (a list of texts)")
         try:
-            reply = _parse(json.dumps({"points": row.get("points")}))
+            reply: Any = validated_value(points_reply(), {"points": row.get("points")}, "")
         except UnreadableReply as error:
             raise fault(f"points: {error}") from error
-        for text, number in ((text, number) for _, text, numbers in reply for number in numbers):
+        cited = [(text, number) for _, text, numbers in sentences_of(reply) for number in numbers]
+        for text, number in cited:
             if not 1 <= number <= len(documents):
                 found = f"{shorten(text, 40)!r} cites document {number}"
                 raise fault(f"{found}, expected 1 to {len(documents)}")
-        examples.append(WorkedExample(question, side, tuple(documents), tuple(row["points"])))
+        points = tuple(reply.model_dump()["points"])
+        examples.append(WorkedExample(question, side, tuple(documents), points))
     return tuple(examples)
 
 
@@ -100,7 +101,7 @@ class LlmWriter(ModelWriter):
         self.points, self.examples, self.shots = points, tuple(examples), shots
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
-        """Ask for the argument; a failed or unreadable reply gives a failed draft, no guess."""
+        """Ask for the argument; a reply that stays unreadable gives a failed draft."""
 
         async def render(shown: list[Document], rate: float) -> ChatRequest:
             turns = await self._turns(question.text, side, rate)
@@ -109,19 +110,15 @@ class LlmWriter(ModelWriter):
             return replace(request, messages=(system, *turns, user))
 
         request, packed = await self.asked(documents, render)
-        shown, problems = packed.documents, packed.problems
-        request, reply = await self.model.whole(request)
-        fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
-        if fault is None and isinstance(reply, Reply):
-            try:
-                found = [
-                    sentence(role, *cited_ids(text, numbers, shown, problems))
-                    for role, text, numbers in _parse(reply.text)
-                ]
-                return Draft(tuple(found), tuple(problems))
-            except UnreadableReply as error:
-                fault = f"schema: {error}"
-        return Draft((), (*problems, f"{self.model.name} wrote nothing usable: {fault}"), True)
+        problems = packed.problems
+        reply = await self.reply(request, points_reply(), problems)
+        if reply is None:
+            return Draft((), tuple(problems), failed=True)
+        sentences = [
+            sentence(role, *cited_ids(text, numbers, packed.documents, problems))
+            for role, text, numbers in sentences_of(reply)
+        ]
+        return Draft(tuple(sentences), tuple(problems))
 
     async def _turns(self, question: str, side: Side, rate: float) -> list[Message]:
         """Return the chosen examples, each as a question and the reply to it."""
@@ -145,26 +142,5 @@ class LlmWriter(ModelWriter):
                 "points": str(self.points),
                 "documents": numbered(texts),
             },
-            schema=schema_of(_reply_model()),
+            schema=schema_of(points_reply()),
         )
-
-
-def _parse(text: str) -> list[tuple[str, str, list[int]]]:
-    sentences: list[tuple[str, str, list[int]]] = []
-    for point in validated(_reply_model(), text).points:
-        sentences.append(("conclusion", point.conclusion.text, point.conclusion.citations))
-        sentences += [("premise", p.text, p.citations) for p in point.premises]
-    return sentences
-
-
-@cache
-def _reply_model() -> type[pydantic.BaseModel]:
-    """Build the reply's shape on first use: pydantic is slow to import."""
-    import pydantic
-
-    strict = pydantic.ConfigDict(strict=True, extra="forbid")
-    one: Any = cited_sentence()
-    point: Any = pydantic.create_model(
-        "Point", __config__=strict, conclusion=(one, ...), premises=(list[one], ...)
-    )
-    return pydantic.create_model("Reply", __config__=strict, points=(list[point], ...))

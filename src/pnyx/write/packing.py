@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from pnyx.corpora.text.citations import without_marks
 from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.errors import shorten
 from pnyx.judge.llm.prompting import load_prompt
+from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.llm.templates import block
 from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.types import ChatRequest
@@ -77,37 +77,18 @@ class ModelWriter:
                 break
         return request, packed
 
+    async def reply(self, request: ChatRequest, shape: type[Any], problems: list[str]) -> Any:
+        """Return the reply, after a repair turn if need be, or None; add what went wrong."""
+        reply, faults = await ask_structured(self.model, request, shape)
+        problems += faults
+        if reply is None:
+            problems[-1] = f"{shorten(self.model.name, 60)} wrote nothing usable: {problems[-1]}"
+        return reply
+
 
 def numbered(texts: Iterable[str]) -> str:
     """Return documents as a prompt shows them, with the numbers by which they are cited."""
     return "\n\n".join(f"Document {n}:\n{block('DOCUMENT', t)}" for n, t in enumerate(texts, 1))
-
-
-def cited_ids(
-    text: str, numbers: Iterable[int], shown: Sequence[Document], problems: list[str]
-) -> tuple[str, list[str]]:
-    """Return a text without its citation marks, and the ids of what it cites, by these or those."""
-    clean, marked = without_marks(text, lambda number: 1 <= number <= len(shown))
-    cited = []
-    for number in dict.fromkeys([*numbers, *marked]):
-        if 1 <= number <= len(shown):
-            cited.append(shown[number - 1].id)
-        else:
-            found = f"removed a citation of document {shorten(number, 20)} from "
-            found += f"{shorten(clean, 60)!r}: {len(shown)} documents were given"
-            problems.append(found)
-    return clean, cited
-
-
-def cited_sentence() -> Any:
-    """Return the shape of a sentence in a reply: its text, and the numbers that it cites."""
-    import pydantic
-
-    strict = pydantic.ConfigDict(strict=True, extra="forbid")
-    text = (str, pydantic.Field(pattern=r"\S"))
-    return pydantic.create_model(
-        "Sentence", __config__=strict, text=text, citations=(list[int], ...)
-    )
 
 
 async def pack_for(

@@ -18,8 +18,9 @@ from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.types import ChatRequest
 from pnyx.records import Citation, Document, Sentence
 from pnyx.write.case import Draft
-from pnyx.write.packing import ModelWriter, cited_ids, cited_sentence, numbered
+from pnyx.write.packing import ModelWriter, numbered
 from pnyx.write.plan import CONTEXT
+from pnyx.write.replies import cited_ids, sentences_reply
 from pnyx.write.reports.gathering import Gathered
 from pnyx.write.reports.limits import Limits
 
@@ -60,12 +61,9 @@ class LlmReporter(ModelWriter):
 
         asked, packed = await self.asked(gathered.documents, render)
         problems = packed.problems
-        shape: type[Any] = _report_reply()
-        reply, faults = await ask_structured(self.model, asked, shape)
-        problems += faults
+        reply = await self.reply(asked, sentences_reply(), problems)
         if reply is None:
-            fault = f"{shorten(self.model.name, 60)} wrote nothing usable"
-            return Draft((), (*problems[:-1], f"{fault}: {problems[-1]}"), failed=True)
+            return Draft((), tuple(problems), failed=True)
         sentences = list(_sentences(reply.sentences, packed.documents, problems))
         kept = limits.cut(sentences)
         if len(kept) < len(sentences):
@@ -88,7 +86,7 @@ class LlmReporter(ModelWriter):
                 "documents": numbered(one.text for one in documents),
             },
             # As `ask_structured` sends it: the store's key holds it.
-            schema=schema_of(_report_reply()),
+            schema=schema_of(sentences_reply()),
         )
 
 
@@ -119,16 +117,6 @@ async def sub_questions(
         return (), (fault,)
     found = dict.fromkeys(" ".join(one.split())[:_MAX_QUESTION] for one in reply.questions)
     return tuple(found)[:count], tuple(problems)
-
-
-@cache
-def _report_reply() -> type[pydantic.BaseModel]:
-    """Build the reply's shape on first use: pydantic is slow to import."""
-    import pydantic
-
-    strict = pydantic.ConfigDict(strict=True, extra="forbid")
-    one: Any = cited_sentence()
-    return pydantic.create_model("Report", __config__=strict, sentences=(list[one], ...))
 
 
 @cache
