@@ -79,7 +79,7 @@ _ALL = (
             *("support", "support-direct"),
             *("support-perspective", "support-perspective-direct"),
             *("support-perspective-one-shot", "support-perspective-one-shot-direct"),
-            "support-examples",
+            *("support-examples", "support-citations"),
         ),
         "support-items",
         '{"id": "1", "text": "Fares fell and ridership rose.", "statement": "Buses got cheaper."}',

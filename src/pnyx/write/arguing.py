@@ -35,7 +35,11 @@ from pnyx.search.split_documents import passage_fields
 from pnyx.search.topics import labelled_topics
 from pnyx.students.judge import OF_A_CASE, PackagedJudge
 from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer
-from pnyx.write.citing import judge_citations, without_foreign_citations
+from pnyx.write.citing import (
+    judge_citations,
+    said_of_citations,
+    without_foreign_citations,
+)
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.passage_sides import PassageSides, PassageStances, relevance_of, side_chance
 from pnyx.write.placing import Placed, chance, expected_about, place
@@ -62,6 +66,7 @@ def argue(
     *,
     judge: Judge | None = None,
     writer: Writer | None = None,
+    citation_judge: Judge | None = None,
     plan: Plan | None = None,
     tell: Tell | None = None,
 ) -> Case:
@@ -76,6 +81,8 @@ def argue(
             Preference questions, a language model, is asked which claim a text argues for, and
             counts as `write.weighing` says, next to the packaged judgement of passages.
         writer: argues one side from given documents, by default by quoting them.
+        citation_judge: answers Support questions on the citations of what is not quoted, by
+            default `judge`.
         plan: sizes and options.
         tell: told of each step.
 
@@ -85,6 +92,7 @@ def argue(
     plan, tell, question = plan or Plan(), tell or _untold, as_question(question)
     judge = judge or PackagedJudge(*OF_A_CASE)
     writer = writer or ExtractiveWriter()
+    citing = citation_judge or judge
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
     found = retrieve(searcher, question, plan)
     tell("found", {"documents": len(found.documents)})
@@ -98,7 +106,7 @@ def argue(
 
         async def write(side: Side) -> None:
             mine = _best(placed, side, quality, plan)
-            made = await _argue_side(question, side, mine, judge, writer, plan, tell)
+            made = await _argue_side(question, side, mine, citing, writer, plan, tell)
             less_sure, likely = _less_sure(placed, side), _likely(placed, side)
             argued[side] = replace(made, less_sure=less_sure, likely=likely)
 
@@ -107,7 +115,9 @@ def argue(
 
     placed = run_blocking(work)
     case = _case(question, tuple(argued[side] for side in plan.sides), placed, plan)
-    cards = {one.name: one.card for one in (judge, placing.passages) if one is not None}
+    quotes = isinstance(writer, ExtractiveWriter)
+    named = (judge, placing.passages, None if quotes else citing)
+    cards = {one.name: one.card for one in named if one is not None}
     weighed = placing.sides
     labelled = list(map(label_topic, found.documents))
     language = other_language(question.text, (one.text for one in found.documents))
@@ -116,7 +126,11 @@ def argue(
         quality=quality if of_all else {},
         weighed=weighed.weighed if weighed else None,
         judges={**cards, **(weighed.cards if weighed else {}), **case.judges},
-        settings={"search": found.described(searcher, question), "writer": writer.name},
+        settings={
+            "search": found.described(searcher, question),
+            "writer": writer.name,
+            "citations": said_of_citations(citing.name, writer.name, quotes=quotes),
+        },
         search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
         search_unscored=found.all.unscored,
         question_notes=tuple(filter(None, [language])),

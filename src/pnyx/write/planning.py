@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pnyx.corpora import ReportRequest
 from pnyx.judge.answers import Answer, Judged, Provenance
 from pnyx.judge.base import Emit, Judge
 from pnyx.judge.questions import JudgeQuestion, Preference, Support
 from pnyx.records import Evidence, Question, Side
 from pnyx.write.case import Draft, Writer
+from pnyx.write.reports.gathering import Gathered
+from pnyx.write.reports.limits import Limits
+from pnyx.write.reports.reporting import Reporter
 
 _BY = Provenance("stand-in", method="plan")
 
@@ -67,3 +71,18 @@ class StandInWriter:
         if not draft.failed:
             return draft
         return replace(await self._other.write(question, side, documents), quotes=False)
+
+
+class StandInReporter:
+    """A writer of reports in whose place another writes what it did not."""
+
+    def __init__(self, writer: Reporter, other: Reporter) -> None:
+        self._writer, self._other = writer, other
+        self.name, self.asks = writer.name, writer.asks
+
+    async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
+        """See `pnyx.write.reports.reporting.Reporter`."""
+        draft = await self._writer.write(request, gathered, limits)
+        if not draft.failed:
+            return draft
+        return replace(await self._other.write(request, gathered, limits), quotes=False)

@@ -5,6 +5,7 @@ What cannot be read after one repair turn is `Unscored`: docs/decisions/judge-en
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
@@ -426,7 +427,7 @@ class Asking:
             size = self.batch if TASKS[items[0][1].task].many else 1
             alike = _grouped(items, _shared) if size > 1 else [items]
             for group in alike:
-                units += [group[i : i + size] for i in range(0, len(group), size)]
+                units += _split_evenly(group, size)
         return units
 
 
@@ -437,6 +438,13 @@ _AGAIN_APART = 1000
 def asked_again(question: Any) -> int:
     """Return which repeat of a trial a question is, 0 for none."""
     return int(question.extra.get(AGAIN, 0))
+
+
+def _split_evenly(items: Sequence[Item], most: int) -> list[list[Item]]:
+    """Return the items in as few lists of at most `most` as possible, of nearly equal lengths."""
+    count = -(-len(items) // most)
+    bounds = [len(items) * n // count for n in range(count + 1)]
+    return [list(items[low:high]) for low, high in itertools.pairwise(bounds)]
 
 
 def _shared(question: Any) -> Hashable:

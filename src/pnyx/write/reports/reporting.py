@@ -20,7 +20,11 @@ from pnyx.records import Document, Evidence, Response
 from pnyx.search.pipeline import Searcher
 from pnyx.search.split_documents import passage_fields
 from pnyx.write.case import Draft, with_scores
-from pnyx.write.citing import judge_citations, without_foreign_citations
+from pnyx.write.citing import (
+    judge_citations,
+    said_of_citations,
+    without_foreign_citations,
+)
 from pnyx.write.reports.gathering import Gathered, gather, queries_of
 from pnyx.write.reports.generate import sub_questions
 from pnyx.write.reports.lacking import lacking_parts, of_parts, of_request
@@ -200,7 +204,12 @@ async def _report(
         draft.failed,
         lacking,
         len(negative),
-        {"writer": writer.name, "search": str(searcher.plan), **_counted(gathered)},
+        {
+            "writer": writer.name,
+            "citations": said_of_citations(judge.name, writer.name, quotes=not writer.asks),
+            "search": str(searcher.plan),
+            **_counted(gathered),
+        },
     )
 
 
