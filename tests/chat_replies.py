@@ -38,6 +38,8 @@ def reply_to(body: Mapping[str, Any], prompt: str, seed: str) -> dict[str, Any]:
         order = list(range(1, len(texts) + 1))
         random.Random(seed).shuffle(order)
         return {"order": order}
+    if schema is not None and list(schema.get("properties", {})) == ["given"]:
+        return {"given": given_lines(prompt, seed)}
     if schema is not None:
         value = instance(schema, seed)
         assert isinstance(value, dict)
@@ -46,6 +48,19 @@ def reply_to(body: Mapping[str, Any], prompt: str, seed: str) -> dict[str, Any]:
     if statements:
         return {number: _verdict(f"{seed}/{number}", "reason") for number in statements}
     return _verdict(seed, "reason", "evidence")
+
+
+def given_lines(prompt: str, seed: str) -> list[dict[str, Any]]:
+    """Return which numbered lines of the last list a text gives: two of three, by hash."""
+    listing = re.findall(r"^<<<information (\w+)\n(.*?)\ninformation \1>>>$", prompt, re.M | re.S)
+    lines = re.findall(r"^(\d+)\. ", listing[-1][1], re.MULTILINE)
+    words = ("support", "partial_support", "not_support")
+    answers = {n: words[number_of(f"{seed}/{n}/answer") % 3] for n in lines}
+    return [
+        {"number": int(n), "answer": answer, "confidence": number_of(f"{seed}/{n}") % 101 / 100}
+        for n, answer in answers.items()
+        if answer != "not_support"
+    ]
 
 
 def choice_in(prompt: str) -> tuple[str, str, str] | None:

@@ -70,7 +70,7 @@ def test_a_verdict_with_its_provenance(store):
     assert answer.provenance.method == "stated"
     details = answer.provenance.details
     assert store.get(answer.provenance.asked[-1]).reply.text == answer.raw
-    assert details["prompt"] == "support@1"
+    assert details["prompt"] == "support@2"
     assert "no measured card for test" in judge.card
 
 

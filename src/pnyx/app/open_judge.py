@@ -27,6 +27,8 @@ SupportOf: TypeAlias = Literal["", "perspectives", "citations"]
 
 _PERSPECTIVE_PROMPT = "support-perspective"
 """Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
+_PERSPECTIVES_PROMPT = "support-perspective-many"
+"""Asks the same of several perspectives in one call."""
 
 _WARM = 0.7
 """Temperature of repeats where nothing can be reordered: at 0 they would all be the same."""
@@ -381,7 +383,9 @@ class _Maker:
         return _WARM if self.spec.samples > 1 and not reorders else 0.0
 
     def _prompt(self) -> Prompt | None:
-        usual = _PERSPECTIVE_PROMPT if self.support_of == "perspectives" else None
+        usual = None
+        if self.support_of == "perspectives":
+            usual = _PERSPECTIVE_PROMPT if self.spec.batch == 1 else _PERSPECTIVES_PROMPT
         name = self.spec.prompt or usual
         if name is None:
             return None

@@ -79,6 +79,7 @@ _ALL = (
             *("support", "support-direct"),
             *("support-perspective", "support-perspective-direct"),
             *("support-perspective-one-shot", "support-perspective-one-shot-direct"),
+            "support-perspective-many",
             *("support-examples", "support-citations"),
         ),
         "support-items",
