@@ -88,7 +88,9 @@ def instance(schema: Mapping[str, Any], seed: str, path: str = "") -> Any:
             for name, part in schema.get("properties", {}).items()
         }
     if kind == "array":
-        return [instance(schema.get("items", {}), seed, f"{path}/{i}") for i in range(2)]
+        items = schema.get("items", {})
+        count = 1 if "number" in items.get("properties", {}) else 2  # or both had one number
+        return [instance(items, seed, f"{path}/{i}") for i in range(count)]
     if kind in ("number", "integer"):
         low, high = schema.get("minimum", 0), schema.get("maximum", 1)
         share = (number % 101) / 100

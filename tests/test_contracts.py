@@ -536,7 +536,8 @@ def test_what_pnyx_validate_says_of_a_tasks_items_is_what_the_task_does(name, tm
 
 
 UNTRUSTED_BUT_FRAMED = {
-    *(("argue", name) for name in ("side", "points", "documents")),
+    *(("argue", name) for name in ("side", "points", "premises", "documents")),
+    *(("argue-prose", name) for name in ("side", "points", "words", "documents")),
     *(
         (name, part)
         for name in ("quality", "quality-pointwise", "quality-own")

@@ -17,16 +17,16 @@ from typing import Any
 from pnyx.corpora.text.wording import words_of
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
-from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import UnreadableReply, schema_of, validated_value
 from pnyx.judge.statements import statements_of
 from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.types import ChatRequest, Message
-from pnyx.records import SIDES, Document, Evidence, Question, Side
+from pnyx.records import SIDES, Document, Evidence, Question, Sentence, Side
 from pnyx.write.case import Draft, sentence
-from pnyx.write.packing import ModelWriter, numbered, pack_for
-from pnyx.write.plan import CONTEXT, POINTS, SHOTS
+from pnyx.write.packing import ModelWriter, numbered, pack_for, writing_prompt
+from pnyx.write.plan import CONTEXT, POINTS, PREMISES, SHOTS
 from pnyx.write.replies import cited_ids, points_reply, sentences_of
+from pnyx.write.reports.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,20 @@ def choose_examples(
     return tuple(sorted(others, key=lambda one: one.side != side)[:count])
 
 
+_INPUTS = ("question", "side", "claim", "points", "premises", "words", "documents")
+"""What a prompt for one side may use."""
+_WORDS = 300
+"""Length of a side for a prompt that names one, where none is asked for."""
+
+
 class LlmWriter(ModelWriter):
     """Asks a language model for one side of a question; a side in its store is not paid again.
 
     It writes at most `points` conclusions from documents of `context` tokens, all together, by the
     model's own count where it can be had (`pack_for`); `shots` of the worked `examples`, each with
-    documents of as many tokens, go before the question (`choose_examples`).
+    documents of as many tokens, go before the question (`choose_examples`). With `words` it writes
+    prose of at most so many words, with quotations. `prompt` is a packaged prompt or a file.
     """
-
-    prompt = "argue"
 
     def __init__(
         self,
@@ -96,9 +101,13 @@ class LlmWriter(ModelWriter):
         context: int = CONTEXT,
         examples: Sequence[WorkedExample] = (),
         shots: int = SHOTS,
+        words: int | None = None,
+        prompt: str | None = None,
     ) -> None:
-        super().__init__(model, context)
+        usual = "argue" if words is None else "argue-prose"
+        super().__init__(model, context, writing_prompt(prompt or usual, _INPUTS))
         self.points, self.examples, self.shots = points, tuple(examples), shots
+        self.words = words
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
         """Ask for the argument; a reply that stays unreadable gives a failed draft."""
@@ -118,7 +127,9 @@ class LlmWriter(ModelWriter):
             sentence(role, *cited_ids(text, numbers, packed.documents, problems))
             for role, text, numbers in sentences_of(reply)
         ]
-        return Draft(tuple(sentences), tuple(problems))
+        premises = PREMISES if "premises" in self.prompt.inputs else None
+        kept = within_limits(sentences, self.points, premises, self.words, problems)
+        return Draft(kept, tuple(problems))
 
     async def _turns(self, question: str, side: Side, rate: float) -> list[Message]:
         """Return the chosen examples, each as a question and the reply to it."""
@@ -134,13 +145,47 @@ class LlmWriter(ModelWriter):
         return turns
 
     def _render(self, question: Question, side: Side, texts: Sequence[str]) -> ChatRequest:
-        return load_prompt("argue").request(
+        return self.render(
+            schema_of(points_reply()),
             {
                 "question": question.text,
                 "side": side,
                 "claim": statements_of(question)[SIDES.index(side)],
                 "points": str(self.points),
+                "premises": str(PREMISES),
+                "words": str(self.words or _WORDS),
                 "documents": numbered(texts),
             },
-            schema=schema_of(points_reply()),
         )
+
+
+def within_limits(
+    sentences: Sequence[Sentence],
+    points: int,
+    premises: int | None,
+    words: int | None,
+    problems: list[str],
+) -> tuple[Sentence, ...]:
+    """Return the sentences within the limits of a side, and add what was left out to `problems`.
+
+    At most `points` conclusions, each with at most `premises` (None: any number), and at most
+    `words` words together; what follows the first sentence that exceeds these goes as well.
+    """
+    within: list[Sentence] = []
+    conclusions = following = 0
+    for one in sentences:
+        if one.extra["role"] == "conclusion":
+            conclusions, following = conclusions + 1, 0
+        else:
+            following += 1
+        if conclusions <= points and (premises is None or following <= premises):
+            within.append(one)
+    if over := len(sentences) - len(within):
+        most = f"at most {points} points" + (f" of {premises} premises" if premises else "")
+        problems.append(f"left out {over} of {len(sentences)} sentences: {most} were asked for")
+    if words is None:
+        return tuple(within)
+    kept = Limits((("words", words),)).cut(within)
+    if over := len(within) - len(kept):
+        problems.append(f"left out the last {over} of {len(within)} sentences: over {words} words")
+    return kept

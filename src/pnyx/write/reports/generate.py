@@ -18,7 +18,7 @@ from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.types import ChatRequest
 from pnyx.records import Citation, Document, Sentence
 from pnyx.write.case import Draft
-from pnyx.write.packing import ModelWriter, numbered
+from pnyx.write.packing import ModelWriter, numbered, writing_prompt
 from pnyx.write.plan import CONTEXT
 from pnyx.write.replies import cited_ids, sentences_reply
 from pnyx.write.reports.gathering import Gathered
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _NOBODY = "Nothing is known of the reader."
 _MAX_QUESTION = 500
+_INPUTS = ("request", "background", "limit", "citations", "documents")
+"""What a prompt for reports may use."""
 
 
 class LlmReporter(ModelWriter):
@@ -38,13 +40,17 @@ class LlmReporter(ModelWriter):
     and told to cite at most `citations` documents a sentence.
     """
 
-    prompt = "report"
     asks = True
 
     def __init__(
-        self, model: StoredModel, *, context: int = CONTEXT, citations: int | None = None
+        self,
+        model: StoredModel,
+        *,
+        context: int = CONTEXT,
+        citations: int | None = None,
+        prompt: str = "report",
     ) -> None:
-        super().__init__(model, context)
+        super().__init__(model, context, writing_prompt(prompt, _INPUTS))
         self.citations = citations
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
@@ -77,7 +83,8 @@ class LlmReporter(ModelWriter):
         self, request: ReportRequest, documents: Sequence[Document], limits: Limits
     ) -> ChatRequest:
         most = self.citations
-        return load_prompt("report").request(
+        return self.render(
+            schema_of(sentences_reply()),
             {
                 "request": request.asked,
                 "background": request.background or _NOBODY,
@@ -85,8 +92,6 @@ class LlmReporter(ModelWriter):
                 "citations": "as many as do" if most is None else f"at most {most}",
                 "documents": numbered(one.text for one in documents),
             },
-            # As `ask_structured` sends it: the store's key holds it.
-            schema=schema_of(sentences_reply()),
         )
 
 
