@@ -113,6 +113,10 @@ def open_judge(
             from pnyx.judge.calibration.recalibration import Recalibrated, read_calibration
 
             judge = Recalibrated(judge, read_calibration(spec.calibration))
+        if spec.threshold is not None:
+            from pnyx.judge.calibration.recalibration import WithThreshold
+
+            judge = WithThreshold(judge, spec.threshold)
         if spec.cascade is not None:
             from pnyx.judge.combining.panel import cascade_from
 
@@ -214,7 +218,10 @@ def _answered_before(spec: JudgeSpec) -> Judge:
 
 
 def _settings(spec: JudgeSpec) -> dict[str, Any]:
-    names = ("probability", "batch", "samples", "combine", "temperature", "max_tokens")
+    names = (
+        *("probability", "batch", "samples", "combine", "temperature", "max_tokens"),
+        "threshold",
+    )
     files = ("calibration", "cascade", "student")
     settings = {n: v for n in (*names, *files) if (v := getattr(spec, n)) is not None}
     settings |= {"expected_scores": True} if spec.expected_scores else {}

@@ -68,7 +68,7 @@ def open_report_judge(
 
 def _needs_probabilities(spec: ReportJudgeSpec) -> bool:
     """Return whether each answer needs a probability; a list of the given nuggets lacks some."""
-    named = spec.calibration or spec.cascade or spec.expected_scores
+    named = spec.calibration or spec.cascade or spec.threshold
     return bool(named) or spec.probability in ("tok", "both") or spec.combine == "mean"
 
 

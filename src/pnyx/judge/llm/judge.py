@@ -258,6 +258,10 @@ class LlmJudge:
                 return Unscored("logprobs: none for the answer", provenance, reply.text, notes)
             probability, method, by_method = _probability(wanted, token, reading.stated)
             notes |= {"probabilities": by_method} if len(by_method) > 1 else {}
+        unrated = reading.notes.get("dimensions", {})
+        if isinstance(question, Rating) and len(unrated) == len(question.dimensions):
+            reason = next(iter(unrated.values()))
+            return Unscored(reason, provenance, reply.text, notes)
         if self.asking.expected and isinstance(question, Rating):
             cells, told = expected_cells(question, reading, reply)
             of_tokens = replace(provenance, method="token")
