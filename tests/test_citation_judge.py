@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chat_server import ChatServer
-from command import called, run, write_rows
+from command import called, rows_of, run, write_rows
 from pnyx.app.open_citations import CITATIONS_PER_CALL
 from pnyx.corpora.bundled import load_example
 from pnyx.search.build import build_index
@@ -169,3 +169,19 @@ def test_reports_are_judged_alike(
         run(*command, *llm, *files, "--citation-judge", "packaged")
         assert len(server.asked()) == 3
     assert "judged by packaged, each against" in page.read_text("utf-8")
+
+
+def test_a_run_is_written_even_if_a_citation_has_no_verdict(
+    index: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    writes = _writes(2)
+    requests = write_rows(tmp_path / "r.jsonl", [{"request_id": "zoos", "title": QUESTION}])
+    run_file = tmp_path / "run.jsonl"
+    command = ("report", index, "--request", requests, "--questions", "0", "--out", run_file)
+    with ChatServer(reply=lambda prompt: writes(prompt) or "I cannot say.") as server:
+        more = ("--llm", server.spec, "--track", "ragtime26", "--store", tmp_path / "s.sqlite")
+        status, _, err = called(capsys, *command, *more)
+    assert status == 3
+    assert "zoos: no verdict on 2 citations; their score in the run is 0.5" in err
+    (row,) = rows_of(run_file)
+    assert [list(one["citations"].values()) for one in row["responses"]] == [[0.5], [0.5]]

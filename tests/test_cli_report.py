@@ -312,9 +312,11 @@ def test_files_that_would_be_lost_and_out_that_is_missing(indexes, asked, call):
 
 
 def told(*sentences: tuple[str, list[int]], questions: tuple[str, ...] = ("Do zoos breed?",)):
-    """Return what replies to both prompts."""
+    """Return what replies to both prompts of a writer; citations are judged by the server."""
 
-    def reply(prompt: str) -> str:
+    def reply(prompt: str) -> str | None:
+        if "You check the citations" in prompt:
+            return None
         if "Name the questions" in prompt:
             return json.dumps({"questions": list(questions)})
         return json.dumps({"sentences": [{"text": t, "citations": c} for t, c in sentences]})
@@ -329,12 +331,13 @@ def test_a_model_writes_and_is_asked_once(indexes, asked, tmp_path, call):
     reply = told(("Zoos keep animals [2]. They breed some.", [1]), ("No source.", []))
     with ChatServer(reply=reply) as server:
         more = ("--llm", server.spec, "--out", run)
-        code, out, _ = call(*command, *more, "--json")
-        assert code == 0
-        assert len(server.asked()) == 4
+        code, out, err = call(*command, *more, "--json")
+        assert code == 0, err
+        # A request takes two calls of the writer, and one for each cited passage.
+        assert len(server.asked()) == 8
         first = run.read_bytes()
         assert call(*command, *more)[0] == 0
-        assert len(server.asked()) == 4
+        assert len(server.asked()) == 8
         prompts = [m["content"] for body in server.asked() for m in body["messages"]]
     assert run.read_bytes() == first
     zoos, _ = read_responses(str(run))
@@ -375,7 +378,7 @@ def test_a_plan_asks_nothing_and_a_budget_is_kept(indexes, asked, tmp_path, call
     with ChatServer(reply=told(("Zoos breed.", [1]))) as server:
         code, out, _ = call(*command, "--llm", server.spec, "--plan", "--json")
         assert (code, len(server.asked())) == (0, 0)
-        assert json.loads(out)["models"][0]["calls"] == 4
+        assert json.loads(out)["models"][0]["calls"] == 10
         code, _, err = call(*command, "--llm", server.spec, "--out", run, "--budget-tokens", "1")
         assert code == 3
         assert not server.asked()

@@ -195,12 +195,17 @@ def _say(
     logged: bool,
 ) -> None:
     """Sum up on standard error, with all that the track minds."""
+    from pnyx.judge.answers import Unscored
+
     minded: Counter[str] = Counter()
     for report, row in zip(reports, rows, strict=True):
         if not logged:
             say(report_line(report))
         name = escaped(report.request.id, 60)
         warn_first([f"{name}: {p}" for p in report.problems], "problems")
+        missing = sum(isinstance(answer, Unscored) for answer in report.support.values())
+        if missing and form.style == "scores":
+            warn(f"{name}: no verdict on {missing} citations; their score in the run is 0.5")
         for finding in form.minded(row, report.request):
             minded[finding.category] += 1
             if minded[finding.category] <= 1:
