@@ -35,7 +35,7 @@ from pnyx.errors import InputError, MissingExtra, PnyxError
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.calibration.curves import Temperature
-from pnyx.judge.calibration.recalibration import Recalibrated, Recalibration
+from pnyx.judge.calibration.recalibration import Recalibrated, Recalibration, WithThreshold
 from pnyx.judge.calibration.selective import ConfidenceRegions, Region
 from pnyx.judge.combining.formatted import Formatted
 from pnyx.judge.combining.panel import Cascade, Panel, Repeats
@@ -247,6 +247,7 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     Repeats: _repeats,
     Formatted: _formatted,
     NuggetJudge: _nugget_judge,
+    WithThreshold: lambda stack, folder: WithThreshold(_encoder_judge(stack, folder), 0.3),
     Recalibrated: _recalibrated,
     Cascade: _cascade,
     StudentJudge: _student_judge,
@@ -265,6 +266,7 @@ SOME_TASKS: dict[type, tuple[str, ...]] = {
     Watched: ("support", "relevance"),
     RemoteJudge: ("support", "relevance"),
     Recalibrated: ("support",),
+    WithThreshold: ("support", "relevance"),
     Cascade: ("support",),
     StudentJudge: ("relevance",),
     SideJudge: ("stance",),
