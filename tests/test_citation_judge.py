@@ -15,6 +15,9 @@ from command import called, rows_of, run, write_rows
 from pnyx.app.open_citations import CITATIONS_PER_CALL
 from pnyx.corpora.bundled import load_example
 from pnyx.search.build import build_index
+from pnyx.write.plan import PREMISES
+
+pytestmark = pytest.mark.usefixtures("own_place")
 
 QUESTION = "Should zoos be phased out?"
 WRITERS = ("You write one side of a debate", "You write a short report")
@@ -42,8 +45,11 @@ def _writes(count: int, documents: int = 1) -> Callable[[str], str | None]:
     def answer(prompt: str) -> str | None:
         written = _sentences(count, documents)
         if WRITERS[0] in prompt:
-            point = {"conclusion": written[0], "premises": written[1:]}
-            return json.dumps({"points": [point]})
+            points = [
+                {"conclusion": written[n], "premises": written[n + 1 : n + 1 + PREMISES]}
+                for n in range(0, count, 1 + PREMISES)
+            ]
+            return json.dumps({"points": points})
         return json.dumps({"sentences": written}) if WRITERS[1] in prompt else None
 
     return answer

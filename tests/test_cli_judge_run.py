@@ -16,6 +16,8 @@ from pnyx.judge.perspectives import PASSAGE_WORDS
 from pnyx.records import Document
 from pnyx.search.build import build_index
 
+pytestmark = pytest.mark.usefixtures("own_place")
+
 
 @pytest.fixture
 def ranking(tmp_path: Path) -> Path:

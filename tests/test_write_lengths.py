@@ -14,6 +14,8 @@ from command import called, rows_of, run, write_rows
 from pnyx.corpora.bundled import load_example
 from pnyx.search.build import build_index
 
+pytestmark = pytest.mark.usefixtures("own_place")
+
 QUESTION = "Should zoos be phased out?"
 WRITER = "You write one side of a debate"
 REPORTER = "You write a short report"
