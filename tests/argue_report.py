@@ -267,6 +267,14 @@ _MARKS = {
     "how far a text gives": "nugget",
     "document supports": "support",
 }
+_LABELS = {
+    "negative": ("report", "sentence"),
+    "needs-citation": ("report", "sentence"),
+    "unanswerable": ("sentence", "question"),
+    "nugget": ("text", "statement"),
+    "support": ("document", "statement"),
+}
+"""Task -> the labels of the blocks with the text and with what is asked about it."""
 
 
 def scripted(prompt: str) -> str:
@@ -281,16 +289,20 @@ def scripted(prompt: str) -> str:
 def answering(prompt: str, is_yes: Callable[[str, str, str], bool]) -> str:
     """Reply to a prompt of the tree by what is true of task, text and statement."""
     task = next(name for mark, name in _MARKS.items() if mark in prompt)
-    (_, text), *rest = [(one[1], one[3]) for one in _BLOCK.finditer(prompt)]
-    asked = [body for label, body in rest if label in ("statement", "sentence", "question")]
-    if task == "nugget":
-        asked = [body for label, body in rest if label == "statement"]
+    blocks = [(one[1], one[3]) for one in _BLOCK.finditer(prompt)]
+    of_text, of_asked = _LABELS[task]
+    text = [body for label, body in blocks if label == of_text][-1]
+    asked = [body for label, body in blocks if label == of_asked]
     several = task not in ("nugget", "support") or "named by its number" in prompt
-    listed = rest[0][0] == "information"
-    if listed:
-        lines = (line.partition(". ") for line in rest[0][1].splitlines())
-        asked = [said for number, _, said in lines if number.isdigit()]
-    verdicts = [_verdict(task, is_yes(task, text, one), brief=listed) for one in asked]
+    for listing in [body for label, body in blocks if label == "information"][-1:]:
+        lines = [line.partition(". ") for line in listing.splitlines()]
+        given = [
+            {"number": int(number), "answer": "support", "confidence": 0.9}
+            for number, _, said in lines
+            if number.isdigit() and is_yes(task, text, said)
+        ]
+        return json.dumps({"given": given})
+    verdicts = [_verdict(task, is_yes(task, text, one)) for one in asked]
     if not several:
         return json.dumps({**verdicts[0], **({} if task == "nugget" else {"evidence": ""})})
     return json.dumps({str(number): one for number, one in enumerate(verdicts, 1)})
@@ -300,7 +312,6 @@ def _true(truth: dict[tuple[str, str, str], bool], key: tuple[str, str, str]) ->
     return truth.get(key, False) if key[0] == "nugget" else truth[key]
 
 
-def _verdict(task: str, yes: bool, *, brief: bool) -> dict[str, Any]:
+def _verdict(task: str, yes: bool) -> dict[str, Any]:
     words = ("not_support", "support") if task == "nugget" else ("no", "yes")
-    reason = {} if brief else {"reason": "as planned"}
-    return {**reason, "answer": words[yes], "confidence": 0.9}
+    return {"reason": "as planned", "answer": words[yes], "confidence": 0.9}

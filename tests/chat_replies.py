@@ -42,6 +42,8 @@ def reply_to(body: Mapping[str, Any], prompt: str, seed: str) -> dict[str, Any]:
         return question_reply(prompt)
     if listed := sides_reply(prompt, _made_up_side):
         return listed
+    if schema is not None and list(schema.get("properties", {})) == ["given"]:
+        return {"given": given_lines(prompt, seed)}
     if schema is not None:
         value = instance(schema, seed)
         assert isinstance(value, dict)
@@ -50,6 +52,19 @@ def reply_to(body: Mapping[str, Any], prompt: str, seed: str) -> dict[str, Any]:
     if statements:
         return {number: _verdict(f"{seed}/{number}", "reason") for number in statements}
     return _verdict(seed, "reason", "evidence")
+
+
+def given_lines(prompt: str, seed: str) -> list[dict[str, Any]]:
+    """Return which numbered lines of the last list a text gives: two of three, by hash."""
+    listing = re.findall(r"^<<<information (\w+)\n(.*?)\ninformation \1>>>$", prompt, re.M | re.S)
+    lines = re.findall(r"^(\d+)\. ", listing[-1][1], re.MULTILINE)
+    words = ("support", "partial_support", "not_support")
+    answers = {n: words[number_of(f"{seed}/{n}/answer") % 3] for n in lines}
+    return [
+        {"number": int(n), "answer": answer, "confidence": number_of(f"{seed}/{n}") % 101 / 100}
+        for n, answer in answers.items()
+        if answer != "not_support"
+    ]
 
 
 def choice_in(prompt: str) -> tuple[str, str, str] | None:
@@ -117,7 +132,9 @@ def instance(schema: Mapping[str, Any], seed: str, path: str = "") -> Any:
             for name, part in schema.get("properties", {}).items()
         }
     if kind == "array":
-        return [instance(schema.get("items", {}), seed, f"{path}/{i}") for i in range(2)]
+        items = schema.get("items", {})
+        count = 1 if "number" in items.get("properties", {}) else 2  # or both had one number
+        return [instance(items, seed, f"{path}/{i}") for i in range(count)]
     if kind in ("number", "integer"):
         low, high = schema.get("minimum", 0), schema.get("maximum", 1)
         share = (number % 101) / 100

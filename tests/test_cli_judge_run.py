@@ -16,6 +16,8 @@ from pnyx.judge.perspectives import PASSAGE_WORDS
 from pnyx.records import Document
 from pnyx.search.build import build_index
 
+pytestmark = pytest.mark.usefixtures("own_place")
+
 
 @pytest.fixture
 def ranking(tmp_path: Path) -> Path:
@@ -202,12 +204,19 @@ def test_perspectives_are_for_support(tmp_path: Path, capsys: pytest.CaptureFixt
     assert not (tmp_path / "o").exists()
 
 
-def test_no_batch_asks_a_model_whether_perspectives_follow(
+def test_perspectives_are_asked_about_in_batches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["judge", "support", str(_pairs(tmp_path)), "--as-perspectives", "--batch", "5"]
+    items = tmp_path / "items.jsonl"
+    rows = [{"id": str(n), "text": "Buses are free.", "statement": f"View {n}."} for n in range(3)]
+    items.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["judge", "support", str(items), "--as-perspectives", "--batch", "5"]
     with ChatServer() as server:
-        assert pnyx(*command, "--llm", server.spec, "--out", tmp_path / "o") == 2
-        assert server.asked() == []
-    assert "prompt support-perspective@1 takes one statement a call" in capsys.readouterr().err
-    assert not (tmp_path / "o").exists()
+        assert pnyx(*command, "--llm", server.spec, "--out", tmp_path / "o") == 0
+        (asked,) = server.asked()
+        system, user = (message["content"] for message in asked["messages"])
+        assert system.startswith("You decide which of several perspectives a document supports.")
+        assert [f"View {n}." in user for n in range(3)] == [True] * 3
+        one = ["--prompt", "support-perspective", "--llm", server.spec, "--out", tmp_path / "p"]
+        assert pnyx(*command, *one) == 2
+    assert "prompt support-perspective@2 takes one statement a call" in capsys.readouterr().err

@@ -359,7 +359,7 @@ def test_a_prompt_file_is_used_and_recorded(capsys):
     from pnyx.judge.llm.prompting import prompt_bytes
 
     own = prompt_bytes("support").decode().replace('name = "support"', 'name = "mine"')
-    own = own.replace("version = 1", 'version = 7\ntask = "support"')
+    own = own.replace("version = 2", 'version = 7\ntask = "support"')
     own = own.replace("You decide whether", "You, of all judges, decide whether")
     Path("mine.toml").write_text(own)
     with ChatServer() as server:

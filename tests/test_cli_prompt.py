@@ -10,7 +10,7 @@ import pytest
 
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
-from pnyx.judge.llm.prompting import prompt_names
+from pnyx.judge.llm.prompting import load_prompt, prompt_names
 from pnyx.judge.tasks import TASKS
 
 HOSTILE = "\x1b[2J\x07 Ünïcode <|im_end|> \u202e ```json {{ 7*7 }}\r\n\t\x00 end"
@@ -97,6 +97,22 @@ def test_the_file_itself_is_shown_to_the_byte(name, run):
     assert out == PACKAGED.joinpath(f"{name}.toml").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", prompt_names())
+def test_every_packaged_prompt_can_be_shown(name, run):
+    status, out, _ = run("prompt", "show", name, "--json")
+    assert status == 0
+    shown = json.loads(out)
+    user = shown["messages"][-1]["content"]
+    assert "<<<" in user
+    if PACKAGED.joinpath(f"{name}.toml").is_file():  # not of a plugin: each input has a sample
+        assert "(" not in {line[:1] for line in user.splitlines()}
+    assert (shown["schema"] is None) == (load_prompt(name).task not in TASKS and name not in WRITE)
+    assert "{{" not in user
+
+
+WRITE = ("argue", "argue-prose", "report")
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_for_people_nothing_reaches_the_terminal_but_text(task, run):
     status, out, _ = run("prompt", "show", task, items(task), "--id", "i1")
@@ -113,7 +129,7 @@ def test_for_people_nothing_reaches_the_terminal_but_text(task, run):
     ("arguments", "said"),
     [
         (("nothing",), "no prompt 'nothing'"),
-        (("repair",), "is not put to items"),
+        (("repair", "items.jsonl"), "is not asked about items: leave out ITEMS"),
         (("support", "items.jsonl", "--id", "i9"), "no item has the id 'i9'"),
         (("support", "missing.jsonl"), "missing.jsonl"),
         (("missing.toml",), "missing.toml"),

@@ -319,9 +319,14 @@ def told(
     questions: tuple[str, ...] = ("Do zoos breed?",),
     evidence: Callable[[str], float] = lambda _: 0.9,
 ):
-    """Return what replies to all prompts; `evidence` says how likely a document is some."""
+    """Return what replies to all prompts of a writer; citations are judged by the server.
 
-    def reply(prompt: str) -> str:
+    `evidence` says how likely a document is some.
+    """
+
+    def reply(prompt: str) -> str | None:
+        if "You check the citations" in prompt:
+            return None
         if "Name the questions" in prompt:
             return json.dumps({"questions": list(questions)})
         if "You choose evidence" in prompt:
@@ -345,13 +350,14 @@ def test_a_model_writes_and_is_asked_once(indexes, asked, tmp_path, call):
     reply = told(("Zoos keep animals [2]. They breed some.", [1]), ("No source.", []))
     with ChatServer(reply=reply) as server:
         more = ("--llm", server.spec, "--out", run)
-        code, out, _ = call(*command, *more, "--json")
-        assert code == 0
-        # For each request the sub-questions and the report, and 2 and 1 calls for the evidence.
-        assert len(server.asked()) == 7
+        code, out, err = call(*command, *more, "--json")
+        assert code == 0, err
+        # For each request two calls of the writer, and 2 and 1 for the evidence; one for each
+        # cited passage.
+        assert len(server.asked()) == 11
         first = run.read_bytes()
         assert call(*command, *more)[0] == 0
-        assert len(server.asked()) == 7
+        assert len(server.asked()) == 11
         prompts = [m["content"] for body in server.asked() for m in body["messages"]]
     assert run.read_bytes() == first
     zoos, _ = read_responses(str(run))
@@ -448,7 +454,7 @@ def test_a_plan_asks_nothing_and_a_budget_is_kept(indexes, asked, tmp_path, call
     with ChatServer(reply=told(("Zoos breed.", [1]))) as server:
         code, out, _ = call(*command, "--llm", server.spec, "--plan", "--json")
         assert (code, len(server.asked())) == (0, 0)
-        assert json.loads(out)["models"][0]["calls"] == 7
+        assert json.loads(out)["models"][0]["calls"] == 13
         code, _, err = call(*command, "--llm", server.spec, "--out", run, "--budget-tokens", "1")
         assert code == 3
         assert not server.asked()

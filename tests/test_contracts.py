@@ -35,7 +35,7 @@ from pnyx.errors import InputError, MissingExtra, PnyxError
 from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, answer_rows
 from pnyx.judge.base import Judge, ask
 from pnyx.judge.calibration.curves import Temperature
-from pnyx.judge.calibration.recalibration import Recalibrated, Recalibration
+from pnyx.judge.calibration.recalibration import Recalibrated, Recalibration, WithThreshold
 from pnyx.judge.calibration.selective import ConfidenceRegions, Region
 from pnyx.judge.combining.formatted import Formatted
 from pnyx.judge.combining.panel import Cascade, Panel, Repeats
@@ -106,6 +106,7 @@ from pnyx.students.student import SCORERS, StudentJudge
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.generate import LlmWriter
 from pnyx.write.plan import Plan
+from pnyx.write.replies import points_reply, sentences_reply
 from student_fixture import tiny_student
 
 # --- judges
@@ -246,6 +247,7 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     Repeats: _repeats,
     Formatted: _formatted,
     NuggetJudge: _nugget_judge,
+    WithThreshold: lambda stack, folder: WithThreshold(_encoder_judge(stack, folder), 0.3),
     Recalibrated: _recalibrated,
     Cascade: _cascade,
     StudentJudge: _student_judge,
@@ -264,6 +266,7 @@ SOME_TASKS: dict[type, tuple[str, ...]] = {
     Watched: ("support", "relevance"),
     RemoteJudge: ("support", "relevance"),
     Recalibrated: ("support",),
+    WithThreshold: ("support", "relevance"),
     Cascade: ("support",),
     StudentJudge: ("relevance",),
     SideJudge: ("stance",),
@@ -535,7 +538,8 @@ def test_what_pnyx_validate_says_of_a_tasks_items_is_what_the_task_does(name, tm
 
 
 UNTRUSTED_BUT_FRAMED = {
-    *(("argue", name) for name in ("side", "points", "documents")),
+    *(("argue", name) for name in ("side", "points", "premises", "documents")),
+    *(("argue-prose", name) for name in ("side", "points", "words", "documents")),
     *(
         (name, part)
         for name in ("quality", "quality-pointwise", "quality-own")
@@ -624,7 +628,9 @@ SHAPES: dict[str, Callable[[], Any]] = {
         )
         for name, form in FORMS.items()
     },
-    "argue": importlib.import_module("pnyx.write.generate")._reply_model,
+    "argue": points_reply,
+    "report": sentences_reply,
+    "report-evidence": importlib.import_module("pnyx.write.reports.evidence")._reply_shape,
     "passage-sides": importlib.import_module("pnyx.write.model_sides")._reply_shape,
     "question": importlib.import_module("pnyx.write.question_reading")._reply_shape,
     "contradict": editing.contradiction_reply,
@@ -652,7 +658,10 @@ def test_the_schema_of_a_reply_is_strict_and_describes_what_is_read(name):
     for part in objects(schema):
         assert part["additionalProperties"] is False
         assert part["required"] == list(part["properties"])
-    if name.startswith("form ") or name == "argue":  # the others ask for whole sentences, too
+    if name.startswith("form ") or name in (
+        "argue",
+        "report",
+    ):  # the others ask for whole sentences, too
         validated(SHAPES[name](), json.dumps(instance(schema, "seed")))
 
 
@@ -662,42 +671,44 @@ REQUESTS = {
     "negative": "b24f5e2efec1",
     "negative-examples": "3a03a0a92995",
     "nugget": "c7f4834dada6",
-    "nugget-examples": "0f41d09ededa",
-    "nugget-list": "aaaa71dd5edf",
-    "nugget-many": "9b3ace0edd77",
+    "nugget-examples": "ed9f6e6af633",
+    "nugget-list": "26200ee8add8",
+    "nugget-many": "26bf952839bb",
     "preference": "1843a1548c12",
-    "preference-points": "0a4eeadb7227",
-    "quality": "9a439c25e6c5",
-    "quality-own": "f560cc416bf5",
+    "preference-points": "79dcc33a1d9b",
+    "quality": "67711e85365e",
+    "quality-own": "48200f76c05a",
     "quality-pointwise": "05f1dac80a03",
-    "rag-listwise": "f08194974863",
-    "rag-listwise-documents": "b22c45560aa6",
-    "rag-metric": "176b577b578d",
-    "rag-metric-criteria": "abf177f19624",
-    "rag-metric-nuggets": "2c8c68bb75a6",
-    "rag-metric-steps": "5b1edbd98a13",
-    "rag-triad": "c18fcfa94854",
-    "rag-triad-nuggets": "e4362545e9cb",
-    "ranking": "7f0558ede99b",
-    "relevance": "ce9086caa9b3",
-    "relevance-direct": "04a402aa690f",
-    "relevance-examples": "31ca43e384d2",
-    "relevance-examples-direct": "325513758bc1",
-    "relevance-probability": "8fc37fa61467",
-    "relevance-probability-direct": "7a159f7d9822",
+    "rag-listwise": "0b83b894af3e",
+    "rag-listwise-documents": "1509f77bddde",
+    "rag-metric": "b56bb81f09a2",
+    "rag-metric-criteria": "8c5c6241a53b",
+    "rag-metric-nuggets": "1b3631844263",
+    "rag-metric-steps": "70214a3348a2",
+    "rag-triad": "db7450873317",
+    "rag-triad-nuggets": "21f43d8c9350",
+    "ranking": "aee04fd24042",
+    "relevance": "50341b5dd32f",
+    "relevance-direct": "2d013d1073bf",
+    "relevance-examples": "c93e8cdba232",
+    "relevance-examples-direct": "dce6b98862e6",
+    "relevance-probability": "a255ec5153dd",
+    "relevance-probability-direct": "208c61f2c25b",
     "sides": "76c17d1fbcba",
-    "stance": "d756158222d2",
-    "stance-direct": "a483bc913b09",
+    "stance": "58defc322485",
+    "stance-direct": "3cf676b8dcc3",
     "support": "7a19b117bbef",
+    "support-citations": "e260dd2fc3bd",
     "support-direct": "3241aa0bf31a",
     "support-examples": "79697a6bb8cc",
     "support-many": "626111895ac5",
     "support-perspective": "b039083ab8ea",
     "support-perspective-direct": "d1cca4af5304",
+    "support-perspective-many": "c40711569218",
     "support-perspective-one-shot": "db2fa2ebad4f",
     "support-perspective-one-shot-direct": "ca9c6d8edf83",
-    "unanswerable": "5caa6a072697",
-    "unanswerable-examples": "efe51ad48436",
+    "unanswerable": "df8f069fe4df",
+    "unanswerable-examples": "9542f0948c52",
 }
 """Prompt -> the first digits of the hash of what is sent for its task's example. What is asked in
 other words is asked anew: the store does not know it."""

@@ -108,6 +108,21 @@ def strict_nuggets(text: str) -> list[Any]:
     return [read.get(number) for number in ("1", "2", "3")]
 
 
+def strict_given(text: str) -> list[Any]:
+    value = strict_object(text)
+    check(set(value) == {"given"} and isinstance(value["given"], list))
+    read: dict[int, Any] = dict.fromkeys((1, 2, 3), False)
+    for part in value["given"]:
+        check(isinstance(part, dict) and set(part) == {"number", "answer", "confidence"})
+        check(type(part["number"]) is int and 1 <= part["number"] <= 3)
+        check(read[part["number"]] is False)
+        sure = part["confidence"]
+        check(isinstance(sure, int | float) and not isinstance(sure, bool) and 0 <= sure <= 1)
+        given = said(part["answer"], "support", "partial_support") == "support"
+        read[part["number"]] = (given, sure if given else (1 - sure) / 2)
+    return list(read.values())
+
+
 def unique(value: dict[str, Any]) -> dict[str, Any]:
     check(len({name.strip() for name in value}) == len(value))
     return value
@@ -182,6 +197,17 @@ CASES = {
             "3": SHORT | {"answer": "not_support"},
         },
         strict_nuggets,
+    ),
+    "given": Case(
+        load_prompt("nugget-list"),
+        [replace(question, task="nugget") for question in MANY],
+        {
+            "given": [
+                {"number": 3, "answer": "support", "confidence": 0.75},
+                {"number": 1, "answer": "partial_support", "confidence": 0.5},
+            ]
+        },
+        strict_given,
     ),
     "rating": Case(
         load_prompt("quality"),

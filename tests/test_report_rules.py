@@ -169,4 +169,4 @@ def test_answers_are_listed_under_their_questions_a_line_each():
         "3. A claim.",
         "Question: When?",
     ]
-    assert text.index("<<<text") < text.index("<<<information")
+    assert text.index("<<<information") < text.index("<<<text")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("own_place")
 
 ASKED = {
     "nugget": (
-        "How far does the text give each numbered line?",
+        "Which numbered lines does the text give?",
         "How far does the text give this statement?",
     ),
     "support": (
@@ -77,7 +77,10 @@ def always(*yes: str):
         (task,) = by_task([prompt])
         words = ("support", "not_support") if task == "nugget" else ("yes", "no")
         one = {"answer": words[task not in yes], "confidence": 0.9}
-        one |= {} if prompt.endswith(ASKED["nugget"][0]) else {"reason": ""}
+        if prompt.endswith(ASKED["nugget"][0]):
+            numbers = range(1, counted(prompt) + 1) if task in yes else ()
+            return json.dumps({"given": [{"number": number, **one} for number in numbers]})
+        one |= {"reason": ""}
         if not counted(prompt):
             return json.dumps(one | {"evidence": ""} if task == "support" else one)
         return json.dumps({str(n): one for n in range(1, counted(prompt) + 1)})
@@ -104,7 +107,7 @@ def test_each_node_shows_its_own_examples_and_no_others(batch, tmp_path, call):
         (task,) = by_task([prompt])
         shown[task].add(node)
         assert len(re.findall(r"^Statement \d shown at", prompt, re.M)) == 4
-        marks = re.findall(r"\? (yes|no|support|not_support)$", prompt, re.M)
+        marks = re.findall(r"\? (yes|no|support|not given)$", prompt, re.M)
         assert len(marks) == 4
         assert len(set(marks)) == 2
     assert shown == {

@@ -18,6 +18,7 @@ NAMES = {
     "--llm": TextKind.LANGUAGE_MODEL,
     "--cheap": TextKind.LANGUAGE_MODEL,
     "--editor": TextKind.LANGUAGE_MODEL,
+    "--citation-judge": TextKind.LANGUAGE_MODEL,
     "--embedder": TextKind.MODEL,
     "--base": TextKind.MODEL,
     "--engine": TextKind.ADDRESS,

@@ -173,18 +173,24 @@ def test_bad_examples_are_one_line(tmp_path: Path, row: dict[str, Any], found: s
 @given(st.integers(0, len(GOOD)), st.text(max_size=5), st.integers(0, 5))
 def test_mutated_replies_are_read_whole_or_not_at_all(at: int, put: str, cut: int) -> None:
     from pnyx.judge.llm.json_objects import UnreadableReply
-    from pnyx.write.generate import _parse
+    from pnyx.judge.llm.reading import validated
+    from pnyx.write.replies import points_reply, sentences_of
 
     mutated = GOOD[:at] + put + GOOD[at + cut :]
     try:
-        parsed = _parse(mutated)
+        parsed = list(sentences_of(validated(points_reply(), mutated)))
     except UnreadableReply:
         return
     found = re.search(r'\{\s*"', mutated)  # it may stand in other words
     assert found
-    reply, _ = json.JSONDecoder().raw_decode(mutated, found.start())
-    assert [t for _, t, _ in parsed] == [
-        s["text"] for p in reply["points"] for s in (p["conclusion"], *p["premises"])
+    reads = json.JSONDecoder(
+        object_hook=lambda entry: {key.strip().lower(): value for key, value in entry.items()}
+    )
+    reply, _ = reads.raw_decode(mutated, found.start())
+    assert [(t, n) for _, t, n in parsed] == [
+        (s["text"], s["citations"])
+        for p in reply["points"]
+        for s in (p["conclusion"], *p["premises"])
     ]
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, overload
 
+from pnyx.app.open_citations import CitationSpec, WritingModels, open_writing_models
 from pnyx.app.search_specs import ArgueSpec, SearchSpec, StageSpec
 from pnyx.app.spec import Spec, opts_of
 from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
@@ -135,20 +136,28 @@ class Collection:
         from pnyx.write.arguing import argue
         from pnyx.write.case import with_settings
 
-        spec, search = _specs(options, ArgueSpec, SearchSpec)
+        spec, search, citations = _specs(options, ArgueSpec, SearchSpec, CitationSpec)
         asked = as_question(question)
         given = spec.asked_for(asked.text, asked.id, asked.claims)
         definition = given.definition or asked.definition
         given = replace(asked, definition=definition, claims=given.claims)
-        with self._model() as model:
+        with self._writing_models(citations) as opened:
+            model = opened.llm
             if model is None and spec.given("asked"):
                 raise InputError("asked requires llm: there is no language model")
             judge = default_judge(model)
             searcher = open_searcher(self.index, search, model, judge, warn_in_python)
             writer, plan = open_writer(spec, model), argue_plan(spec)
-            models = [] if model is None else [model]
-            with watched(judge, models, shown=showing) as watching:
-                case = argue(searcher, given, judge=watching, writer=writer, plan=plan, model=model)
+            with watched(judge, opened.models, shown=showing) as watching:
+                case = argue(
+                    searcher,
+                    given,
+                    judge=watching,
+                    writer=writer,
+                    citation_judge=watching.alongside(opened.citation_judge),
+                    plan=plan,
+                    model=model,
+                )
         cost = {} if model is None else {"cost": spending_line(model)}
         return with_settings(case, index=f"{self.name} ({size_of(self.index)})", **cost)
 
@@ -161,22 +170,23 @@ class Collection:
         from pnyx.app.open_writing import open_reporter, report_plan, rules_of
         from pnyx.corpora import ReportRequest
         from pnyx.judge.watched import watched
-        from pnyx.students.judge import CITATION, PackagedJudge
         from pnyx.write.reports.limits import limits_of
         from pnyx.write.reports.reporting import report
 
-        spec, submission, search = _specs(options, WriteReportSpec, SubmissionSpec, SearchSpec)
+        spec, submission, search, citations = _specs(
+            options, WriteReportSpec, SubmissionSpec, SearchSpec, CitationSpec
+        )
         if not isinstance(request, ReportRequest):
             asked = as_question(request)
             request = ReportRequest(asked.id, asked.text)
         rules = rules_of(submission)
         limits, plan = limits_of(request, rules, spec.limit), report_plan(spec, submission, rules)
-        with self._model() as model:
+        with self._writing_models(citations) as opened:
+            model = opened.llm
             writer = open_reporter(spec, model, plan)
             searcher = open_searcher(self.index, search, model, None, warn_in_python)
-            judge = PackagedJudge(CITATION)
-            given = model if writer.asks else None
-            with watched(judge, [] if model is None else [model], shown=showing) as watching:
+            given, judge = model if writer.asks else None, opened.citation_judge
+            with watched(judge, opened.models, shown=showing) as watching:
                 return report(
                     searcher, request, limits, judge=watching, writer=writer, plan=plan, model=given
                 )
@@ -194,6 +204,12 @@ class Collection:
         import anyio
 
         return await anyio.to_thread.run_sync(lambda: self.argue(question, **options))
+
+    def _writing_models(self, citations: CitationSpec) -> AbstractContextManager[WritingModels]:
+        from pnyx.app.judge_specs import PaidModelSpec
+
+        spec = PaidModelSpec(llm=(self.llm,) if self.llm else ())
+        return open_writing_models(spec, citations, warn_in_python)
 
     @contextmanager
     def _model(self, *, asked: bool = True) -> Iterator[StoredModel | None]:

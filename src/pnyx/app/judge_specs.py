@@ -81,7 +81,9 @@ class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout 
         return bool(self.models)
 
 
-class CombiningSpec(Spec, heading="Judge", rare="judge combine calibration cascade cheap"):
+class CombiningSpec(
+    Spec, heading="Judge", rare="judge combine calibration threshold cascade cheap"
+):
     """Who answers in place of a language model, or beside it."""
 
     labels: FileName | None = file_opt(None, "Answer from people's labels (JSONL).")
@@ -108,6 +110,12 @@ class CombiningSpec(Spec, heading="Judge", rare="judge combine calibration casca
     )
     calibration: FileName | None = file_opt(
         None, "Recalibrate probabilities by this file of pnyx calibrate."
+    )
+    threshold: float | None = opt(
+        None,
+        "relevance, support, nugget, stance: minimum probability of a yes.",
+        within="(0, 1)",
+        shown="the judge's own, 0.5 for a language model",
     )
     cascade: FileName | None = file_opt(
         None,
@@ -215,6 +223,14 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
     def read(self, task: Task, items: str) -> Sequence[JudgeQuestion]:
         """Read an items file; InputError also where it names dimensions that are not there."""
         return task.read(items) if self.own is None else task.read(items, own=self.own)
+
+    def texts(self, task: Task, responses: str) -> list[JudgeQuestion]:
+        """Return the questions of `quality` about the texts of responses."""
+        from pnyx.corpora.fields import Fields
+        from pnyx.runs.responses import texts_of_responses
+
+        own = {} if self.own is None else {"own": self.own}
+        return [task.question(Fields(row), **own) for row in texts_of_responses(responses)]
 
     def prompted(self, judge: JudgeSpecT) -> JudgeSpecT:
         """Return a spec whose prompt knows nothing of dimensions but what a file says of them."""
@@ -400,8 +416,10 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine
             raise OptionError(
                 "--cascade with --student needs who is asked first (--cheap) or last (--llm)"
             )
+        if self.threshold is not None and self.cascade is not None:
+            raise OptionError("--threshold and --cascade exclude each other")
         if self.answered_by in ("labels", "lookup"):
-            for name in ("calibration", "cascade"):
+            for name in ("calibration", "cascade", "threshold"):
                 if self.given(name):
                     raise OptionError(f"--{name} and --{self.answered_by} exclude each other")
         if self.engine is not None and self.answered_by not in ("", "student"):

@@ -27,6 +27,8 @@ SupportOf: TypeAlias = Literal["", "perspectives", "citations"]
 
 _PERSPECTIVE_PROMPT = "support-perspective"
 """Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
+_PERSPECTIVES_PROMPT = "support-perspective-many"
+"""Asks the same of several perspectives in one call."""
 
 _WARM = 0.7
 """Temperature of repeats where nothing can be reordered: at 0 they would all be the same."""
@@ -111,6 +113,10 @@ def open_judge(
             from pnyx.judge.calibration.recalibration import Recalibrated, read_calibration
 
             judge = Recalibrated(judge, read_calibration(spec.calibration))
+        if spec.threshold is not None:
+            from pnyx.judge.calibration.recalibration import WithThreshold
+
+            judge = WithThreshold(judge, spec.threshold)
         if spec.cascade is not None:
             from pnyx.judge.combining.panel import cascade_from
 
@@ -212,7 +218,10 @@ def _answered_before(spec: JudgeSpec) -> Judge:
 
 
 def _settings(spec: JudgeSpec) -> dict[str, Any]:
-    names = ("probability", "batch", "samples", "combine", "temperature", "max_tokens")
+    names = (
+        *("probability", "batch", "samples", "combine", "temperature", "max_tokens"),
+        "threshold",
+    )
     files = ("calibration", "cascade", "student")
     settings = {n: v for n in (*names, *files) if (v := getattr(spec, n)) is not None}
     settings |= {"expected_scores": True} if spec.expected_scores else {}
@@ -381,7 +390,9 @@ class _Maker:
         return _WARM if self.spec.samples > 1 and not reorders else 0.0
 
     def _prompt(self) -> Prompt | None:
-        usual = _PERSPECTIVE_PROMPT if self.support_of == "perspectives" else None
+        usual = None
+        if self.support_of == "perspectives":
+            usual = _PERSPECTIVE_PROMPT if self.spec.batch == 1 else _PERSPECTIVES_PROMPT
         name = self.spec.prompt or usual
         if name is None:
             return None

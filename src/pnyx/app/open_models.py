@@ -35,10 +35,15 @@ def open_model(
         yield None
         return
     with open_models(spec, spec.models, say, spending, cost=cost) as models:
-        if len(models) > 1:
-            names = ", ".join(model.name for model in models)
-            raise InputError(f"--llm: expected one model, found {shorten(names)}")
-        yield models[0] if models else None
+        yield one_model(models)
+
+
+def one_model(models: Sequence[StoredModel]) -> StoredModel | None:
+    """Return the only model, or None; InputError: there are several."""
+    if len(models) > 1:
+        names = ", ".join(model.name for model in models)
+        raise InputError(f"--llm: expected one model, found {shorten(names)}")
+    return models[0] if models else None
 
 
 @contextlib.contextmanager

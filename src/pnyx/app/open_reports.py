@@ -29,7 +29,8 @@ REPORT_PROMPTS = {
     "unanswerable": "",
 }
 """The tasks of the tree -> the prompt for several questions, where it is not the task's own: most
-of what is asked are short answers, which a list holds in half the tokens."""
+of what is asked are short answers, which a list holds in half the tokens. Few of them are given,
+and a reply names only these."""
 
 
 @contextlib.contextmanager
@@ -46,7 +47,8 @@ def open_report_judge(
     spec.check()
     shots = _report_shots(spec)
     own = {task: f"{task}-examples" for task in (shots.tasks if shots else ())}
-    with open_judge(TASKS["nugget"], spec, say, several=REPORT_PROMPTS, own=own) as opened:
+    several = REPORT_PROMPTS | ({"nugget": ""} if _needs_probabilities(spec) else {})
+    with open_judge(TASKS["nugget"], spec, say, several=several, own=own) as opened:
         if shots is None:
             yield _with_own_text(opened) if strict else opened
             return
@@ -62,6 +64,12 @@ def open_report_judge(
         named = ", ".join(shorten(one, 40) for one in list(shots.left_out)[:5])
         more = ", ..." if len(shots.left_out) > 5 else ""
         say(f"{len(shots.left_out)} examples not shown with what asks the same: {named}{more}")
+
+
+def _needs_probabilities(spec: ReportJudgeSpec) -> bool:
+    """Return whether each answer needs a probability; a list of the given nuggets lacks some."""
+    named = spec.calibration or spec.cascade or spec.threshold
+    return bool(named) or spec.probability in ("tok", "both") or spec.combine == "mean"
 
 
 def _with_own_text(opened: OpenedJudge) -> OpenedJudge:

@@ -144,6 +144,9 @@ def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:
     kind = spec.writer or ("extractive" if model is None else "llm")
     if spec.examples and kind != "llm":
         raise OptionError("--examples are for a language model: they need --llm")
+    for name in ("words", "prompt"):
+        if spec.given(name) and kind != "llm":
+            raise OptionError(f"--{name} requires --llm: without it sentences are quoted")
     if kind == "extractive":
         from pnyx.write.extractive import ExtractiveWriter
 
@@ -154,5 +157,11 @@ def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:
 
     examples = read_examples(spec.examples) if spec.examples else ()
     return LlmWriter(
-        model, points=spec.points, context=spec.context, examples=examples, shots=spec.shots
+        model,
+        points=spec.points,
+        context=spec.context,
+        examples=examples,
+        shots=spec.shots,
+        words=spec.words,
+        prompt=spec.prompt,
     )

@@ -42,6 +42,8 @@ def report_plan(
 def open_reporter(spec: WriteReportSpec, model: StoredModel | None, plan: WritingPlan) -> Reporter:
     """Return what writes reports."""
     kind = spec.writer or ("extractive" if model is None else "llm")
+    if spec.prompt is not None and kind != "llm":
+        raise OptionError("--prompt requires --llm: without it sentences are quoted")
     if kind == "extractive":
         from pnyx.write.reports.extractive import ExtractiveReporter
 
@@ -50,7 +52,9 @@ def open_reporter(spec: WriteReportSpec, model: StoredModel | None, plan: Writin
         raise OptionError("--writer llm needs --llm")
     from pnyx.write.reports.generate import LlmReporter
 
-    return LlmReporter(model, context=spec.context, citations=plan.per_sentence)
+    return LlmReporter(
+        model, context=spec.context, citations=plan.per_sentence, prompt=spec.prompt or "report"
+    )
 
 
 def open_form(spec: SubmissionSpec, rules: TrackRules | None, writer: Reporter) -> ResponseForm:

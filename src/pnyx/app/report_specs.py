@@ -126,7 +126,7 @@ class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
     """Who judges reports, how, and at what cost."""
 
     batch: int = opt(
-        50,
+        60,
         "Sentences, answers or questions about one text in one call.",
         within="[1, 100]",
         needs=_LLM,

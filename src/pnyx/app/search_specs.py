@@ -155,12 +155,18 @@ class SearchSpec(StageSpec, ScoringSpec):
 class ArgueSpec(
     Spec,
     heading="Argument",
-    rare="claims certainty asked writer context examples shots",
+    rare="claims certainty asked writer context prompt examples shots",
 ):
     """How both sides are argued; see `pnyx.write.arguing.Plan`."""
 
     stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
-    points: int = opt(POINTS, "Conclusions to write for each side.", low=1)
+    points: int = opt(POINTS, "Maximum conclusions for each side.", low=1)
+    words: int | None = opt(
+        None,
+        "Have the language model write prose with quotations, of at most this many words a side.",
+        within="[20, 10000]",
+        shown="single sentences: conclusions and premises",
+    )
     retrieve: int = opt(Plan().retrieve, "Documents to retrieve and assign to a side.", low=1)
     per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
     claims: tuple[Words, Words] | None = opt(
@@ -186,6 +192,12 @@ class ArgueSpec(
     )
     context: int = opt(
         CONTEXT, "Tokens of documents shown to the language model for each side.", low=100
+    )
+    prompt: FileName | None = file_opt(
+        None,
+        "Prompt to write with: a packaged one (pnyx prompt list), or a prompt file (.toml).",
+        metavar="NAME",
+        shown="argue; argue-prose with --words",
     )
     examples: FileName | None = file_opt(
         None, "JSONL of arguments written by hand, to choose worked examples from (few-shot)."

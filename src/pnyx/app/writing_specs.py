@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.text_types import FileName
 from pnyx.errors import InputError, shorten
 from pnyx.records import CitationStyle
 from pnyx.write.plan import CONTEXT
@@ -51,7 +52,7 @@ class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"
 
 
 class WriteReportSpec(
-    Spec, heading="Report", rare="retrieve evidence lam questions context writer"
+    Spec, heading="Report", rare="retrieve evidence lam questions context writer prompt"
 ):
     """How a report is written; see `pnyx.write.reports.plan.WritingPlan`."""
 
@@ -82,4 +83,10 @@ class WriteReportSpec(
     )
     context: int = opt(
         CONTEXT, "Tokens of documents shown to the language model for a report.", low=100
+    )
+    prompt: FileName | None = file_opt(
+        None,
+        "Prompt to write with: a packaged one (pnyx prompt list), or a prompt file (.toml).",
+        metavar="NAME",
+        shown="report",
     )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from pnyx.app.judge_specs import PaidModelSpec
+from pnyx.app.open_citations import CitationSpec, open_writing_models
 from pnyx.app.open_judge import default_judge
-from pnyx.app.open_models import open_model
 from pnyx.app.open_search import argue_plan, open_searcher, open_writer
 from pnyx.app.search_specs import ArgueSpec, SearchSpec
 from pnyx.app.spec import Spec, opt, out_opt
@@ -49,7 +48,11 @@ class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
     "argue",
     kind=IndexCommand,
     without={"search": "stance certainty"},
-    rare={"model": "plan budget", "search": "rerank threshold diversify perspectives"},
+    rare={
+        "model": "plan budget",
+        "citations": "citation_judge",
+        "search": "rerank threshold diversify perspectives",
+    },
 )
 @click.argument("index")
 @click.argument("question")
@@ -60,6 +63,7 @@ def command(
     spec: ArgueSpec,
     search: SearchSpec,
     model: PaidModelSpec,
+    citations: CitationSpec,
     as_json: bool,
 ) -> int:
     """Argue a question from INDEX: each sentence cited, each citation judged.
@@ -82,6 +86,7 @@ def command(
     from pnyx.search.split_documents import size_of
     from pnyx.write.arguing import argue
     from pnyx.write.case import with_settings
+    from pnyx.write.planning import StandInJudge
 
     check_question(question)
     output.check_needs()
@@ -90,16 +95,24 @@ def command(
         raise OptionError("--asked requires --llm")
     topic = spec.asked_for(question, output.topic_id or "")
     opened = open_documents(index)
-    with open_model(model, say, model) as llm, _judge(llm, plan=model.plan) as judge:
-        writer = _writer(spec, llm, plan=model.plan)
-        searcher = open_searcher(opened, search, llm, judge, say)
-        plan = argue_plan(spec)
+    with (
+        open_writing_models(model, citations, say) as models,
+        watched(default_judge(models.llm), models.models) as judge,
+    ):
+        stand_in: Callable[[Judge], Judge] = StandInJudge if model.plan else lambda one: one
+        deciding, plan = stand_in(judge), argue_plan(spec)
+        case = argue(
+            open_searcher(opened, search, models.llm, deciding, say),
+            topic,
+            judge=deciding,
+            writer=_writer(spec, models.llm, plan=model.plan),
+            citation_judge=stand_in(judge.alongside(models.citation_judge)),
+            plan=replace(plan, most=True) if model.plan else plan,
+            model=models.llm,
+        )
         if model.plan:
-            plan = replace(plan, most=True)
-        case = argue(searcher, topic, judge=judge, writer=writer, plan=plan, model=llm)
-        if model.plan:
-            return _print_plan(case, llm, model, as_json=as_json)
-    cost = {} if llm is None else {"cost": spending_line(llm)}
+            return _print_plan(case, models.models, model, as_json=as_json)
+    cost = {} if models.llm is None else {"cost": spending_line(models.llm)}
     case = with_settings(case, index=f"{index} ({size_of(opened)})", **cost)
     printed = not (output.out or output.html or as_json)
     with placed_together():
@@ -114,14 +127,6 @@ def command(
     return 0 if case.complete else EXIT_UNSCORED
 
 
-@contextlib.contextmanager
-def _judge(llm: StoredModel | None, *, plan: bool) -> Iterator[Judge]:
-    from pnyx.write.planning import StandInJudge
-
-    with watched(default_judge(llm), [llm] if llm is not None else []) as judge:
-        yield StandInJudge(judge) if plan else judge
-
-
 def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
     from pnyx.write.planning import StandInWriter
 
@@ -131,13 +136,15 @@ def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
     return StandInWriter(writer, spec.points)
 
 
-def _print_plan(case: Case, llm: StoredModel | None, model: PaidModelSpec, *, as_json: bool) -> int:
+def _print_plan(
+    case: Case, models: Sequence[StoredModel], model: PaidModelSpec, *, as_json: bool
+) -> int:
     """Print the most that the argument may ask."""
     from pnyx.cli.common.answering import plan_asked
 
     sentences = sum(len(side.response.sentences) for side in case.sides)
     line = f"an argument of at most {sentences} sentences"
-    plan_asked(llm, model, line, {"sentences": sentences}, as_json=as_json)
+    plan_asked(models, model, line, {"sentences": sentences}, as_json=as_json)
     return 0
 
 

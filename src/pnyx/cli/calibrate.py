@@ -235,6 +235,12 @@ def _warnings(data: _Data, calibration: Recalibration) -> list[str]:
     low, high = calibration.curve([p[0], p[-1]]).tolist()
     if high - low < 1e-6:
         lines.append("the curve is level: on these labels the probabilities say nothing")
+    sure = calibration.sure
+    if sure is not None and (sure.missed or 0.0) > sure.error:
+        lines.append(
+            f"cascade: {sure.per_class}; --error {sure.error:g} limits the errors among kept "
+            "answers, not among those that are yes: choose a smaller one"
+        )
     if calibration.sure is not None and calibration.sure.share == 0:
         lines.append(f"cascade: {calibration.sure}; the strong judge would answer everything")
     return lines

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from pnyx._version import __version__
 from pnyx.app.judge_specs import ModelSpec
+from pnyx.app.open_citations import citation_judge
 from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import argue_plan, open_writer
@@ -182,6 +183,7 @@ def _argue(
     plain = Searcher(cast("Engine", Unlabelled(index)))
     asked = {topic.id: topic for topic in example.asked}
     cases = []
+    citing = citation_judge(model)
     with watched(default_judge(model)) as judge:
         for question in example.questions:
             topic = asked[question.id]
@@ -191,6 +193,7 @@ def _argue(
                 replace(question, text=topic.text or question.text),
                 judge=judge,
                 writer=writer,
+                citation_judge=judge.alongside(citing),
                 plan=argue_plan(ArgueSpec()),
             )
             shown = f"the bundled example ({len(index)} passages{', labels hidden' * hidden})"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -72,17 +72,20 @@ class ShowSpec(Spec):
 def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
     """Show what PROMPT (a name, a task or a .toml file) becomes for an item of ITEMS.
 
-    Without ITEMS the task's own example is shown. What is printed is what is sent: the messages,
-    the JSON schema of the reply, the parameters, and the hash that goes with each answer.
+    Without ITEMS the task's own example is shown, and sample inputs for a prompt that is not asked
+    about items, such as argue. What is printed is what is sent: the messages, the JSON schema of
+    the reply, the parameters, and the hash that is kept with each answer.
 
     \b
     Example:
       pnyx prompt show relevance items.jsonl --id 7
       pnyx prompt show quality --sample 2
+      pnyx prompt show argue
       pnyx prompt show support --raw
     """
     from pnyx.judge.llm.judge import Asking
     from pnyx.judge.llm.prompting import load_prompt, prompt_bytes
+    from pnyx.judge.llm.samples import sample_inputs
     from pnyx.judge.tasks import TASKS
 
     name = TASKS[prompt].prompts[0] if prompt in TASKS else prompt
@@ -91,9 +94,9 @@ def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
         return None
     loaded = load_prompt(name)
     if loaded.task not in TASKS:
-        raise InputError(
-            f"prompt {loaded.label} is not put to items; --raw shows its file", path=None
-        )
+        if items is not None:
+            raise InputError(f"prompt {loaded.label} is not asked about items: leave out ITEMS")
+        return _shown(loaded, loaded.request(sample_inputs(loaded), schema=_schema(name)), ())
     task = TASKS[loaded.task]
     if spec.batch > 1:
         check_batch(task, None if loaded.name == task.prompts[0] else loaded)
@@ -114,6 +117,15 @@ def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
         if spec.item is None or any(question.id == spec.item for question in call):
             return _shown(asking.prompt(call), asking.request(call), call)
     raise InputError(f"no item has the id {shorten(str(spec.item))!r}")
+
+
+def _schema(name: str) -> Mapping[str, Any] | None:
+    """Return the schema of the reply of a writer's prompt; None for other prompts."""
+    from pnyx.judge.llm.reading import schema_of
+    from pnyx.write.replies import points_reply, sentences_reply
+
+    shapes = {"argue": points_reply, "argue-prose": points_reply, "report": sentences_reply}
+    return schema_of(shapes[name]()) if name in shapes else None
 
 
 def _in_format(
@@ -144,7 +156,10 @@ def _shown(prompt: Prompt, request: ChatRequest, questions: Sequence[JudgeQuesti
     shown = ", ".join(f"{name} {value:g}" for name, value in parameters.items())
     lines = [f"prompt {prompt.label}, {shown}", f"prompt_hash {request.hash}"]
     lines += [f"\n--- {message.role}\n{_visible(message.content)}" for message in request.messages]
-    lines.append(f"\n--- schema of the reply\n{json.dumps(request.schema, ensure_ascii=False)}")
+    schema = "set by the command that asks"
+    if request.schema is not None:
+        schema = json.dumps(request.schema, ensure_ascii=False)
+    lines.append(f"\n--- schema of the reply\n{schema}")
     return Outcome(sent, "\n".join(lines))
 
 

@@ -11,7 +11,7 @@ import click
 
 from pnyx._version import __version__
 from pnyx.app.judge_specs import PaidModelSpec
-from pnyx.app.open_models import open_model
+from pnyx.app.open_citations import CitationSpec, WritingModels, open_writing_models
 from pnyx.app.open_search import open_searcher
 from pnyx.app.open_writing import open_form, open_reporter, report_plan, rules_of
 from pnyx.app.search_specs import SearchSpec
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pnyx.corpora import ReportRequest
-    from pnyx.judge.store.completions import StoredModel
     from pnyx.search.pipeline import Searcher
     from pnyx.write.reports.limits import Limits
     from pnyx.write.reports.plan import WritingPlan
@@ -66,7 +65,7 @@ class FilesSpec(Spec, heading="Output"):
     "report",
     kind=IndexCommand,
     without={"search": _STAGES},
-    rare={"model": "plan budget"},
+    rare={"model": "plan budget", "citations": "citation_judge"},
     resumes=True,
 )
 @click.argument("index")
@@ -77,14 +76,15 @@ def command(
     spec: WriteReportSpec,
     search: SearchSpec,
     model: PaidModelSpec,
+    citations: CitationSpec,
     as_json: bool,
 ) -> int | Outcome:
     """Write the report to each request from an index: cited sentences under a hard limit.
 
     Without --llm sentences are quoted, so that no key and no network are needed. Each citation of
-    what a language model writes is judged by the packaged judge. Where the index holds nothing
-    about a request, or about a part of it, the report says so. docs/writing-reports.md shows it
-    step by step.
+    what a language model writes is judged, by default by the same model (--citation-judge). If the
+    index holds nothing about a request, or about a part of it, the report says so.
+    docs/writing-reports.md shows it step by step.
 
     \b
     Example:
@@ -100,19 +100,26 @@ def command(
     rules = rules_of(submission)
     plan = report_plan(spec, submission, rules)
     from pnyx.corpora import read_requests
+    from pnyx.write.planning import StandInReporter
+    from pnyx.write.reports.extractive import ExtractiveReporter
     from pnyx.write.reports.limits import limits_of
 
     requests = list(read_requests(files.requests))
     _check_titles(requests, files.requests)
     asked = [(request, limits_of(request, rules, spec.limit)) for request in requests]
-    with open_model(model, say, model) as llm:
+    with open_writing_models(model, citations, say) as models:
+        llm = models.llm
         writer = open_reporter(spec, llm, plan)
         form = open_form(submission, rules, writer)
         searcher = open_searcher(open_documents(index), search, llm, None, say)
-        reports = _written(searcher, asked, writer, plan, llm)
+        writing: Reporter = writer
+        if model.plan and writer.asks:
+            writing = StandInReporter(writer, ExtractiveReporter())
+        reports = _written(searcher, asked, writing, plan, models)
         if model.plan:
-            line = f"{len(reports)} reports"
-            return plan_asked(llm, model, line, {"reports": len(reports)}, as_json=as_json)
+            count = len(reports)
+            head = {"reports": count}
+            return plan_asked(models.models, model, f"{count} reports", head, as_json=as_json)
     responses = [report.response for report in reports]
     if not submission.documents:
         responses = [replace(response, documents={}) for response in responses]
@@ -153,10 +160,9 @@ def _written(
     asked: Sequence[tuple[ReportRequest, Limits]],
     writer: Reporter,
     plan: WritingPlan,
-    llm: StoredModel | None,
+    models: WritingModels,
 ) -> list[Report]:
     """Write all reports, in the order of their requests."""
-    from pnyx.students.judge import CITATION, PackagedJudge
     from pnyx.write.reports.reporting import report_many
 
     made: dict[str, Report] = {}
@@ -171,10 +177,10 @@ def _written(
         report_many(
             searcher,
             asked,
-            judge=PackagedJudge(CITATION),
+            judge=models.citation_judge,
             writer=writer,
             plan=plan,
-            model=llm if writer.asks else None,
+            model=models.llm if writer.asks else None,
             done=done,
         )
     return [made[request.id] for request, _ in asked]
@@ -189,12 +195,17 @@ def _say(
     logged: bool,
 ) -> None:
     """Sum up on standard error, with all that the track minds."""
+    from pnyx.judge.answers import Unscored
+
     minded: Counter[str] = Counter()
     for report, row in zip(reports, rows, strict=True):
         if not logged:
             say(report_line(report))
         name = escaped(report.request.id, 60)
         warn_first([f"{name}: {p}" for p in report.problems], "problems")
+        missing = sum(isinstance(answer, Unscored) for answer in report.support.values())
+        if missing and form.style == "scores":
+            warn(f"{name}: no verdict on {missing} citations; their score in the run is 0.5")
         for finding in form.minded(row, report.request):
             minded[finding.category] += 1
             if minded[finding.category] <= 1:

@@ -46,6 +46,7 @@ NOTES: dict[str, str] = {
     "contradiction": "true: the reply says yes with a probability below 0.5, or no with one above",
     "partial": "true: of people's labels, most who said yes said only partially; of a nugget, the "
     "text gives it only in part, which is a no",
+    "not_named": "true: the reply names the nuggets that the text gives, and not this one",
     "windows": "of a long ranking: how many windows of it were asked about",
     "kept": "of a long ranking: how many windows got no answer and kept their order",
     "uncalibrated": "the probability before recalibration",

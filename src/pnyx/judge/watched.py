@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from pnyx.judge.store.completions import StoredModel
 
 
+class _Counts:
+    """How many answers there are, of how many questions."""
+
+    done = total = unscored = 0
+
+
 class Watched:
     """The judge that it wraps; `tell` gets what is asked, and the counts after each answer."""
 
@@ -23,20 +29,27 @@ class Watched:
         self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
         self.model: StoredModel | None = getattr(judge, "model", None)
         self._judge, self._tell = judge, tell
-        self._done = self._total = self._unscored = 0
+        self._counts = _Counts()
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """See `pnyx.judge.base.Judge`."""
-        self._total += len(questions)
-        self._tell(self._done, self._total, self._unscored)
+        counts = self._counts
+        counts.total += len(questions)
+        self._tell(counts.done, counts.total, counts.unscored)
 
         def counted(position: int, answer: Answer) -> None:
             emit(position, answer)
-            self._done += 1
-            self._unscored += isinstance(answer, Unscored)
-            self._tell(self._done, self._total, self._unscored)
+            counts.done += 1
+            counts.unscored += isinstance(answer, Unscored)
+            self._tell(counts.done, counts.total, counts.unscored)
 
         await self._judge.answer(questions, counted)
+
+    def alongside(self, judge: Judge) -> Watched:
+        """Return another judge that is watched with this one: their answers are counted as one."""
+        other = Watched(judge, self._tell)
+        other._counts = self._counts
+        return other
 
 
 @contextlib.contextmanager
@@ -45,7 +58,7 @@ def watched(
     models: Sequence[StoredModel] = (),
     expected: Callable[[], int | None] = lambda: None,
     shown: Callable[[str], contextlib.AbstractContextManager[progress.Show]] | None = None,
-) -> Iterator[Judge]:
+) -> Iterator[Watched]:
     """Yield the judge with progress: answers (of those `expected`), unscored ones, and spending.
 
     `shown` is how: as of a command, or `progress.showing`, as of a call in Python.

@@ -1,4 +1,4 @@
-"""Responses with citations as items of `pnyx judge rag`: arguments with the documents they cite."""
+"""Responses as items of `pnyx judge rag`, with the documents they cite, and `judge quality`."""
 
 from __future__ import annotations
 
@@ -41,15 +41,44 @@ def items_of_responses(
     return items
 
 
+def texts_of_responses(path: str) -> Iterator[dict[str, str]]:
+    """Yield a line of rating items for each response with sentences: its text, topic and side."""
+    found = False
+    for response in read_responses(path):
+        text = " ".join(" ".join(sentence.text.split()) for sentence in response.sentences)
+        if not text.strip():
+            continue
+        found = True
+        stance = response.metadata.get("stance")
+        yield {
+            "id": _name(response),
+            "text": text,
+            "topic": response.topic,
+            "group": response.topic_id,
+            "run_id": response.run_id,
+            **({"stance": stance} if stance in SIDES else {}),
+            **_written_by(response),
+        }
+    if not found:
+        raise InputError("no response has sentences, expected a text to rate", path=path)
+
+
+def _name(response: Response) -> str:
+    return f"{response.run_id}/{response.topic_id}"
+
+
+def _written_by(response: Response) -> dict[str, str]:
+    writer = str(response.metadata.get("writer") or "")  # such as `gpt-4o (argue@1)`
+    return {"by": writer.rpartition(" (")[0] or writer} if writer else {}
+
+
 def _item(response: Response, index: DocumentIndex | None, known: Mapping[str, str]) -> Rating:
-    name = f"{response.run_id}/{response.topic_id}"
+    name = _name(response)
     question = known.get(response.topic_id) or response.topic
     if not question.strip():
         raise InputError(f"{shorten(name, 60)}: no question; --topics names a file of them")
     text = "\n".join(_lines(response))
     stance = response.metadata.get("stance")
-    writer = str(response.metadata.get("writer") or "")  # such as `gpt-4o (argue@1)`
-    by = {"by": writer.rpartition(" (")[0] or writer} if writer else {}
     return Rating(
         id=name,
         text=text,
@@ -60,7 +89,11 @@ def _item(response: Response, index: DocumentIndex | None, known: Mapping[str, s
         stance=stance if stance in SIDES else "",
         documents=tuple(_texts(response, index, name)),
         group=response.topic_id,
-        extra={"doc_ids": list(response.references), "run_id": response.run_id, **by},
+        extra={
+            "doc_ids": list(response.references),
+            "run_id": response.run_id,
+            **_written_by(response),
+        },
     )
 
 

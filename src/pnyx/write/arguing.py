@@ -34,7 +34,11 @@ from pnyx.search.split_documents import passage_fields
 from pnyx.search.topics import labelled_topics
 from pnyx.students.judge import OF_A_CASE, PackagedJudge
 from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer
-from pnyx.write.citing import judge_citations, without_foreign_citations
+from pnyx.write.citing import (
+    judge_citations,
+    said_of_citations,
+    without_foreign_citations,
+)
 from pnyx.write.extractive import ExtractiveWriter
 from pnyx.write.model_sides import ModelSides
 from pnyx.write.passage_sides import (
@@ -75,6 +79,7 @@ def argue(
     *,
     judge: Judge | None = None,
     writer: Writer | None = None,
+    citation_judge: Judge | None = None,
     plan: Plan | None = None,
     tell: Tell | None = None,
     model: StoredModel | None = None,
@@ -89,6 +94,8 @@ def argue(
             judge. The sides of passages are decided by the packaged judgement of passages, and by
             the `model`, where there is one.
         writer: argues one side from given documents, by default by quoting them.
+        citation_judge: answers Support questions on the citations of what is not quoted, by
+            default `judge`.
         plan: sizes and options.
         tell: told of each step.
         model: the language model that reads the question (`write.question_reading`) and the
@@ -100,6 +107,7 @@ def argue(
     plan, tell, question = plan or Plan(), tell or _untold, as_question(question)
     judge = judge or PackagedJudge(*OF_A_CASE)
     writer = writer or ExtractiveWriter()
+    citing = citation_judge or judge
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
     model = model or model_of(judge)
     found = retrieve(searcher, question, plan)
@@ -126,7 +134,7 @@ def argue(
         async def write(side: Side) -> None:
             mine = _longest(placed, side) if guessed() else _best(placed, side, quality, plan)
             asked = question if isinstance(writer, ExtractiveWriter) else posed
-            made = await _argue_side(asked, side, mine, judge, writer, plan, tell)
+            made = await _argue_side(asked, side, mine, citing, writer, plan, tell)
             less_sure, likely = _less_sure(placed, side), _likely(placed, side)
             argued[side] = replace(made, less_sure=less_sure, likely=likely)
 
@@ -135,8 +143,10 @@ def argue(
 
     placed = run_blocking(work)
     case = _case(question, tuple(argued[side] for side in plan.sides), placed, plan)
-    sources = (judge, placing.passages if placing.read_by_networks else None, placing.sides)
-    cards = {one.name: one.card for one in sources if one is not None}
+    quotes = isinstance(writer, ExtractiveWriter)
+    networks = placing.passages if placing.read_by_networks else None
+    named = (judge, networks, placing.sides, None if quotes else citing)
+    cards = {one.name: one.card for one in named if one is not None}
     labelled = list(map(label_topic, found.documents))
     language = other_language(question.text, (one.text for one in found.documents))
     doubts = () if reading is None else reading.doubts
@@ -146,7 +156,12 @@ def argue(
         quality=quality if of_all else {},
         weighed=placing.sides.weighing if placing.sides else None,
         judges={**cards, **case.judges},
-        settings={"search": found.described(searcher, question), **read, "writer": writer.name},
+        settings={
+            "search": found.described(searcher, question),
+            **read,
+            "writer": writer.name,
+            "citations": said_of_citations(citing.name, writer.name, quotes=quotes),
+        },
         search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
         search_unscored=found.all.unscored,
         question_notes=tuple(filter(None, [language, *doubts])),

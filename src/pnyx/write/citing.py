@@ -10,6 +10,7 @@ from pnyx.corpora.text.segment import split_sentences
 from pnyx.errors import shorten
 from pnyx.judge.answers import QUOTED, Answer, Judged
 from pnyx.judge.base import Judge, ask_async
+from pnyx.judge.naming import short_name
 from pnyx.judge.questions import Support
 from pnyx.records import Evidence, Response, Sentence, judged_text
 from pnyx.write.case import Draft
@@ -26,6 +27,15 @@ def without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
     said = "removed a citation of {}, which the writer was not given"
     problems = (*draft.problems, *(said.format(shorten(doc_id)) for doc_id in removed))
     return replace(draft, sentences=tuple(sentences), problems=problems)
+
+
+def said_of_citations(judge: str, writer: str, *, quotes: bool) -> str:
+    """Say who judged citations and against what text, for people; names of judge and writer."""
+    if quotes:
+        return "quoted word for word, so that no judge is needed"
+    also = writer == judge or writer.startswith(f"{judge} (")
+    who = short_name(judge) + (", which also wrote the text" if also else "")
+    return f"judged by {who}, each against the whole cited passage with its title"
 
 
 async def judge_citations(

@@ -1,6 +1,7 @@
 """The writer that asks a language model for conclusions, each followed by cited premises.
 
-Nothing of a reply that cannot be read is guessed at: the side is then reported as not written.
+A reply is read as `pnyx.write.replies` says; one that cannot be read gets a repair turn. If that
+fails too, nothing is guessed: the side is reported as not written.
 """
 
 from __future__ import annotations
@@ -9,26 +10,24 @@ import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pnyx.corpora.text.wording import words_of
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_jsonl
 from pnyx.judge.llm.json_objects import UnreadableReply
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.llm.reading import cut_reason, schema_of, validated
+from pnyx.judge.llm.reading import schema_of, validated_value
 from pnyx.judge.statements import statements_of
 from pnyx.judge.store.completions import StoredModel
-from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
-from pnyx.records import SIDES, Document, Evidence, Question, Side
+from pnyx.models.chat.types import ChatRequest, Message
+from pnyx.records import SIDES, Document, Evidence, Question, Sentence, Side
 from pnyx.write.case import Draft, sentence
-from pnyx.write.packing import ModelWriter, cited_ids, cited_sentence, numbered, pack_for
-from pnyx.write.plan import CONTEXT, POINTS, SHOTS
-
-if TYPE_CHECKING:
-    import pydantic
+from pnyx.write.packing import ModelWriter, numbered, pack_for, writing_prompt
+from pnyx.write.plan import CONTEXT, POINTS, PREMISES, SHOTS
+from pnyx.write.replies import cited_ids, points_reply, sentences_of
+from pnyx.write.reports.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +51,16 @@ def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
         if not isinstance(documents, list) or not all(isinstance(d, str) for d in documents):
             raise fault("expected documents (a list of texts)")
         try:
-            reply = _parse(json.dumps({"points": row.get("points")}))
+            reply: Any = validated_value(points_reply(), {"points": row.get("points")}, "")
         except UnreadableReply as error:
             raise fault(f"points: {error}") from error
-        for text, number in ((text, number) for _, text, numbers in reply for number in numbers):
+        cited = [(text, number) for _, text, numbers in sentences_of(reply) for number in numbers]
+        for text, number in cited:
             if not 1 <= number <= len(documents):
                 found = f"{shorten(text, 40)!r} cites document {number}"
                 raise fault(f"{found}, expected 1 to {len(documents)}")
-        examples.append(WorkedExample(question, side, tuple(documents), tuple(row["points"])))
+        points = tuple(reply.model_dump()["points"])
+        examples.append(WorkedExample(question, side, tuple(documents), points))
     return tuple(examples)
 
 
@@ -78,15 +79,20 @@ def choose_examples(
     return tuple(sorted(others, key=lambda one: one.side != side)[:count])
 
 
+_INPUTS = ("question", "side", "claim", "points", "premises", "words", "documents")
+"""What a prompt for one side may use."""
+_WORDS = 300
+"""Length of a side for a prompt that names one, where none is asked for."""
+
+
 class LlmWriter(ModelWriter):
     """Asks a language model for one side of a question; a side in its store is not paid again.
 
     It writes at most `points` conclusions from documents of `context` tokens, all together, by the
     model's own count where it can be had (`pack_for`); `shots` of the worked `examples`, each with
-    documents of as many tokens, go before the question (`choose_examples`).
+    documents of as many tokens, go before the question (`choose_examples`). With `words` it writes
+    prose of at most so many words, with quotations. `prompt` is a packaged prompt or a file.
     """
-
-    prompt = "argue"
 
     def __init__(
         self,
@@ -96,12 +102,16 @@ class LlmWriter(ModelWriter):
         context: int = CONTEXT,
         examples: Sequence[WorkedExample] = (),
         shots: int = SHOTS,
+        words: int | None = None,
+        prompt: str | None = None,
     ) -> None:
-        super().__init__(model, context)
+        usual = "argue" if words is None else "argue-prose"
+        super().__init__(model, context, writing_prompt(prompt or usual, _INPUTS))
         self.points, self.examples, self.shots = points, tuple(examples), shots
+        self.words = words
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
-        """Ask for the argument; a failed or unreadable reply gives a failed draft, no guess."""
+        """Ask for the argument; a reply that stays unreadable gives a failed draft."""
 
         async def render(shown: list[Document], rate: float) -> ChatRequest:
             turns = await self._turns(question.text, side, rate)
@@ -110,35 +120,17 @@ class LlmWriter(ModelWriter):
             return replace(request, messages=(system, *turns, user))
 
         request, packed = await self.asked(documents, render)
-        shown, problems = packed.documents, packed.problems
-        request, reply = await self.model.whole(request)
-        fault = reply.reason if isinstance(reply, CallFailed) else cut_reason(reply, request)
-        if fault is None and isinstance(reply, Reply):
-            try:
-                parts = await self._parts(request, reply)
-            except UnreadableReply as error:
-                fault = f"schema: {error}"
-            else:
-                sentences = [
-                    sentence(role, *cited_ids(text, numbers, shown, problems))
-                    for role, text, numbers in parts
-                ]
-                return Draft(tuple(sentences), tuple(problems))
-        return Draft((), (*problems, f"{self.model.name} wrote nothing usable: {fault}"), True)
-
-    async def _parts(self, request: ChatRequest, reply: Reply) -> list[tuple[str, str, list[int]]]:
-        """Return the sentences of a reply; one of an earlier run that is unreadable is renewed."""
-        try:
-            return _parse(reply.text)
-        except UnreadableReply as error:
-            fresh = await self.model.asked_anew(request)
-            try:
-                if fresh is None or cut_reason(fresh, request):
-                    raise
-                return _parse(fresh.text)
-            except UnreadableReply:
-                self.model.note_unreadable(request, str(error))
-                raise
+        problems = packed.problems
+        reply = await self.reply(request, points_reply(), problems)
+        if reply is None:
+            return Draft((), tuple(problems), failed=True)
+        sentences = [
+            sentence(role, *cited_ids(text, numbers, packed.documents, problems))
+            for role, text, numbers in sentences_of(reply)
+        ]
+        premises = PREMISES if "premises" in self.prompt.inputs else None
+        kept = within_limits(sentences, self.points, premises, self.words, problems)
+        return Draft(kept, tuple(problems))
 
     async def _turns(self, question: str, side: Side, rate: float) -> list[Message]:
         """Return the chosen examples, each as a question and the reply to it."""
@@ -154,34 +146,47 @@ class LlmWriter(ModelWriter):
         return turns
 
     def _render(self, question: Question, side: Side, texts: Sequence[str]) -> ChatRequest:
-        return load_prompt("argue").request(
+        return self.render(
+            schema_of(points_reply()),
             {
                 "question": question.text,
                 "side": side,
                 "claim": statements_of(question)[SIDES.index(side)],
                 "points": str(self.points),
+                "premises": str(PREMISES),
+                "words": str(self.words or _WORDS),
                 "documents": numbered(texts),
             },
-            schema=schema_of(_reply_model()),
         )
 
 
-def _parse(text: str) -> list[tuple[str, str, list[int]]]:
-    sentences: list[tuple[str, str, list[int]]] = []
-    for point in validated(_reply_model(), text).points:
-        sentences.append(("conclusion", point.conclusion.text, point.conclusion.citations))
-        sentences += [("premise", p.text, p.citations) for p in point.premises]
-    return sentences
+def within_limits(
+    sentences: Sequence[Sentence],
+    points: int,
+    premises: int | None,
+    words: int | None,
+    problems: list[str],
+) -> tuple[Sentence, ...]:
+    """Return the sentences within the limits of a side, and add what was left out to `problems`.
 
-
-@cache
-def _reply_model() -> type[pydantic.BaseModel]:
-    """Build the reply's shape on first use: pydantic is slow to import."""
-    import pydantic
-
-    strict = pydantic.ConfigDict(strict=True, extra="forbid")
-    one: Any = cited_sentence()
-    point: Any = pydantic.create_model(
-        "Point", __config__=strict, conclusion=(one, ...), premises=(list[one], ...)
-    )
-    return pydantic.create_model("Reply", __config__=strict, points=(list[point], ...))
+    At most `points` conclusions, each with at most `premises` (None: any number), and at most
+    `words` words together; what follows the first sentence that exceeds these goes as well.
+    """
+    within: list[Sentence] = []
+    conclusions = following = 0
+    for one in sentences:
+        if one.extra["role"] == "conclusion":
+            conclusions, following = conclusions + 1, 0
+        else:
+            following += 1
+        if conclusions <= points and (premises is None or following <= premises):
+            within.append(one)
+    if over := len(sentences) - len(within):
+        most = f"at most {points} points" + (f" of {premises} premises" if premises else "")
+        problems.append(f"left out {over} of {len(sentences)} sentences: {most} were asked for")
+    if words is None:
+        return tuple(within)
+    kept = Limits((("words", words),)).cut(within)
+    if over := len(within) - len(kept):
+        problems.append(f"left out the last {over} of {len(within)} sentences: over {words} words")
+    return kept

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pnyx.errors import shorten
 from pnyx.judge.answers import Provenance
+from pnyx.judge.llm.batches import split_evenly
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.statements import statements_of
@@ -142,17 +142,16 @@ class ModelSides:
 
     async def _in_batches(self, texts: Sequence[str]) -> list[PassageAnswer | str]:
         """Ask about texts in batches of about the same size."""
-        count = -(-len(texts) // BATCH)
-        bounds = [round(number * len(texts) / max(1, count)) for number in range(count + 1)]
-        batches = list(pairwise(bounds))
-        found: dict[int, list[PassageAnswer | str]] = {}
+        found: dict[int, PassageAnswer | str] = {}
 
-        async def ask(batch: tuple[int, int]) -> None:
-            found[batch[0]] = await self._listed(texts[slice(*batch)])
+        async def ask(batch: list[int]) -> None:
+            answers = await self._listed([texts[position] for position in batch])
+            found.update(zip(batch, answers, strict=True))
 
+        batches = split_evenly(range(len(texts)), BATCH)
         async with self._model.running():
             await run_all(batches, ask, workers=self._model.concurrency)
-        return [one for start, _ in batches for one in found[start]]
+        return [found[position] for position in range(len(texts))]
 
     async def _listed(self, texts: Sequence[str]) -> list[PassageAnswer | str]:
         """Ask about texts in one call; return for each an answer, or why there is none."""

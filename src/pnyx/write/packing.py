@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from pnyx.corpora.text.citations import without_marks
+from pnyx.corpora.text.citations import without_notes
 from pnyx.corpora.text.segment import trim, word_weight
 from pnyx.errors import shorten
-from pnyx.judge.llm.prompting import load_prompt
+from pnyx.judge.llm.prompting import Prompt, load_prompt
+from pnyx.judge.llm.reading import ask_structured
 from pnyx.judge.llm.templates import block
 from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.prompt_counts import cuts_prompt
 from pnyx.models.chat.types import ChatRequest
-from pnyx.records import Document, Evidence
+from pnyx.records import Document, Evidence, judged_text
 
 WORDS_PER_TOKEN = 0.7
 """English words for each token, on the low side: an estimate, since tokenizers differ."""
@@ -52,16 +53,14 @@ class Packed:
 class ModelWriter:
     """A language model that writes from documents of `context` tokens, all together."""
 
-    prompt = ""
-
-    def __init__(self, model: StoredModel, context: int) -> None:
-        self.model, self.context = model, context
+    def __init__(self, model: StoredModel, context: int, prompt: Prompt) -> None:
+        self.model, self.context, self.prompt = model, context, prompt
         self._rates: tuple[float, ...] | None = None
 
     @property
     def name(self) -> str:
         """The model's name and the prompt's."""
-        return f"{self.model.name} ({load_prompt(self.prompt).label})"
+        return f"{self.model.name} ({self.prompt.label})"
 
     async def asked(
         self,
@@ -78,37 +77,31 @@ class ModelWriter:
                 break
         return request, packed
 
+    def render(self, schema: Mapping[str, Any], inputs: Mapping[str, str]) -> ChatRequest:
+        """Return the request for those of the inputs that the prompt uses."""
+        used = {name: inputs[name] for name in self.prompt.inputs}
+        # As `ask_structured` sends it: the store's key contains it.
+        return self.prompt.request(used, schema=schema)
+
+    async def reply(self, request: ChatRequest, shape: type[Any], problems: list[str]) -> Any:
+        """Return the reply, after a repair turn if need be, or None; add what went wrong."""
+        reply, faults = await ask_structured(self.model, request, shape)
+        problems += faults
+        if reply is None:
+            problems[-1] = f"{shorten(self.model.name, 60)} wrote nothing usable: {problems[-1]}"
+        return reply
+
+
+def writing_prompt(name: str, inputs: Iterable[str]) -> Prompt:
+    """Return a prompt for a writer; InputError: it asks for other inputs, or for lists."""
+    prompt = load_prompt(name)
+    prompt.check_inputs(dict.fromkeys(inputs, False))
+    return prompt
+
 
 def numbered(texts: Iterable[str]) -> str:
     """Return documents as a prompt shows them, with the numbers by which they are cited."""
     return "\n\n".join(f"Document {n}:\n{block('DOCUMENT', t)}" for n, t in enumerate(texts, 1))
-
-
-def cited_ids(
-    text: str, numbers: Iterable[int], shown: Sequence[Document], problems: list[str]
-) -> tuple[str, list[str]]:
-    """Return a text without its citation marks, and the ids of what it cites, by these or those."""
-    clean, marked = without_marks(text, lambda number: 1 <= number <= len(shown))
-    cited = []
-    for number in dict.fromkeys([*numbers, *marked]):
-        if 1 <= number <= len(shown):
-            cited.append(shown[number - 1].id)
-        else:
-            found = f"removed a citation of document {shorten(number, 20)} from "
-            found += f"{shorten(clean, 60)!r}: {len(shown)} documents were given"
-            problems.append(found)
-    return clean, cited
-
-
-def cited_sentence() -> Any:
-    """Return the shape of a sentence in a reply: its text, and the numbers that it cites."""
-    import pydantic
-
-    strict = pydantic.ConfigDict(strict=True, extra="forbid")
-    text = (str, pydantic.Field(pattern=r"\S"))
-    return pydantic.create_model(
-        "Sentence", __config__=strict, text=text, citations=(list[int], ...)
-    )
 
 
 async def pack_for(
@@ -186,11 +179,10 @@ def pack(
 
 
 def _plain(document: Evidence) -> Document:
-    if isinstance(document, Document):
-        return document
+    """Return a document as a writer is shown it: title and text, without its footnote marks."""
     return Document(
         document.id,
-        document.text,
+        without_notes(judged_text(document)),
         document.title,
         document.url,
         document.source,

@@ -14,7 +14,7 @@ POINTS: Final = 4
 """How many conclusions a side has at most."""
 
 PREMISES: Final = 3
-"""How many premises a conclusion has at most, as the prompt says."""
+"""How many premises a conclusion has at most."""
 
 CONTEXT: Final = 6000
 """Tokens of documents that a language model is shown for a side, all together."""

@@ -7,13 +7,18 @@ and texts that cannot change how much is asked take the place of those that are 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from pnyx.corpora import ReportRequest
 from pnyx.judge.answers import Answer, Judged, Provenance
 from pnyx.judge.base import Emit, Judge
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.records import Evidence, Question, Side
 from pnyx.write.case import Draft, Writer, sentence
 from pnyx.write.plan import PREMISES
+from pnyx.write.reports.gathering import Gathered
+from pnyx.write.reports.limits import Limits
+from pnyx.write.reports.reporting import Reporter
 
 _BY = Provenance("stand-in", method="plan")
 
@@ -61,3 +66,18 @@ class StandInWriter:
         ids = [document.id for document in documents]
         texts = [" ".join([f"({number})", *["word"] * _WORDS]) for number in range(self._sentences)]
         return Draft(tuple(sentence("premise", text, ids) for text in texts))
+
+
+class StandInReporter:
+    """A writer of reports in whose place another writes what it did not."""
+
+    def __init__(self, writer: Reporter, other: Reporter) -> None:
+        self._writer, self._other = writer, other
+        self.name, self.asks = writer.name, writer.asks
+
+    async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
+        """See `pnyx.write.reports.reporting.Reporter`."""
+        draft = await self._writer.write(request, gathered, limits)
+        if not draft.failed:
+            return draft
+        return replace(await self._other.write(request, gathered, limits), quotes=False)

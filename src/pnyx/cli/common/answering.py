@@ -224,17 +224,18 @@ def plan_items(
 
 
 def plan_asked(
-    model: StoredModel | None,
+    asked: StoredModel | Sequence[StoredModel] | None,
     spec: SpendingSpec,
     line: str,
     head: Mapping[str, Any],
     *,
     as_json: bool,
 ) -> int:
-    """Print what a model that was asked offline, if one was, would have been asked."""
+    """Print what models that were asked offline, if any, would have been asked."""
     from pnyx.judge.llm.plan import planned_models
 
-    models = [] if model is None else [model]
+    some = asked if isinstance(asked, Sequence) else filter(None, [asked])
+    models = list(some)
     planned = planned_models(models, prices_by_model(spec, models))
     return print_planned(line, head, planned, as_json=as_json)
 

@@ -97,6 +97,10 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_citations as_perspectives
         return ", ".join(self.runs), pairs
 
     def _read(self, task: str, items: str, asked: FormatSpec) -> Sequence[JudgeQuestion]:
+        from pnyx.runs.responses import holds_responses
+
+        if task == "quality" and holds_responses(items):
+            return asked.texts(TASKS[task], items)
         given: Sequence[Any] = asked.read(TASKS[task], items)
         return [replace(one, cites=True) for one in given] if self.as_citations else given
 

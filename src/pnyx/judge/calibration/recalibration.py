@@ -242,3 +242,43 @@ class Recalibrated:
             provenance=provenance,
             notes={**answer.notes, "uncalibrated": before},
         )
+
+
+class WithThreshold:
+    """A judge whose verdicts are yes from a given probability on.
+
+    An answer without a probability is `Unscored("threshold: ...")`.
+    """
+
+    kinds: frozenset[type] = frozenset({Support})
+
+    def __init__(self, judge: Judge, threshold: float) -> None:
+        if Support not in judge.kinds:
+            raise InputError(f"--threshold: {shorten(judge.name, 60)} gives no yes or no")
+        self.judge, self.threshold = judge, threshold
+
+    @property
+    def name(self) -> str:
+        """The judge's name with the threshold: `NAME, yes from 0.3`."""
+        return f"{self.judge.name}, yes from {self.threshold:g}"
+
+    @property
+    def card(self) -> str:
+        """That of the judge, whose figures are for its own threshold."""
+        return f"{self.judge.card} (measured at its own threshold)" if self.judge.card else ""
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; see `pnyx.judge.base.Judge`."""
+        asked = of_kind(Support, questions, self.name)
+        await self.judge.answer(asked, lambda at, answer: emit(at, self._decided(answer)))
+
+    def _decided(self, answer: Answer) -> Answer:
+        by = answer.provenance
+        details = {**by.details, "threshold": self.threshold}
+        provenance = dataclasses.replace(by, judge=self.name, details=details)
+        if isinstance(answer, Unscored):
+            return dataclasses.replace(answer, provenance=provenance)
+        if answer.probability is None:
+            return Unscored("threshold: no probability", provenance, answer.raw, answer.notes)
+        value = answer.probability >= self.threshold
+        return dataclasses.replace(answer, value=value, provenance=provenance)

@@ -53,6 +53,7 @@ class ConfidenceRegions:
         no: what was found below `low`.
         yes: what was found above `high`.
         labelled: how many labelled answers this was chosen on.
+        labelled_yes: how many of these are labelled yes; None in files that do not say so.
     """
 
     __pydantic_config__ = STRICT
@@ -63,6 +64,7 @@ class ConfidenceRegions:
     no: Region
     yes: Region
     labelled: int
+    labelled_yes: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 1:
@@ -74,6 +76,9 @@ class ConfidenceRegions:
             raise ValueError(f"found low {low:g} and high {high:g}, expected low < high")
         if self.labelled < max(1, self.no.kept + self.yes.kept):
             raise ValueError(f"found {self.labelled} labelled, expected at least what is kept")
+        of_yes = self.labelled_yes
+        if of_yes is not None and not self.no.errors <= of_yes <= self.labelled - self.yes.errors:
+            raise ValueError(f"found {of_yes} labelled yes, which the errors contradict")
         if (self.low is None) != (not self.no.kept) or (self.high is None) != (not self.yes.kept):
             raise ValueError("a limit without kept answers, or kept answers without a limit")
 
@@ -81,6 +86,26 @@ class ConfidenceRegions:
     def share(self) -> float:
         """The share of the labelled answers that are kept, in [0, 1]."""
         return (self.no.kept + self.yes.kept) / self.labelled
+
+    @property
+    def missed(self) -> float | None:
+        """The share of the answers labelled yes that are kept as no; None: not known."""
+        return None if not self.labelled_yes else self.no.errors / self.labelled_yes
+
+    @property
+    def per_class(self) -> str:
+        """How many answers of each class are kept with the wrong verdict, in words."""
+        if self.labelled_yes is None:
+            return ""
+        parts = []
+        of_no = self.labelled - self.labelled_yes
+        for label, wrong, of, verdict in (
+            ("yes", self.no.errors, self.labelled_yes, "no"),
+            ("no", self.yes.errors, of_no, "yes"),
+        ):
+            share = f" ({100 * wrong / of:.0f} %)" if of else ""
+            parts.append(f"{wrong} of {of} labelled {label}{share} kept as {verdict}")
+        return ", ".join(parts)
 
     def keeps(self, probability: float, *, verdict: bool) -> bool:
         """Return whether a verdict stands, by the probability of yes before any recalibration."""
@@ -102,7 +127,8 @@ class ConfidenceRegions:
             errors = f", {side.errors} of {side.kept} wrong, at most {side.bound or 0:.3f}"
             kept = f"{verdict} where {sign} {limit or 0:.4g}{errors}"
             parts.append(f"never {verdict}" if limit is None else kept)
-        return f"keeps {self.share:.0%} ({'; '.join(parts)})"
+        by_class = f"; {self.per_class}" if self.labelled_yes is not None else ""
+        return f"keeps {self.share:.0%} ({'; '.join(parts)}{by_class})"
 
 
 def choose_thresholds(
@@ -145,7 +171,8 @@ def choose_thresholds(
         places = np.array([numbers[group] for group in groups])
     low, no = _widest(p, y, ~v, error, places)
     high, yes = _widest(-p, ~y, v, error, places)
-    return ConfidenceRegions(error, low, None if high is None else -high, no, yes, len(p))
+    high = None if high is None else -high
+    return ConfidenceRegions(error, low, high, no, yes, len(p), int(y.sum()))
 
 
 def _widest(

@@ -16,7 +16,7 @@ from pnyx.judge.forms.rag import (
     TriadForm,
     TriadPointsForm,
 )
-from pnyx.judge.forms.support import NuggetForm, SupportForm
+from pnyx.judge.forms.support import GivenNuggetForm, NuggetForm, SupportForm
 from pnyx.judge.llm.prompting import Prompt
 
 FORMS: dict[str, PromptForm] = {
@@ -28,6 +28,7 @@ FORMS: dict[str, PromptForm] = {
     "probability-direct": SupportForm("answer", "probability"),
     "assignment": NuggetForm("reason", "answer", "confidence"),
     "assignment-direct": NuggetForm("answer", "confidence"),
+    "assignment-given": GivenNuggetForm(),
     "scores": RatingForm(),
     "preference": PreferenceForm(),
     "choice": ChoiceForm(),

@@ -214,7 +214,8 @@ class RatingForm(PromptForm):
                 rating = Missing(f"schema: {error}")
             rated[name] = rating
         value, notes = value_and_notes(rated)
-        if len(notes.get("dimensions", ())) == len(rated):
+        missing = len(notes.get("dimensions", ())) == len(rated)
+        if missing and (faults or not all(name in given for name in asked)):
             raise UnreadableReply(faults[0] if faults else "it scores none of the dimensions")
         read = ReplyReading(value=value, notes=notes, spans=number_spans(text, "score", asked))
         if faults:

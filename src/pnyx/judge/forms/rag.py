@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _GRADES = (1, 5)
 """Of a nugget: poorly to thoroughly covered (Appendix D.4)."""
 
+_GROUNDED = "groundedness"
+"""Asked only of points that the argument makes."""
+
 _COMPARED = ("context_relevance", "answer_relevance", "groundedness")
 """Dimensions on which two arguments are scored side by side, where there are two."""
 
@@ -69,6 +72,12 @@ class PointsForm(EvidenceForm):
         """Return the type of the entry on one dimension: a reason, and a value for each point."""
         return _points(len(question.rubric), "holds" if self.holds else "grade")
 
+    def entry(self, question: Rating, name: str) -> type[BaseModel]:
+        """See `PromptForm.entry`; 0 is for a point that the argument does not make."""
+        if self.holds or name != _GROUNDED:
+            return self.reply(question)
+        return _points(len(question.rubric), "grade or none")
+
     def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
         """See `RatingForm.material`; `dimension` is what is asked of a nugget."""
         inputs = super().material(question, dimensions)
@@ -84,10 +93,16 @@ class PointsForm(EvidenceForm):
         """See `RatingForm.rated`; without points there is nothing to score."""
         if not question.rubric:
             return Missing(f"format: there are no points to judge {name} by")
+        if not self.holds and name == _GROUNDED and name in given:
+            entry = validated_value(self.entry(question, name), given[name], name)
+            if not any(_values(entry, question.rubric).values()):
+                return Missing("format: the argument makes none of the points")
         return super().rated(question, name, given)
 
-    def score(self, question: Rating, entry: Any) -> float:  # noqa: D102
-        return fmean(_values(entry, question.rubric).values())
+    def score(self, question: Rating, entry: Any) -> float:
+        """See `RatingForm.score`; a point that the argument does not make (0) does not count."""
+        values = list(_values(entry, question.rubric).values())
+        return fmean(values if self.holds else filter(None, values))
 
     def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
         """Say what was found of each point."""
@@ -262,8 +277,15 @@ def _preference_score(question: Rating, shown: str) -> float:
 
 
 @cache
-def _points(count: int, kind: Literal["holds", "grade", "better"]) -> type[BaseModel]:
-    types = {"holds": bool, "grade": whole_number(*_GRADES), "better": winner_word()}
+def _points(
+    count: int, kind: Literal["holds", "grade", "grade or none", "better"]
+) -> type[BaseModel]:
+    types = {
+        "holds": bool,
+        "grade": whole_number(*_GRADES),
+        "grade or none": whole_number(0, _GRADES[1]),
+        "better": winner_word(),
+    }
     return shape("Points", reason=str, **{str(n): types[kind] for n in range(1, count + 1)})
 
 

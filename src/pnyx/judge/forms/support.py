@@ -135,6 +135,47 @@ class NuggetForm(SupportForm):
         )
 
 
+class GivenNuggetForm(NuggetForm):
+    """Asks which lines of a listing a text gives: those that a reply does not name are not given.
+
+    A line that is not named has no probability, and the note `not_named`.
+    """
+
+    keyed = False
+
+    def reply(self, question: Support) -> type[BaseModel]:
+        """Return the type of a reply: the lines that are given, wholly or in part."""
+        return _given_lines()
+
+    def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
+        reply: Any = validated(_given_lines(), text)
+        spans = word_spans(text, "answer")
+        exact = len(spans) == len(reply.given)
+        named: dict[int, ReplyReading] = {}
+        for n, entry in enumerate(reply.given):
+            if entry.number in named or entry.number > len(call.questions):
+                problem = "twice" if entry.number in named else "which is not a numbered line"
+                raise UnreadableReply(f"found number {entry.number} {problem}"[:120])
+            named[entry.number] = self.reading(entry, spans[n : n + 1] if exact else [])
+        readings: Readings = [None] * len(call.questions)
+        shown = reordered(call.questions, call.sample, call.question.text)
+        for number, (position, _) in enumerate(shown, 1):
+            unnamed = ReplyReading(value=False, notes={"not_named": True})
+            readings[position] = named.get(number, unnamed)
+        return readings
+
+
+@cache
+def _given_lines() -> type[BaseModel]:
+    from pydantic import Field
+
+    number = Annotated[int, Field(ge=1)]
+    share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+    answer = word("support", "partial_support")
+    line: Any = shape("GivenLine", number=number, answer=answer, confidence=share)
+    return shape("GivenLines", given=list[line])
+
+
 def _listing(questions: Sequence[Support]) -> Iterator[str]:
     """Yield the lines of a list: a number comes first in those of statements only."""
     heading = None

@@ -14,6 +14,7 @@ from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, after
 from pnyx.judge.base import Emit, refuse_other_kinds
 from pnyx.judge.forms import form_of
 from pnyx.judge.forms.base import FormCall, Readings, ReplyReading
+from pnyx.judge.llm.batches import split_evenly
 from pnyx.judge.llm.expected import expected_cells
 from pnyx.judge.llm.json_objects import UnreadableReply
 from pnyx.judge.llm.leniency import watching_departures
@@ -271,6 +272,10 @@ class LlmJudge:
                 return Unscored("logprobs: none for the answer", provenance, reply.text, notes)
             probability, method, by_method = _probability(wanted, token, reading.stated)
             notes |= {"probabilities": by_method} if len(by_method) > 1 else {}
+        unrated = reading.notes.get("dimensions", {})
+        if isinstance(question, Rating) and len(unrated) == len(question.dimensions):
+            reason = next(iter(unrated.values()))
+            return Unscored(reason, provenance, reply.text, notes)
         if self.asking.expected and isinstance(question, Rating):
             cells, told = expected_cells(question, reading, reply)
             of_tokens = replace(provenance, method="token")
@@ -440,7 +445,7 @@ class Asking:
             size = self.batch if TASKS[items[0][1].task].many else 1
             alike = _grouped(items, _shared) if size > 1 else [items]
             for group in alike:
-                units += [group[i : i + size] for i in range(0, len(group), size)]
+                units += split_evenly(group, size)
         return units
 
 

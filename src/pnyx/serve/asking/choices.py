@@ -46,6 +46,7 @@ _LIMITS: Final[Mapping[str, int]] = {
     "retrieve": 200,
     "samples": 10,
     "window": 200,
+    "words": 2000,
 }
 """Field -> the greatest value that a request may choose; the server's own choice may be greater."""
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pnyx.app.judge_specs import PaidModelSpec
+from pnyx.app.open_citations import citation_judge
 from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import Say, open_model
 from pnyx.app.open_search import argue_plan, open_perspectives, open_writer
@@ -95,6 +96,7 @@ class AskService:
     def __init__(self, asking: ServerSettings, model: StoredModel | None, say: Say) -> None:
         self.asking, self._model, self._say = asking, model, say
         self.judge: Judge = default_judge(model)
+        self._citation_judge = citation_judge(model)
         self.opened = OpenIndex(asking.index, model, self.judge, say)
         self.opened.searcher(asking.search)  # choices that cannot be are refused at the start
         open_writer(asking.argue, model)
@@ -281,11 +283,13 @@ class AskService:
         if job.left:
             raise LeftError("nobody waits for this any more")
         searcher = self.opened.searcher(search)
+        judge = Watched(self.judge, job.count)
         case = argue(
             searcher,
             asked,
-            judge=Watched(self.judge, job.count),
+            judge=judge,
             writer=open_writer(spec, self._model),
+            citation_judge=judge.alongside(self._citation_judge),
             plan=argue_plan(spec),
             tell=job.tell,
             model=self._model,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.corpora import ReportRequest
 from pnyx.errors import shorten
+from pnyx.judge.llm.batches import split_evenly
 from pnyx.judge.llm.prompting import load_prompt
 from pnyx.judge.llm.reading import ask_structured
 from pnyx.models.http.flow import run_all
@@ -42,18 +42,16 @@ async def judge_evidence(
     Returns the probability of each document that it answered on, in [0, 1], by id, and what went
     wrong, one line each.
     """
-    count = -(-len(documents) // BATCH)
-    bounds = [round(number * len(documents) / max(1, count)) for number in range(count + 1)]
     chances: dict[str, float] = {}
     faults: list[str] = []
 
-    async def ask(batch: tuple[int, int]) -> None:
-        found, fault = await _listed(model, request, questions, documents[slice(*batch)])
+    async def ask(batch: list[Evidence]) -> None:
+        found, fault = await _listed(model, request, questions, batch)
         chances.update(found)
         faults.extend(fault)
 
     async with model.running():
-        await run_all(list(pairwise(bounds)), ask, workers=model.concurrency)
+        await run_all(split_evenly(documents, BATCH), ask, workers=model.concurrency)
     if not faults:
         return chances, ()
     name, left = shorten(model.name, 60), len(documents) - len(chances)

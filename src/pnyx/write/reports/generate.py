@@ -18,8 +18,9 @@ from pnyx.judge.store.completions import StoredModel
 from pnyx.models.chat.types import ChatRequest
 from pnyx.records import Citation, Document, Sentence
 from pnyx.write.case import Draft
-from pnyx.write.packing import ModelWriter, cited_ids, cited_sentence, numbered
+from pnyx.write.packing import ModelWriter, numbered, writing_prompt
 from pnyx.write.plan import CONTEXT
+from pnyx.write.replies import cited_ids, sentences_reply
 from pnyx.write.reports.gathering import Gathered
 from pnyx.write.reports.limits import Limits
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _NOBODY = "Nothing is known of the reader."
 _MAX_QUESTION = 500
+_INPUTS = ("request", "background", "limit", "citations", "documents")
+"""What a prompt for reports may use."""
 
 
 class LlmReporter(ModelWriter):
@@ -37,13 +40,17 @@ class LlmReporter(ModelWriter):
     and told to cite at most `citations` documents a sentence.
     """
 
-    prompt = "report"
     asks = True
 
     def __init__(
-        self, model: StoredModel, *, context: int = CONTEXT, citations: int | None = None
+        self,
+        model: StoredModel,
+        *,
+        context: int = CONTEXT,
+        citations: int | None = None,
+        prompt: str = "report",
     ) -> None:
-        super().__init__(model, context)
+        super().__init__(model, context, writing_prompt(prompt, _INPUTS))
         self.citations = citations
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
@@ -60,12 +67,9 @@ class LlmReporter(ModelWriter):
 
         asked, packed = await self.asked(gathered.documents, render)
         problems = packed.problems
-        shape: type[Any] = _report_reply()
-        reply, faults = await ask_structured(self.model, asked, shape)
-        problems += faults
+        reply = await self.reply(asked, sentences_reply(), problems)
         if reply is None:
-            fault = f"{shorten(self.model.name, 60)} wrote nothing usable"
-            return Draft((), (*problems[:-1], f"{fault}: {problems[-1]}"), failed=True)
+            return Draft((), tuple(problems), failed=True)
         sentences = list(_sentences(reply.sentences, packed.documents, problems))
         kept = limits.cut(sentences)
         if len(kept) < len(sentences):
@@ -79,7 +83,8 @@ class LlmReporter(ModelWriter):
         self, request: ReportRequest, documents: Sequence[Document], limits: Limits
     ) -> ChatRequest:
         most = self.citations
-        return load_prompt("report").request(
+        return self.render(
+            schema_of(sentences_reply()),
             {
                 "request": request.asked,
                 "background": request.background or _NOBODY,
@@ -87,8 +92,6 @@ class LlmReporter(ModelWriter):
                 "citations": "as many as do" if most is None else f"at most {most}",
                 "documents": numbered(one.text for one in documents),
             },
-            # As `ask_structured` sends it: the store's key holds it.
-            schema=schema_of(_report_reply()),
         )
 
 
@@ -119,16 +122,6 @@ async def sub_questions(
         return (), (fault,)
     found = dict.fromkeys(" ".join(one.split())[:_MAX_QUESTION] for one in reply.questions)
     return tuple(found)[:count], tuple(problems)
-
-
-@cache
-def _report_reply() -> type[pydantic.BaseModel]:
-    """Build the reply's shape on first use: pydantic is slow to import."""
-    import pydantic
-
-    strict = pydantic.ConfigDict(strict=True, extra="forbid")
-    one: Any = cited_sentence()
-    return pydantic.create_model("Report", __config__=strict, sentences=(list[one], ...))
 
 
 @cache

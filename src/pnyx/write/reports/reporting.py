@@ -20,7 +20,11 @@ from pnyx.records import Document, Evidence, Response
 from pnyx.search.pipeline import Searcher
 from pnyx.search.split_documents import passage_fields
 from pnyx.write.case import Draft, with_scores
-from pnyx.write.citing import judge_citations, without_foreign_citations
+from pnyx.write.citing import (
+    judge_citations,
+    said_of_citations,
+    without_foreign_citations,
+)
 from pnyx.write.reports.evidence import judge_evidence
 from pnyx.write.reports.gathering import (
     Gathered,
@@ -213,7 +217,12 @@ async def _report(
         draft.failed,
         lacking,
         len(negative),
-        {"writer": writer.name, "search": str(searcher.plan), **_counted(gathered)},
+        {
+            "writer": writer.name,
+            "citations": said_of_citations(judge.name, writer.name, quotes=not writer.asks),
+            "search": str(searcher.plan),
+            **_counted(gathered),
+        },
     )
 
 

@@ -11,7 +11,10 @@ from pnyx.corpora.benchmarks.responses import Layout
 from pnyx.corpora.tracks.responses import problems_of, submitted
 from pnyx.corpora.tracks.rules import run_id_problems
 from pnyx.errors import InputError, shorten
-from pnyx.records import CitationStyle, Response
+from pnyx.records import Citation, CitationStyle, Response
+
+NO_VERDICT: Final = 0.5
+"""Score in a run of a citation that no judge could decide on, where the style requires a score."""
 
 _STYLES: Final[dict[str, CitationStyle]] = {
     "rag24": "indices",
@@ -40,12 +43,16 @@ class ResponseForm:
 
     def row(self, response: Response) -> dict[str, Any]:
         """Return the line of a response whose citations have scores; InputError: it cannot hold."""
-        if self.style != "scores":
-            plain = (
-                replace(one, citations=tuple(replace(c, score=None) for c in one.citations))
-                for one in response.sentences
-            )
-            response = replace(response, sentences=tuple(plain))
+
+        def scored(citation: Citation) -> Citation:
+            if self.style != "scores":
+                return replace(citation, score=None)
+            return replace(citation, score=NO_VERDICT if citation.score is None else citation.score)
+
+        sentences = (
+            replace(one, citations=tuple(map(scored, one.citations))) for one in response.sentences
+        )
+        response = replace(response, sentences=tuple(sentences))
         own = {} if self.layout == "rag24" else {**response.metadata, **(self.metadata or {})}
         response = replace(response, metadata=own)
         row = response_row(response, self.style, self.layout)
