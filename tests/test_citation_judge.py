@@ -12,8 +12,14 @@ import pytest
 
 from chat_server import ChatServer
 from command import called, rows_of, run, write_rows
-from pnyx.app.open_citations import CITATIONS_PER_CALL
+from pnyx.app.open_citations import CITATIONS_PER_CALL, DOCUMENTS_PER_CALL, citation_judge
 from pnyx.corpora.bundled import load_example
+from pnyx.judge.answers import Judged
+from pnyx.judge.base import ask
+from pnyx.judge.questions import Support
+from pnyx.judge.store.completions import StoredModel
+from pnyx.judge.store.store import Store
+from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.search.build import build_index
 from pnyx.write.plan import PREMISES
 
@@ -65,23 +71,72 @@ def _argue(index: str, tmp_path: Path, *more: object) -> tuple[object, ...]:
     return (*command, "--store", tmp_path / "store.sqlite", "--points", "20")
 
 
-def test_sentences_that_cite_one_document_are_judged_in_one_call(
-    index: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("documents", "calls"), [(3, 1), (DOCUMENTS_PER_CALL, 1)])
+def test_sentences_that_cite_four_documents_are_judged_in_one_call(
+    index: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], documents: int, calls: int
 ) -> None:
-    with ChatServer(reply=_writes(12, 3)) as server:
+    with ChatServer(reply=_writes(20, documents)) as server:
         status, out, _ = called(capsys, *_argue(index, tmp_path), "--llm", server.spec)
-        calls = _asked(server, JUDGE)
+        asked = _asked(server, JUDGE)
     assert status == 0
-    assert len(calls) == 3  # for 12 citations
-    documents = [DOCUMENT.search(call) for call in calls]
-    assert len({found[2] for found in documents if found}) == 3
-    assert all("Should zoos" in call.partition("<<<document")[0] for call in calls)
-    for call in calls:
-        assert len(re.findall(r"^Sentence \d+:$", call, re.MULTILINE)) == 4
+    assert len(asked) == calls
+    assert all("Should zoos" in call.partition("<<<document")[0] for call in asked)
+    shown = [len(DOCUMENT.findall(call)) for call in asked]
+    assert (sum(shown), max(shown)) == (documents, min(documents, DOCUMENTS_PER_CALL))
+    cited = [re.findall(r"^Sentence \d+, which cites document (\d):$", c, re.M) for c in asked]
+    assert sum(map(len, cited)) == 20
+    for count, numbers in zip(shown, cited, strict=True):  # each document has 20 / documents
+        assert (
+            sorted(map(numbers.count, set(numbers))) == [20 // documents] * count or documents == 3
+        )
     (side,) = json.loads(out)["sides"]
     verdicts = [row for row in side["verdicts"] if row["task"] == "support"]
-    assert len(verdicts) == 12
+    assert len(verdicts) == 20
     assert all(row["unscored"] is None for row in verdicts)
+
+
+@pytest.mark.parametrize(("documents", "calls"), [(DOCUMENTS_PER_CALL, 1), (9, 3)])
+def test_no_call_shows_more_than_four_documents(tmp_path: Path, documents: int, calls: int) -> None:
+    questions = [
+        Support(str(n), f"Document {n % documents}.", f"Sentence {n}.", cites=True)
+        for n in range(18)
+    ]
+    with ChatServer() as server, Store(tmp_path / "s.sqlite") as store:
+        judge = citation_judge(StoredModel(ChatEndpoint(server.url, "test"), store))
+        answers = ask(judge, questions)
+        asked = _asked(server, JUDGE)
+    assert len(asked) == calls
+    assert max(len(DOCUMENT.findall(call)) for call in asked) == DOCUMENTS_PER_CALL
+    assert all(isinstance(answer, Judged) for answer in answers)
+
+
+def test_each_sentence_is_judged_by_the_document_it_cites(
+    index: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def reply(prompt: str) -> str | None:
+        if JUDGE not in prompt:
+            return _writes(12, 3)(prompt)
+        cited = re.findall(r"^Sentence (\d+), which cites document (\d):$", prompt, re.M)
+        verdicts = {
+            number: {"reason": "", "evidence": "", "answer": "yes" if document == "2" else "no",
+                     "confidence": 0.9}
+            for number, document in cited
+        }  # fmt: skip
+        return json.dumps(verdicts)
+
+    with ChatServer(reply=reply) as server:
+        _, out, _ = called(capsys, *_argue(index, tmp_path), "--llm", server.spec)
+        (call,) = _asked(server, JUDGE)
+    second = DOCUMENT.findall(call)[1][1]
+    (side,) = json.loads(out)["sides"]
+    verdicts = [row for row in side["verdicts"] if row["task"] == "support"]
+    known = {one.id: one.text for one in load_example().arguments}
+    right = [row["value"] for row in verdicts]
+    assert right.count(True) == 4
+    assert all(
+        (known[row["doc_id"]] in second or second in known[row["doc_id"]]) == row["value"]
+        for row in verdicts
+    )
 
 
 @pytest.mark.parametrize(("count", "calls"), [(CITATIONS_PER_CALL, 1), (CITATIONS_PER_CALL + 1, 2)])
@@ -150,7 +205,7 @@ def test_a_citation_judge_without_a_model_is_refused(
     requests = write_rows(tmp_path / "r.jsonl", [{"request_id": "zoos", "title": QUESTION}])
     given: tuple[object, ...] = (QUESTION,)
     if verb == "report":
-        given = ("--request", requests, "--out", tmp_path / "run.jsonl")
+        given = ("--requests", requests, "--out", tmp_path / "run.jsonl")
     more = ("--citation-judge", "packaged")
     status, _, err = called(capsys, verb, index, *given, *more)
     assert (status, err.count("\n")) == (2, 1)
@@ -161,7 +216,7 @@ def test_reports_are_judged_alike(
     index: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     requests = write_rows(tmp_path / "r.jsonl", [{"request_id": "zoos", "title": QUESTION}])
-    command = ("report", index, "--request", requests, "--questions", "0", "--json")
+    command = ("report", index, "--requests", requests, "--questions", "0", "--json")
     command = (*command, "--store", tmp_path / "store.sqlite")
     with ChatServer(reply=_writes(8, 2)) as server:
         llm = ("--llm", server.spec)
@@ -170,10 +225,10 @@ def test_reports_are_judged_alike(
         page = tmp_path / "report.md"
         files = ("--out", tmp_path / "run.jsonl", "--markdown", page)
         status, _, _ = called(capsys, *command, *llm, *files)
-        assert (status, len(_asked(server, JUDGE))) == (0, 2)
+        assert (status, len(_asked(server, JUDGE))) == (0, 1)
         assert "judged by test, which also wrote the text" in page.read_text("utf-8")
         run(*command, *llm, *files, "--citation-judge", "packaged")
-        assert len(server.asked()) == 3
+        assert len(server.asked()) == 4  # evidence (2), the report, its citations
     assert "judged by packaged, each against" in page.read_text("utf-8")
 
 
@@ -183,7 +238,7 @@ def test_a_run_is_written_even_if_a_citation_has_no_verdict(
     writes = _writes(2)
     requests = write_rows(tmp_path / "r.jsonl", [{"request_id": "zoos", "title": QUESTION}])
     run_file = tmp_path / "run.jsonl"
-    command = ("report", index, "--request", requests, "--questions", "0", "--out", run_file)
+    command = ("report", index, "--requests", requests, "--questions", "0", "--out", run_file)
     with ChatServer(reply=lambda prompt: writes(prompt) or "I cannot say.") as server:
         more = ("--llm", server.spec, "--track", "ragtime26", "--store", tmp_path / "s.sqlite")
         status, _, err = called(capsys, *command, *more)

@@ -141,7 +141,7 @@ def test_a_report_is_written_by_a_prompt_of_the_user(
     index: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     requests = write_rows(tmp_path / "r.jsonl", [{"request_id": "zoos", "title": QUESTION}])
-    command = ("report", index, "--request", requests, "--questions", "0")
+    command = ("report", index, "--requests", requests, "--questions", "0")
     out = ("--out", tmp_path / "run.jsonl")
     prompt = tmp_path / "mine.toml"
     prompt.write_text(
@@ -169,7 +169,7 @@ def test_the_writer_sees_titles_and_no_footnote_marks(tmp_path: Path) -> None:
     assert run("index", documents, "--out", folder, "--lexical") == 0
     requests = write_rows(tmp_path / "r.jsonl", [{"request_id": "zoos", "title": QUESTION}])
     with ChatServer() as server:
-        command = ("report", folder, "--request", requests, "--out", tmp_path / "run.jsonl")
+        command = ("report", folder, "--requests", requests, "--out", tmp_path / "run.jsonl")
         run(*command, "--llm", server.spec, "--questions", "0")
         (asked, *_) = server.asked()
     shown = asked["messages"][1]["content"]

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 PACKAGED: Final = "packaged"
 MODEL: Final = "model"
 CITATIONS_PER_CALL: Final = 20
-"""Sentences that cite one document and are judged in one call, at most."""
+"""Citations that are judged in one call, at most."""
+DOCUMENTS_PER_CALL: Final = 4
+"""Cited documents that are shown in one call, at most."""
 
 
 class CitationSpec(Spec, heading="Language model"):
@@ -79,7 +81,7 @@ def open_writing_models(
 def citation_judge(model: StoredModel | None) -> Judge:
     """Return a language model as a judge of citations, else the packaged judge.
 
-    A model judges all sentences that cite one document in as few calls as it can.
+    A model judges all sentences that cite a few documents in one call.
     """
     if model is None:
         from pnyx.students.judge import CITATION, PackagedJudge
@@ -89,4 +91,4 @@ def citation_judge(model: StoredModel | None) -> Judge:
     from pnyx.judge.llm.prompting import load_prompt
 
     prompts = {"support": load_prompt("support-citations")}
-    return LlmJudge(model, Asking(prompts, batch=CITATIONS_PER_CALL))
+    return LlmJudge(model, Asking(prompts, batch=CITATIONS_PER_CALL, texts=DOCUMENTS_PER_CALL))

@@ -16,7 +16,7 @@ from pnyx.judge.forms.rag import (
     TriadForm,
     TriadPointsForm,
 )
-from pnyx.judge.forms.support import GivenNuggetForm, NuggetForm, SupportForm
+from pnyx.judge.forms.support import CitationsForm, GivenNuggetForm, NuggetForm, SupportForm
 from pnyx.judge.llm.prompting import Prompt
 
 FORMS: dict[str, PromptForm] = {
@@ -26,6 +26,7 @@ FORMS: dict[str, PromptForm] = {
     "probability": SupportForm("reason", "evidence", "answer", "probability"),
     "probability-brief": SupportForm("reason", "answer", "probability"),
     "probability-direct": SupportForm("answer", "probability"),
+    "citations": CitationsForm("reason", "evidence", "answer", "confidence"),
     "assignment": NuggetForm("reason", "answer", "confidence"),
     "assignment-direct": NuggetForm("answer", "confidence"),
     "assignment-given": GivenNuggetForm(),

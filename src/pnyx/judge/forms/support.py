@@ -20,6 +20,7 @@ from pnyx.judge.forms.base import (
 from pnyx.judge.llm.json_objects import UnreadableReply, one_object, word_spans
 from pnyx.judge.llm.prompting import Prompt
 from pnyx.judge.llm.reading import validated, validated_value
+from pnyx.judge.llm.templates import block
 from pnyx.judge.questions import Support
 
 if TYPE_CHECKING:
@@ -108,6 +109,29 @@ class SupportForm(PromptForm):
             name = next(iter(result))[:40]
             raise UnreadableReply(f"found a verdict on {name!r}, not a statement")
         return readings
+
+
+class CitationsForm(SupportForm):
+    """Asks of sentences whether the document that each cites supports it; several documents a call.
+
+    The input `material` shows each document once, numbered, then the numbered sentences.
+    """
+
+    inputs = {"question": False, "material": False}  # noqa: RUF012
+    listed = "material"
+
+    def put(self, call: FormCall) -> Put:
+        """See `PromptForm.put`."""
+        salt = call.question.text
+        shown = [question for _, question in reordered(call.questions, call.sample, salt)]
+        texts = list(dict.fromkeys(question.text for question in shown))
+        parts = [f"Document {n}:\n{block('document', text)}" for n, text in enumerate(texts, 1)]
+        for number, question in enumerate(shown, 1):
+            cited = f"Sentence {number}, which cites document {texts.index(question.text) + 1}:"
+            parts.append(f"{cited}\n{block('sentence', question.statement)}")
+        inputs = {"question": call.question.question, "material": "\n\n".join(parts)}
+        names = [str(number) for number in range(1, len(shown) + 1)]
+        return {name: inputs[name] for name in call.prompt.inputs}, names
 
 
 class NuggetForm(SupportForm):

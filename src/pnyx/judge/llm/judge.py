@@ -383,6 +383,7 @@ class Asking:
         prompts: task -> prompt, where it is not to be the task's usual one.
         probability: see `PROBABILITIES`; for Support.
         batch: how many Support questions about one text share a call, at least 1.
+        texts: about how many texts these may be, at least 1, where the prompt takes several.
         sample: number of the repeat: 0 asks in the order given, others reorder what they can
             (dimensions, documents, statements).
         temperature: 0 for the likeliest reply.
@@ -394,6 +395,7 @@ class Asking:
     prompts: Mapping[str, Prompt] = field(default_factory=dict, hash=False)
     probability: Probability = "auto"
     batch: int = 1
+    texts: int = 1
     sample: int = 0
     temperature: float = 0.0
     max_tokens: int | None = None
@@ -405,6 +407,8 @@ class Asking:
             raise ValueError(f"probability is {self.probability!r}, expected one of {known}")
         if self.batch < 1:
             raise ValueError(f"batch is {self.batch}, expected at least 1")
+        if self.texts < 1:
+            raise ValueError(f"texts is {self.texts}, expected at least 1")
         for name, prompt in self.prompts.items():
             prompt.check_inputs(form_of(prompt, TASKS[name].kind).inputs)
 
@@ -446,7 +450,29 @@ class Asking:
             alike = _grouped(items, _shared) if size > 1 else [items]
             for group in alike:
                 units += split_evenly(group, size)
-        return units
+        return self._joined(units)
+
+    def _joined(self, units: Sequence[list[Item]]) -> list[list[Item]]:
+        """Join calls on different texts where the prompt takes several."""
+        joined: list[list[Item]] = []
+        texts = 0
+        for unit in units:
+            question = unit[0][1]
+            prompt = self.prompts.get(question.task)
+            fits = prompt is not None and prompt.takes_texts and texts < self.texts and joined
+            if fits and self._continues(joined[-1], unit):
+                joined[-1] += unit
+                texts += 1
+            else:
+                joined.append(unit)
+                texts = 1
+        return joined
+
+    def _continues(self, last: Sequence[Item], unit: Sequence[Item]) -> bool:
+        """Whether a call may ask the questions of another one, too."""
+        first, other = last[0][1], unit[0][1]
+        alike = first.task == other.task and _shared(first) == _shared(other)
+        return alike and len(last) + len(unit) <= self.batch
 
 
 _AGAIN_APART = 1000

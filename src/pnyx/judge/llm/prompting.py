@@ -51,8 +51,13 @@ class Prompt:
 
     @property
     def takes_several(self) -> bool:
-        """Whether it asks several yes/no questions about one text in one call."""
-        return "statements" in self.inputs or "listing" in self.inputs
+        """Whether it asks several yes/no questions in one call: about one text, or any."""
+        return "statements" in self.inputs or "listing" in self.inputs or self.takes_texts
+
+    @property
+    def takes_texts(self) -> bool:
+        """Whether the questions of one call may be about different texts."""
+        return "material" in self.inputs
 
     def render(self, **inputs: str | Sequence[str]) -> tuple[Message, ...]:
         """Return the messages; TypeError for other inputs, InputError where they do not fit."""

@@ -21,6 +21,7 @@ _SAMPLES: Final[dict[str, str | Sequence[str]]] = {
     "documents": _DOCUMENTS,
     "examples": _DOCUMENTS[:1],
     "limit": "2000 characters",
+    "material": _DOCUMENTS,
     "names": "clarity, length",
     "points": "4",
     "premises": "3",
