@@ -132,7 +132,8 @@ def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
     if not plan:
         return _told(writer)
     quoting: Literal["extractive"] = "extractive"
-    return StandInWriter(writer, open_writer(replace(spec, writer=quoting, examples=None), None))
+    quoted = replace(spec, writer=quoting, examples=None, words=None, prompt=None)
+    return StandInWriter(writer, open_writer(quoted, None))
 
 
 def _print_plan(
