@@ -119,6 +119,17 @@ def test_the_writer_is_named_by_its_prompt_and_a_prompt_of_the_user_is_used(
     assert len(judged) == 6  # its own rules: no limit on premises
 
 
+@pytest.mark.parametrize("more", [("--words", "50"), ("--prompt", "argue-prose")])
+def test_a_plan_takes_the_choices_of_the_writer(
+    index: str, capsys: pytest.CaptureFixture[str], more: tuple[str, str]
+) -> None:
+    with ChatServer() as server:
+        command = ("argue", index, QUESTION, "--llm", server.spec, "--plan", "--json", *more)
+        status, out, _ = called(capsys, *command)
+        assert (status, server.asked()) == (0, [])
+    assert json.loads(out)["sentences"] > 0
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -133,7 +133,7 @@ def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
     writer = open_writer(spec, llm)
     if not plan:
         return _told(writer)
-    return StandInWriter(writer, spec.points)
+    return StandInWriter(writer, spec.points, spec.words)
 
 
 def _print_plan(

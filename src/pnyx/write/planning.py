@@ -48,14 +48,19 @@ def _stand_in(question: JudgeQuestion, answer: Answer) -> Answer:
     return Judged(True, _BY) if missing else answer
 
 
+_SHORTEST = 5
+"""Words of a sentence of prose, at least."""
+
+
 class StandInWriter:
     """A writer in whose place the longest argument counts that it may write.
 
     Every sentence of it cites every document: no argument has more to be judged.
     """
 
-    def __init__(self, writer: Writer, points: int) -> None:
-        self._writer, self._sentences = writer, points * (1 + PREMISES)
+    def __init__(self, writer: Writer, points: int, words: int | None = None) -> None:
+        sentences = points * (1 + PREMISES)
+        self._writer, self._sentences = writer, max(sentences, (words or 0) // _SHORTEST)
         self.name = writer.name
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
