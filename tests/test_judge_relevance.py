@@ -79,7 +79,7 @@ def test_examples_come_first_each_with_its_answer(name):
     assert "\n\n\n" not in user
     assert user.count("Does the document help to answer the question?") == 3
     without = form.request(FormCall(prompt, [QUESTION])).messages[-1].content
-    assert without.startswith("<<<document")
+    assert without.startswith("<<<question")
     assert without.count("Does the document help") == 1
 
 

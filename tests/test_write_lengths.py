@@ -164,7 +164,8 @@ def test_a_report_is_written_by_a_prompt_of_the_user(
     with ChatServer(reply=lambda p: reply if "style of the house" in p else None) as server:
         status, _, _ = called(capsys, *command, *out, "--llm", server.spec, "--prompt", prompt)
         assert status == 0
-        assert "style of the house" in server.asked()[0]["messages"][0]["content"]
+        asked = [one["messages"][0]["content"] for one in server.asked()]
+        assert sum("style of the house" in prompt for prompt in asked) == 1
     status, _, err = called(capsys, *command, *out, "--prompt", prompt)
     assert (status, "--prompt requires --llm" in err) == (2, True)
 
@@ -182,9 +183,8 @@ def test_the_writer_sees_titles_and_no_footnote_marks(tmp_path: Path) -> None:
     with ChatServer() as server:
         command = ("report", folder, "--requests", requests, "--out", tmp_path / "run.jsonl")
         run(*command, "--llm", server.spec, "--questions", "0")
-        (asked, *_) = server.asked()
+        (asked,) = (b for b in server.asked() if REPORTER in b["messages"][0]["content"])
     shown = asked["messages"][1]["content"]
-    assert REPORTER in asked["messages"][0]["content"]
     assert "\nZoos today 0\nThe 0 zoos should be phased out, as animals suffer in them. " in shown
     assert "[3]" not in shown
     assert "¹" not in shown

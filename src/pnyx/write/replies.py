@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pnyx.corpora.text.citations import without_marks
 from pnyx.errors import shorten
 from pnyx.judge.llm.leniency import mark_departure
+from pnyx.judge.llm.reading import reading_itself
 from pnyx.records import Document
 
 if TYPE_CHECKING:
@@ -106,12 +107,13 @@ def _read_leniently(name: str, before: Any, **parts: Any) -> type[BaseModel]:
 
     fields: dict[str, Any] = {part: (kind, ...) for part, kind in parts.items()}
     validator: Any = model_validator(mode="before")
-    return create_model(
+    made: type[BaseModel] = create_model(
         name,
         __config__=ConfigDict(strict=True, extra="forbid"),
         __validators__={"prepare": validator(classmethod(prepare))},
         **fields,
     )
+    return reading_itself(made)
 
 
 def _plain_fields(value: Any) -> Any:

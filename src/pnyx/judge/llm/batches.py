@@ -12,5 +12,5 @@ T = TypeVar("T")
 def split_evenly(items: Sequence[T], most: int) -> list[list[T]]:
     """Return the items in as few lists of at most `most` as possible, of nearly equal lengths."""
     count = -(-len(items) // most)
-    bounds = [len(items) * n // max(1, count) for n in range(count + 1)]
+    bounds = [-(-len(items) * n // max(1, count)) for n in range(count + 1)]
     return [list(items[low:high]) for low, high in itertools.pairwise(bounds)]

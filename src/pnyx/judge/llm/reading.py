@@ -100,6 +100,20 @@ def _bare_word(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**dict.fromkeys(parts, ""), names[0]: word}
 
 
+_READS_ITSELF = "reads_itself"
+
+
+def reading_itself(model: type[BaseModel]) -> type[BaseModel]:
+    """Mark a shape whose own validators say which departures lose nothing; return it."""
+    setattr(model, _READS_ITSELF, True)
+    return model
+
+
+def reads_itself(model: type[BaseModel]) -> bool:
+    """Whether a shape reads departures itself, so that none of its fields are left out before."""
+    return bool(getattr(model, _READS_ITSELF, False))
+
+
 def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
     """Read decoded JSON, named `name` in errors, as a pydantic model."""
     from pydantic import ValidationError
@@ -108,7 +122,8 @@ def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
         return model.model_validate(value)
     marks = set[str]()
     try:
-        read = model.model_validate(conformed(value, schema_of(model), marks))
+        asked = value if reads_itself(model) else conformed(value, schema_of(model), marks)
+        read = model.model_validate(asked)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         parts = [name, *map(str, first["loc"])] if name else list(map(str, first["loc"]))
