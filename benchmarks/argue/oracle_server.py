@@ -46,6 +46,8 @@ _WRAPPED: Mapping[str, str] = {
     "thinking": "<think>\nLet me look at each of them.\n</think>\n\n{}",
 }
 
+_CITED = re.compile(r"^Sentence \d+, which cites document (\d+):$", re.MULTILINE)
+
 _SHOWN_WORDS = 12
 """Words of a passage by which it is recognised, however much of it is shown."""
 
@@ -104,6 +106,12 @@ class Oracle:
             return self._argument(prompt, known, blocks, rng)
         if choice := choice_in(prompt):
             return {"answer": self._choice(known, *choice, rng) if known else "neither"}
+        if cited := _CITED.findall(prompt):
+            documents = [text for label, text in blocks if label == "document"]
+            sentences = [text for label, text in blocks if label == "sentence"]
+            rows = enumerate(zip(cited, sentences, strict=True), 1)
+            told = {n: self._supports(documents[int(d) - 1], s, rng) for n, (d, s) in rows}
+            return {str(number): one for number, one in told.items()}
         statements = [text for label, text in blocks if label == "statement"]
         document = named.get("document", named.get("text", ""))
         if len(statements) > 1 or "Statement 1:" in prompt:

@@ -21,7 +21,7 @@ PACKAGED: Final = "packaged"
 MODEL: Final = "model"
 CITATIONS_PER_CALL: Final = 20
 """Citations that are judged in one call, at most."""
-DOCUMENTS_PER_CALL: Final = 4
+DOCUMENTS_PER_CALL: Final = 8
 """Cited documents that are shown in one call, at most."""
 
 
