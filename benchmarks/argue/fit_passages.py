@@ -52,7 +52,7 @@ CARD = (
     "whether a passage argues yes or no on a question; fitted on 3 development folders and the "
     "development debates of benchmarks/argue (docs/benchmarks/argue-folders.md)"
 )
-RIDGE = 1e-2
+RIDGE = 1e-3
 """Penalty of the squared weights, on standardised inputs."""
 
 Floats = NDArray[np.float64]
