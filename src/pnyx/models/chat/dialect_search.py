@@ -9,17 +9,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from pnyx.errors import ModelError
-from pnyx.models.chat.ledger import BudgetReached
+from pnyx.models.chat.ledger import BudgetReached, Ledger
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.http.dialect import LIMITS, Dialect
 from pnyx.models.http.responses import RefusedRequest, Retryable
 from pnyx.models.http.transport import HttpTransport
-
-if TYPE_CHECKING:
-    from pnyx.models.chat.endpoint import ChatEndpoint
 
 GREETING = ChatRequest((Message("user", "Reply with the word: ok"),), max_tokens=16)
 _MOST_REFUSED = 20
@@ -27,12 +24,47 @@ _MOST_REFUSED = 20
 _locks: weakref.WeakKeyDictionary[HttpTransport, Any] = weakref.WeakKeyDictionary()
 
 
+class Refusable(Protocol):
+    """What the search needs of an endpoint, and keeps there; see `ChatEndpoint`."""
+
+    base_url: str
+    ledger: Ledger | None
+    dialect: Dialect
+    replies: int
+    accepted: set[frozenset[str]]
+    searched: set[frozenset[str]]
+    refused_in_a_row: int
+
+    async def sent(
+        self,
+        wire: HttpTransport,
+        request: ChatRequest,
+        dialect: Dialect,
+        keep: Callable[[Reply], None] | None,
+    ) -> Reply | CallFailed | Retryable | RefusedRequest:
+        """Send a request in a wording."""
+
+    async def greeted(
+        self, wire: HttpTransport, request: ChatRequest, dialect: Dialect
+    ) -> Reply | CallFailed | Retryable | RefusedRequest:
+        """Send the greeting in a wording."""
+
+    def safe_words(self, refused: RefusedRequest) -> str:
+        """Return a refusal's own words."""
+
+    def rejected(self, refused: RefusedRequest) -> CallFailed:
+        """Return the failure of a refused request."""
+
+    def hopeless(self, refused: RefusedRequest) -> str:
+        """Return why a server that refuses all is given up."""
+
+
 class DialectSearch:
     """The search for one refused request; of several in an event loop one searches for all."""
 
     def __init__(
         self,
-        endpoint: ChatEndpoint,
+        endpoint: Refusable,
         wire: HttpTransport,
         request: ChatRequest,
         keep: Callable[[Reply], None] | None,
