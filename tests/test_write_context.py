@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_server import ChatServer
+from pnyx.corpora.text.citations import without_notes
 from pnyx.judge.store.completions import StoredModel
 from pnyx.judge.store.store import Store
 from pnyx.models.chat.opening import endpoint_from
@@ -38,8 +39,8 @@ def test_each_is_cut_by_the_same_proportion_by_hand() -> None:
 
 @given(texts, st.integers(1, 200))
 def test_no_document_is_dropped_and_the_budget_holds(contents: list[str], tokens: int) -> None:
-    documents = [Document(str(i), t) for i, t in enumerate(contents)]
-    packed, trimmed = pack(documents, tokens)
+    documents = [Document(str(i), without_notes(t)) for i, t in enumerate(contents)]
+    packed, trimmed = pack([Document(str(i), t) for i, t in enumerate(contents)], tokens)
     assert [d.id for d in packed] == [d.id for d in documents]
     assert trimmed == sum(a.text != b.text for a, b in zip(documents, packed, strict=True))
     budget = max(len(documents), int(tokens * WORDS_PER_TOKEN))
