@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -52,7 +53,9 @@ def run(capsys, *arguments):
 def test_definitions_are_drafted_and_can_be_read_again(capsys, questions, tmp_path, name):
     out = tmp_path / name
     with ChatServer() as server:
-        assert run(capsys, "define", questions, "--llm", server.spec, "--out", out) == (0, "", "")
+        status, printed, err = run(capsys, "define", questions, "--llm", server.spec, "--out", out)
+        assert (status, printed) == (0, "")
+        assert re.fullmatch(r"pnyx: cost: 2 calls of test, .*\n", err)
         found = list(read_questions(str(out)))
         assert [q.id for q in found] == ["q1", "q2"]
         for question in found:

@@ -96,7 +96,9 @@ def test_sentences_that_cite_a_few_documents_are_judged_in_one_call(
 
 
 @pytest.mark.parametrize(("documents", "calls"), [(8, 1), (9, 2), (17, 3)])
-def test_no_call_shows_more_than_eight_documents(tmp_path: Path, documents: int, calls: int) -> None:
+def test_no_call_shows_more_than_eight_documents(
+    tmp_path: Path, documents: int, calls: int
+) -> None:
     questions = [
         Support(str(n), f"Document {n % documents}.", f"Sentence {n}.", cites=True)
         for n in range(18)

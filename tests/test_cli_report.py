@@ -352,12 +352,11 @@ def test_a_model_writes_and_is_asked_once(indexes, asked, tmp_path, call):
         more = ("--llm", server.spec, "--out", run)
         code, out, err = call(*command, *more, "--json")
         assert code == 0, err
-        # For each request two calls of the writer, and 2 and 1 for the evidence; one for each
-        # cited passage.
-        assert len(server.asked()) == 11
+        # For each request sub-questions, the report and its citations; for the evidence 2 and 1.
+        assert len(server.asked()) == 9
         first = run.read_bytes()
         assert call(*command, *more)[0] == 0
-        assert len(server.asked()) == 11
+        assert len(server.asked()) == 9
         prompts = [m["content"] for body in server.asked() for m in body["messages"]]
     assert run.read_bytes() == first
     zoos, _ = read_responses(str(run))
@@ -454,7 +453,7 @@ def test_a_plan_asks_nothing_and_a_budget_is_kept(indexes, asked, tmp_path, call
     with ChatServer(reply=told(("Zoos breed.", [1]))) as server:
         code, out, _ = call(*command, "--llm", server.spec, "--plan", "--json")
         assert (code, len(server.asked())) == (0, 0)
-        assert json.loads(out)["models"][0]["calls"] == 13
+        assert json.loads(out)["models"][0]["calls"] == 9
         code, _, err = call(*command, "--llm", server.spec, "--out", run, "--budget-tokens", "1")
         assert code == 3
         assert not server.asked()

@@ -159,11 +159,11 @@ class HeldChatServer(ChatServer):
 
 MODEL_REQUESTS: dict[str, tuple[Request, int]] = {
     "judge": (judge("who leaves", 100), 32),
-    "argue": (("POST", "/v1/argue", {"question": "Should Rome ban coal?"}), 2),
+    "argue": (("POST", "/v1/argue", {"question": "Should Rome ban coal?"}), 1),
     "search": (ask("/v1/search", "Rome", rerank="true", depth=30, window=5, step=5), 1),
 }
 """Kind of work -> what a client asks that leaves, and how many requests the model gets at once: as
-many as its endpoint takes, one for each side that is written, one window of a ranking."""
+many as its endpoint takes, what the question means, one window of a ranking."""
 
 
 @pytest.mark.slow

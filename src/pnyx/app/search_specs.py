@@ -195,7 +195,7 @@ class ArgueSpec(
     )
     prompt: FileName | None = file_opt(
         None,
-        "Prompt to write with: a packaged one (pnyx prompt list), or a prompt file (.toml).",
+        "What the model is told: a packaged prompt (pnyx prompt list) or a prompt file (.toml).",
         metavar="NAME",
         shown="argue; argue-prose with --words",
     )
