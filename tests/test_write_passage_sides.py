@@ -40,15 +40,13 @@ chances = st.floats(0.0, 1.0)
 
 def test_the_inputs_of_a_side_are_log_odds_of_both_statements() -> None:
     probabilities = np.array([[[0.5, 0.25, 0.25], [0.2, 0.3, 0.5]]])
-    detector = np.full((1, 2, 3), 1 / 3)
-    (pro, con), *_ = features_of(np.log([probabilities, detector]), np.array([0.4]))
-    even = [math.log((1 / 3) / (2 / 3))] * 5
+    (pro, con), *_ = features_of(np.log(probabilities), np.array([0.4]))
     assert len(pro) == len(FEATURES)
     third, quarter = math.log(0.25 / 0.75), math.log(0.2 / 0.8)
     neither = (third + 0.0) / 2  # of 0.25 and of 0.5
     opposed = math.log(0.3 / 0.7)
-    assert pro == pytest.approx([0.0, quarter, third, opposed, neither, 0.4, 0.4, neither, *even])
-    assert con == pytest.approx([quarter, 0.0, opposed, third, neither, 0.4, 0.4, neither, *even])
+    assert pro == pytest.approx([0.0, quarter, third, opposed, neither, 0.4, 0.4, neither])
+    assert con == pytest.approx([quarter, 0.0, opposed, third, neither, 0.4, 0.4, neither])
 
 
 def test_thirty_documents_describe_a_ranking() -> None:
@@ -57,8 +55,8 @@ def test_thirty_documents_describe_a_ranking() -> None:
 
 def test_the_ranking_is_described_by_its_first_documents() -> None:
     count = RANKED + 1
-    classes = np.log(np.full((2, count, 2, 3), 1 / 3))
-    classes[:, -1] = np.log([[0.01, 0.01, 0.98]] * 2)
+    classes = np.log(np.full((count, 2, 3), 1 / 3))
+    classes[-1] = np.log([[0.01, 0.01, 0.98]] * 2)
     cosines = np.append(np.full(RANKED, 0.3), 0.9)
     table = features_of(classes, cosines)
     assert set(table[:, :, FEATURES.index("highest cosine")].ravel()) == {0.3}
@@ -161,16 +159,16 @@ def test_one_question_is_read_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_pat
             held.append(passage_sides._BUSY.locked())
             return np.zeros((len(pairs), 3))
 
-    monkeypatch.setattr(passage_sides, "_readers", lambda: (Reader(), Reader()))
+    monkeypatch.setattr(passage_sides, "_reader", Reader)
     document = Document("a", TEXTS["yes"])
     PassageSides(build_index([document], tmp_path / "i")).judge(QUESTION, [document])
-    assert held == [True, True]
+    assert held == [True]
     assert not passage_sides._BUSY.locked()
 
 
-def test_the_regression_was_fitted_for_the_packaged_networks() -> None:
+def test_the_regression_was_fitted_for_the_packaged_network() -> None:
     weights = resources.files("pnyx.write").joinpath("weights/passages.json").read_text("utf-8")
-    assert json.loads(weights)["networks"] == network_digest()
+    assert json.loads(weights)["network"] == network_digest()
 
 
 def test_a_long_text_is_judged_by_what_the_network_reads(tmp_path: Any) -> None:

@@ -65,7 +65,7 @@ class Ranking:
     kind: str  # folders, titles or own words
     group: str  # folder or debate
     question: str
-    classes: Floats  # log-probabilities [2 networks, passages, 2 statements, 3 classes]
+    classes: Floats  # log-probabilities [passages, 2 statements, 3 classes]
     cosines: Floats
     stances: NDArray[np.str_]  # yes, no, mixed, none, other
 
@@ -77,7 +77,7 @@ class Ranking:
         """Return the ranking without the passages that argue one side."""
         left = ~np.isin(self.stances, (stance, "mixed"))
         return Ranking(
-            self.kind, self.group, self.question, self.classes[:, left], self.cosines[left],
+            self.kind, self.group, self.question, self.classes[left], self.cosines[left],
             self.stances[left],
         )  # fmt: skip
 
@@ -310,7 +310,7 @@ def main() -> None:
     exists = side_fit(rankings, (weights, bias))
     made = {
         "card": CARD,
-        "networks": network_digest(),
+        "network": network_digest(),
         "weights": np.round(weights, 6).tolist(),
         "bias": round(bias, 6),
         "side": {

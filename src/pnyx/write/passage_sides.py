@@ -1,9 +1,9 @@
 """How likely each passage of a ranking argues for yes, for no, or for neither side of a question.
 
-Two networks read each passage with the question answered by yes and by no: the detector of
-perspectives, and the same trained further on labelled paragraphs. A regression on their log-odds,
-on the cosine to the question and on the whole ranking turns these into probabilities. It was fitted
-on labelled folders and debates (`benchmarks/argue/fit_passages.py`).
+A network reads each passage with the question answered by yes and by no: the detector of
+perspectives, trained further on labelled paragraphs. A regression on its log-odds, on the cosine to
+the question and on the whole ranking turns these into probabilities. It was fitted on labelled
+folders and debates (`benchmarks/argue/fit_passages.py`).
 """
 
 from __future__ import annotations
@@ -55,16 +55,10 @@ FEATURES: Final = (
     "cosine",
     "highest cosine",
     "neither in the ranking",
-    "detector: own supports",
-    "detector: other supports",
-    "detector: own opposes",
-    "detector: other opposes",
-    "detector: neither",
 )
 """Inputs of the regression for one side of one passage: log-odds that the passage supports and
 opposes the side's own statement and the other one, mean log-odds of neither, cosine to the
-question, and of the whole ranking the highest cosine and the mean log-odds of neither; the first
-five again by the detector."""
+question, and of the whole ranking the highest cosine and the mean log-odds of neither."""
 
 _CLEAR: Final = 0.6
 """P(side | argues) from which a language model's verdict on a side is yes: a passage that it says
@@ -79,7 +73,7 @@ RANKED: Final = 30
 _WEIGHTS: Final = "weights/passages.json"
 
 _BUSY: Final = threading.Lock()
-"""Held while networks read: they use all cores, and are loaded once."""
+"""Held while the network reads: it uses all cores, and is loaded once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +102,7 @@ class PassageSides:
         embedder: the packaged one, if it is open already.
 
     Attributes:
-        name: `passages@` and 8 digits of a hash of the weights, which name the networks by theirs.
+        name: `passages@` and 8 digits of a hash of the weights, which name the network by its own.
         card: how far it can be trusted, in one line.
     """
 
@@ -155,14 +149,13 @@ class PassageSides:
 
 
 def _read(statements: tuple[str, str], texts: Sequence[str]) -> Floats:
-    """Return log-probabilities [2 networks, texts, 2 statements, 3 classes].
+    """Return log-probabilities [texts, 2 statements, 3 classes].
 
-    Of a text longer than a passage, a network reads the first 256 tokens.
+    Of a text longer than a passage, the network reads the first 256 tokens.
     """
     pairs = [(text, statement) for text in texts for statement in statements]
     with _BUSY:
-        raw = np.stack([reader.classes(pairs) for reader in _readers()])
-    raw = raw.reshape(2, len(texts), 2, 3)
+        raw = _reader().classes(pairs).reshape(len(texts), 2, 3)
     logs: Floats = raw - np.logaddexp.reduce(raw, axis=-1, keepdims=True)
     return logs
 
@@ -171,21 +164,17 @@ def features_of(classes: Floats, cosines: Floats) -> Floats:
     """Return float64 [documents, 2 sides, features] of a ranking; see `FEATURES`.
 
     Args:
-        classes: log-probabilities of supports, opposes and neither by the network of passages and
-            by the detector, [2 networks, documents, 2 statements, 3].
+        classes: log-probabilities of supports, opposes and neither, [documents, 2 statements, 3].
         cosines: of each document to the question, [documents].
     """
     odds = classes - np.log1p(-np.exp(np.minimum(classes, -1e-9)))
-    neither = odds[..., 2].mean(axis=2)
+    neither = odds[..., 2].mean(axis=1)
     ranking = np.full_like(cosines, cosines[:RANKED].max())
-    whole = [cosines, ranking, np.full_like(cosines, neither[0, :RANKED].mean())]
-    sides = []
-    for own, other in ((0, 1), (1, 0)):
-        first, detector = (
-            [read[:, own, 0], read[:, other, 0], read[:, own, 1], read[:, other, 1], aside]
-            for read, aside in zip(odds, neither, strict=True)
-        )
-        sides.append(np.stack([*first, *whole, *detector], axis=1))
+    whole = [neither, cosines, ranking, np.full_like(cosines, neither[:RANKED].mean())]
+    sides = [
+        np.stack([*(odds[:, side, said] for said in (0, 1) for side in order), *whole], axis=1)
+        for order in ((0, 1), (1, 0))
+    ]
     return np.stack(sides, axis=1)
 
 
@@ -269,14 +258,14 @@ class PassageStances:
 
 
 @functools.cache
-def _readers() -> tuple[ReaderScorer, ReaderScorer]:
+def _reader() -> ReaderScorer:
     from pnyx.students.reader import open_reader
 
-    own, detector = _networks()
-    return open_reader(own, detector), open_reader(detector)
+    return open_reader(*_network())
 
 
-def _networks() -> tuple[Path, Path]:
+def _network() -> tuple[Path, Path]:
+    """Return the folder of the network, and that of the detector that it began from."""
     import pnyx.models
 
     weights = Path(pnyx.models.__file__).parent / "weights"
@@ -284,12 +273,12 @@ def _networks() -> tuple[Path, Path]:
 
 
 def network_digest() -> str:
-    """Return a hash of both networks, for which the regression was fitted."""
+    """Return a hash of the network, for which the regression was fitted."""
     from pnyx.students.reader import CHANGES, MATRICES
     from pnyx.students.scoring import MODEL
 
-    own, detector = _networks()
-    files = own / MODEL, own / CHANGES, detector / MODEL, detector / MATRICES
+    own, detector = _network()
+    files = own / MODEL, own / CHANGES, detector / MATRICES
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
