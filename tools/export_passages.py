@@ -33,7 +33,7 @@ WEIGHTS = ROOT / "src/pnyx/models/weights"
 DETECTOR = WEIGHTS / "perspectives"
 RANK = 64
 """Of a matrix's change; it holds 0.78 to 0.96 of its squares, and AUROC on the development folders
-is that of the trained network (0.81)."""
+is that of the trained network."""
 CHECKED = 60
 """Paragraphs on which both are compared."""
 

@@ -7,8 +7,8 @@ from debates of the training split asked in people's own words (`benchmarks/berd
 A paragraph is read with the question answered by "Yes." and by "No.". After each epoch AUROC is
 printed on the development folders: of the side, where one is argued, and of arguing any, on some of
 the questions of each paragraph. The lower layers stay as they are: the detector of perspectives has
-them, too. The packaged network is that after the first of three epochs
-(`tools/export_passages.py`).
+them, too. The packaged network is that after the first of three epochs, trained for another one
+(`--start FOLDER/epoch1.pt --epochs 1 --rate 5e-5 --seed 1`; `tools/export_passages.py`).
 """
 
 from __future__ import annotations
