@@ -40,6 +40,7 @@ from common import Report, arguments
 
 import pnyx
 from pnyx.app.judge_specs import PaidModelSpec
+from pnyx.app.open_citations import citation_judge
 from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import argue_plan, open_writer
@@ -236,6 +237,7 @@ def answered(oracle: Oracle, tasks: Iterator[Task]) -> Iterator[Row]:
                     task.question,
                     judge=default_judge(model),
                     writer=open_writer(ArgueSpec(), model),
+                    citation_judge=citation_judge(model),
                     plan=argue_plan(ArgueSpec()),
                     model=model,
                 )
