@@ -75,7 +75,8 @@ def cell(values: Numbers, draws: Numbers) -> str:
     low, high = percentile_interval(draws)
     if not np.isfinite(values) or low is None:
         return "-"
-    return f"{values:.2f} [{low:.2f}, {high:.2f}]"
+    shown = [f"{round(float(value), 2) + 0.0:.2f}" for value in (values, low, high)]  # never -0.00
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]"
 
 
 def table(scorers: list[Scorer], x: Numbers, y: Numbers, groups: Numbers) -> list[str]:
@@ -144,7 +145,9 @@ def main() -> None:
     ]
     for name, pairs in _tool.held_out_sets().items():
         x, y, groups = _tool.seen(pairs, detector)
-        print(f"\n{name}: {len(y):,} pairs, {y.mean():.1%} yes, {len(set(groups))} groups\n")
+        print(
+            f"\n{name}: {len(y):,} pairs, {100 * y.mean():.1f} % yes, {len(set(groups))} groups\n"
+        )
         print(f"| | {' | '.join(MEASURES)} |\n|---|---|---|---|---|---|")
         print(*table(scorers, x, y, groups), sep="\n")
         if name == "lines":
