@@ -4,8 +4,8 @@
 
 Key points: IBM's arguments with people's labels (KPA 2021), on the topics that the packaged
 detector was not trained on: those of the train split helped to choose the packaged judge's weights,
-and chose the thresholds of the other judges here; those of the dev split did not. CONE-RAG: a nugget taken from a response,
-against one of a response to another turn of the same conversation.
+and chose the thresholds of the other judges here; those of the dev split did not. CONE-RAG: a
+nugget taken from a response, against one of a response to another turn of the same conversation.
 """
 
 from __future__ import annotations
