@@ -289,7 +289,7 @@ def test_the_packaged_judges_judge_without_a_model(tmp_path, call):
     status, manifest, said = judge(call, run, "--nuggets", bank)
     assert status == 3, said
     nodes = manifest["reports"]["nodes"]
-    assert nodes["relevant"]["by"] == {"lookup": 5, "nuggets@3": 2}
+    assert nodes["relevant"]["by"] == {"lookup": 5, "nuggets@4": 2}
     assert nodes["attests"]["reasons"] == {"no text": 1}
     assert nodes["negative"] == {
         "asked": 5, "scored": 5, "yes": 2, "by": {"rules@2": 5}, "reasons": {},

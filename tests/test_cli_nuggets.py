@@ -514,7 +514,7 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
     assert strict_all_score(report).value is None
     code, _, err = run("nuggets", "assign", "r.jsonl", "--nuggets", "b.jsonl", "--out", "p")
     assert code == 0, err
-    assert json.loads(Path("p/manifest.json").read_text())["judge"] == "nuggets@3"
+    assert json.loads(Path("p/manifest.json").read_text())["judge"] == "nuggets@4"
     assert run("validate", "p/assignments.jsonl")[0] == 0  # the bank says nothing of importance
     assert run("view", "p", "--export", "pages")[0] == 0
     page = next(Path("pages/report").rglob("q1.html")).read_text()

@@ -160,6 +160,7 @@ def test_sentences_are_verbatim_and_windows_hold_them(text):
 def test_wording_stays_in_its_range(statement, text):
     found = wording(statement, read_passage(text))
     assert 0 <= found.conflict <= found.copy <= 1
+    assert 0 <= found.overlap <= 1
 
 
 @given(st.floats(-1, 1), st.floats(0, 0.5), st.sampled_from(["support", "relevance"]))

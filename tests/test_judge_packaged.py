@@ -195,8 +195,8 @@ def test_each_task_is_answered_by_the_model_that_is_best_at_it():
     quality = PackagedJudge("quality").name
     (given,) = ask(judge, [Support("4", ON_TOPIC, "Compulsory voting raises turnout.", "nugget")])
     nuggets = PackagedJudge("nugget")
-    assert given.provenance.judge == nuggets.name == "nuggets@3"
-    assert "key points" in nuggets.card
+    assert given.provenance.judge == nuggets.name == "nuggets@4"
+    assert "calibrated on nuggets of reports" in nuggets.card
     names = f"{encoder.name}, {nuggets.name}, {side.provenance.judge}, {quality}, rules@2"
     assert judge.name == f"packaged({detector.name}, {names})"
     for task, card in (("citation", "support"), ("relevance", "relevance")):

@@ -3,9 +3,9 @@
     PNYX_DATA=DATA python benchmarks/nuggets/assign.py [--llm local --sample 60] [--cone 150]
 
 Key points: IBM's arguments with people's labels (KPA 2021), on the topics that the packaged
-detector was not trained on: those of the train split chose and calibrated the packaged judge and
-all thresholds here, those of the dev split did not. CONE-RAG: a nugget taken from a response,
-against one of a response to another turn of the same conversation.
+detector was not trained on: those of the train split helped to choose the packaged judge's weights,
+and chose the thresholds of the other judges here; those of the dev split did not. CONE-RAG: a
+nugget taken from a response, against one of a response to another turn of the same conversation.
 """
 
 from __future__ import annotations

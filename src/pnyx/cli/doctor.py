@@ -274,7 +274,7 @@ def packaged() -> dict[str, Any]:
     from pnyx.models.chat.opening import endpoint_from
 
     row: dict[str, Any] = {"encoder": None, "intact": False, "problem": "", "judge": None}
-    row |= {"card": "", "perspectives": None}
+    row |= {"card": "", "perspectives": None, "judges": {}}
     row |= {"tasks": [], "needs_llm": list(TASKS)}
     try:
         from pnyx.models.embed.encoder import load_encoder
@@ -289,6 +289,8 @@ def packaged() -> dict[str, Any]:
     else:
         row |= {"encoder": encoder.name, "judge": judge.name, "card": judge.card}
         row["perspectives"] = {"judge": perspectives.name, "card": perspectives.card}
+        by_task = {task: PackagedJudge(task) for task in judge.tasks}
+        row["judges"] = {task: {"judge": j.name, "card": j.card} for task, j in by_task.items()}
         row["intact"] = abs(length - 1) < 1e-3
         row["problem"] = "" if row["intact"] else f"an embedding has length {length:.3f}, not 1"
         row["tasks"] = [

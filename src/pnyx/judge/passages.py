@@ -50,6 +50,7 @@ class Wording:
 
     copy: float  # from 0 (60 % in one window, in order) to 1 (all)
     conflict: float  # `copy` where one side holds a negation or another number
+    overlap: float  # share of the statement's words in one window, in any order, from 0 to 1
 
 
 def pieces_of(text: str) -> list[str]:
@@ -102,17 +103,17 @@ def wording(statement: str, passage: TextWindows) -> Wording:
     """Compare a statement word by word with the window that holds most of its words."""
     wanted = tokens(statement)[:_MAX_WORDS]
     if not wanted:
-        return Wording(0.0, 0.0)
-    window = _closest(Counter(wanted), passage)
-    if window is None:
-        return Wording(0.0, 0.0)
+        return Wording(0.0, 0.0, 0.0)
+    window, overlap = _closest(Counter(wanted), passage)
+    if overlap <= _COPY_FROM:
+        return Wording(0.0, 0.0, overlap)
     matcher = difflib.SequenceMatcher(None, wanted, window, autojunk=False)
     blocks = [block for block in matcher.get_matching_blocks() if block.size]
     share = sum(block.size for block in blocks) / len(wanted)
     copy = max(0.0, (share - _COPY_FROM) / (1 - _COPY_FROM))
     copy *= min(1.0, len(wanted) / _FULL_LENGTH)
     if not copy:
-        return Wording(0.0, 0.0)
+        return Wording(0.0, 0.0, overlap)
     kept = {i for block in blocks for i in range(block.a, block.a + block.size)}
     added = [word for i, word in enumerate(wanted) if i not in kept]
     dropped: list[str] = []
@@ -122,19 +123,20 @@ def wording(statement: str, passage: TextWindows) -> Wording:
     opposed = any(is_negator(w) for w in (*added, *dropped)) or any(
         w[0].isdigit() and w not in given for w in added
     )
-    return Wording(copy, copy if opposed else 0.0)
+    return Wording(copy, copy if opposed else 0.0, overlap)
 
 
-def _closest(wanted: Counter[str], passage: TextWindows) -> list[str] | None:
-    """Return the words of the shortest window that shares most words, if it shares enough."""
-    best, best_share = None, _COPY_FROM
+def _closest(wanted: Counter[str], passage: TextWindows) -> tuple[list[str], float]:
+    """Return the words of the shortest window that shares most words, and the share."""
+    best: list[str] = []
+    best_share = 0.0
     total = wanted.total()
     for window in passage.windows:
         words = tokens(window)
         share = (wanted & Counter(words)).total() / total
         if share > best_share:
             best, best_share = words, share
-    return best
+    return best, best_share
 
 
 _SPACED = re.compile(r"\S+")

@@ -265,8 +265,9 @@ class AssignmentJudge:
     """Says whether a text gives an answer, or a claim: the task `nugget`, but never in part.
 
     P(yes) is a logistic of the detector's log-odds that the text speaks for the statement (an
-    answer is put after its question), and of how far the statement repeats, or repeats and turns
-    round, its words. Calibrated on key points matched with arguments (docs/benchmarks/nuggets.md).
+    answer is put after its question), of the share of the statement's words in the text, and of how
+    far the statement repeats, or repeats and contradicts, the text. Calibrated on nuggets of
+    reports and on key points of arguments (docs/benchmarks/nuggets.md).
     """
 
     kinds: frozenset[type] = frozenset({Support})
@@ -302,9 +303,11 @@ class AssignmentJudge:
     def _seen(self, question: Support, answer: Answer) -> dict[str, float] | str:
         if isinstance(answer, Unscored) or answer.probability is None:
             return getattr(answer, "reason", "") or "probability: none is stated"
-        words = wording(question.statement, read_passage(question.text))
+        passage = read_passage(question.text)
+        words = wording(question.statement, passage)
         return {
             "detector": round(float(log_odds([answer.probability])[0]), 6),
+            "overlap": round(wording(_as_support(question).statement, passage).overlap, 6),
             "copy": round(words.copy, 6),
             "conflict": round(words.conflict, 6),
         }

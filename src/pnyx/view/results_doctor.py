@@ -106,9 +106,9 @@ def _extra(extra: dict[str, Any]) -> str:
 def _packaged(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if row["intact"]:
         yield "encoder", f"{row['encoder']}: intact (SHA-256), embeds"
-        yield "judge", f"{row['judge']}, for {', '.join(row['tasks'])}: {row['card']}"
-        perspectives = row["perspectives"]
-        yield "perspectives", f"{perspectives['judge']}: {perspectives['card']}"
+        yield "judge", f"{row['judge']}, for {', '.join(row['tasks'])}"
+        for task, own in row["judges"].items():
+            yield f"  {task}", f"{own['judge']}: {own['card']}" if own["card"] else own["judge"]
     else:
         yield "encoder", f"DAMAGED: {row['problem']}"
     local = row["local"]
