@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pnyx.corpora.text.citations import without_marks
 from pnyx.errors import shorten
-from pnyx.judge.llm.reading import note_departure
+from pnyx.judge.llm.reading import mark_departure
 from pnyx.records import Document
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _read_leniently(name: str, before: Any, **parts: Any) -> type[BaseModel]:
         if not isinstance(value, dict):
             return value
         if extra := [key for key in value if key not in parts]:
-            note_departure("extra fields")
+            mark_departure("extra fields")
         return {key: part for key, part in value.items() if key not in extra}
 
     fields: dict[str, Any] = {part: (kind, ...) for part, kind in parts.items()}
@@ -122,7 +122,7 @@ def _plain_fields(value: Any) -> Any:
     if len(plain) < len(value):
         raise ValueError("a key comes twice")
     if plain.keys() != value.keys():
-        note_departure("keys")
+        mark_departure("keys")
     return plain
 
 
@@ -132,7 +132,7 @@ def _point_fields(value: Any) -> Any:
 
 def _sentence_fields(value: Any) -> Any:
     if isinstance(value, str):
-        note_departure("plain sentences")
+        mark_departure("plain sentences")
         return {"text": value, "citations": []}
     return _completed(_plain_fields(value), "text", "citations")
 
@@ -143,14 +143,14 @@ def _completed(value: Any, required: str, listed: str) -> Any:
         return value
     if not value.keys() <= {required, listed, *_LABELS}:
         return value
-    note_departure(f"no {listed}")
+    mark_departure(f"no {listed}")
     return {**value, listed: []}
 
 
 def _listed(value: Any) -> Any:
     """Return a list of the one premise that stands in place of a list."""
     if isinstance(value, str | dict):
-        note_departure("no list")
+        mark_departure("no list")
         return [value]
     return value
 
@@ -172,7 +172,7 @@ def _citation_numbers(value: Any) -> Any:
         else:
             return value
     if numbers != value or any(isinstance(entry, float) for entry in entries):
-        note_departure("citations")
+        mark_departure("citations")
     return numbers
 
 

@@ -447,7 +447,7 @@ def asked_again(question: Any) -> int:
 def _split_evenly(items: Sequence[Item], most: int) -> list[list[Item]]:
     """Return the items in as few lists of at most `most` as possible, of nearly equal lengths."""
     count = -(-len(items) // most)
-    bounds = [len(items) * n // count for n in range(count + 1)]
+    bounds = [-(-len(items) * n // count) for n in range(count + 1)]
     return [list(items[low:high]) for low, high in itertools.pairwise(bounds)]
 
 

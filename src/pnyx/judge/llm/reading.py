@@ -57,7 +57,7 @@ def watching_departures() -> Iterator[set[str]]:
         _departures.reset(token)
 
 
-def note_departure(how: str) -> None:
+def mark_departure(how: str) -> None:
     """Note how the reply that is being read departs from what was asked for."""
     if (departures := _departures.get()) is not None:
         departures.add(how)
@@ -113,7 +113,7 @@ def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
         if whole is not None:
             with contextlib.suppress(ValidationError):
                 read = model.model_validate(whole)
-                note_departure("number")
+                mark_departure("number")
                 return read
         first = error.errors(include_url=False, include_input=False)[0]
         parts = [name, *map(str, first["loc"])] if name else list(map(str, first["loc"]))
@@ -160,7 +160,7 @@ def _located(text: str) -> tuple[dict[str, Any], int, int]:
             raise (
                 error if isinstance(error, UnreadableReply) else UnreadableReply(problem)
             ) from error
-        note_departure("prose")
+        mark_departure("prose")
         return within
     if not isinstance(value, dict):
         raise UnreadableReply("found another JSON value, expected an object")
