@@ -94,7 +94,7 @@ def test_question_and_definition_are_shared_by_documents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "sizes"), [(1, [1]), (60, [60]), (61, [30, 31]), (120, [60, 60]), (121, [40, 40, 41])]
+    ("count", "sizes"), [(1, [1]), (60, [60]), (61, [31, 30]), (120, [60, 60]), (121, [41, 40, 40])]
 )
 def test_batches_are_split_evenly(count: int, sizes: list[int]) -> None:
     questions = [Support(str(n), "T.", f"S {n}.", task="nugget") for n in range(count)]

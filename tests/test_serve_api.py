@@ -397,7 +397,7 @@ def test_requests_name_no_file_and_no_address(spec):
         closed
         == {
             SearchSpec: {"perspectives", "embedder"},
-            ArgueSpec: {"examples", "shots"},
+            ArgueSpec: {"prompt", "examples", "shots"},
         }[spec]
     )
 

@@ -192,7 +192,7 @@ class ArgueSpec(
     )
     prompt: FileName | None = file_opt(
         None,
-        "Prompt to write with: a packaged one (pnyx prompt list), or a prompt file (.toml).",
+        "Prompt of the writer: a packaged one (pnyx prompt list), or a prompt file (.toml).",
         metavar="NAME",
         shown="argue; argue-prose with --words",
     )

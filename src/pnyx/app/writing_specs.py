@@ -86,7 +86,7 @@ class WriteReportSpec(
     )
     prompt: FileName | None = file_opt(
         None,
-        "Prompt to write with: a packaged one (pnyx prompt list), or a prompt file (.toml).",
+        "Prompt of the writer: a packaged one (pnyx prompt list), or a prompt file (.toml).",
         metavar="NAME",
         shown="report",
     )
