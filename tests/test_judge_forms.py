@@ -43,7 +43,13 @@ def check(condition: object) -> None:
 
 def strict_object(text: str) -> dict[str, Any]:
     """Decode the reply as the prompts ask for it; wrapped in one fence or after thoughts too."""
-    text = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
+    with contextlib.suppress(ValueError, RecursionError):
+        if isinstance(json.loads(text, strict=False), dict):  # a mark in it is quoted
+            return _decoded(text)
+    return _decoded(text.rpartition("</think>")[2])
+
+
+def _decoded(text: str) -> dict[str, Any]:
     if "```" in text and not text.lstrip().startswith("{"):
         parts = re.split(r"```", text)
         check(len(parts) == 3 and "{" not in parts[0] + parts[2])

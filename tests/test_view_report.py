@@ -231,7 +231,10 @@ def test_undecided_passages_have_their_own_list_with_their_probabilities():
 def test_a_side_that_the_documents_may_not_argue_is_announced_at_the_top():
     case = build_case()
     html = render_html(replace(case, sides=(replace(case.sides[0], likely=0.4), *case.sides[1:])))
-    said = "The case for yes: Your documents may not argue this side: 40 %."
+    said = (
+        "The case for yes: Your documents may not argue this side: "
+        "the probability that they do is 40 %."
+    )
     assert html.index(said) < html.index(">The case for yes<")
     assert "may not argue" not in render_html(case)
 

@@ -78,7 +78,7 @@ def test_the_file_holds_the_probabilities_and_words_of_each_citation(side):
 def test_a_side_that_the_documents_may_not_argue_is_warned_of_everywhere(side, likely, warned):
     made = replace(side, likely=likely)
     case = replace(build_case(), sides=(made,))
-    said = "Your documents may not argue this side: 65 %"
+    said = "Your documents may not argue this side: the probability that they do is 65 %"
     if not warned:
         said = "may not argue this side"
     assert made.doubtful == warned

@@ -297,7 +297,8 @@ def warning(side: ArguedSide) -> str:
     """Return what is said above a side that the documents may not argue; empty for others."""
     if side.likely is None or not side.doubtful:
         return ""
-    return f"Your documents may not argue this side: {percent(side.likely)}"
+    chance = percent(side.likely)
+    return f"Your documents may not argue this side: the probability that they do is {chance}"
 
 
 def submitted_response(side: ArguedSide, *, scores: bool = False) -> Response:
