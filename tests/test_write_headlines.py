@@ -17,7 +17,7 @@ from pnyx.records import Argument, Document, Premise, Question
 from pnyx.search.quotable import flaw
 from pnyx.search.reasons import MIN_REASON, reason_inputs, reason_probabilities
 from pnyx.write.case import Draft
-from pnyx.write.extractive import ExtractiveWriter, headline
+from pnyx.write.extractive import MIN_PREMISE, ExtractiveWriter, headline
 
 QUESTION = Question("q", "Should rents be capped?")
 
@@ -129,9 +129,26 @@ def test_premises_that_give_reasons_come_before_closer_ones(
     near = "The council has a list of tenants whose rents are capped."
     reason = "Families with a capped rent can afford to stay near their jobs and friends."
     document = Document("page", f"{REASON} {near} {reason}")
+    monkeypatch.setattr(pnyx.write.extractive, "MIN_PREMISE", 0.0)
     assert near not in {s.text for s in _written(document, premises=1).sentences}
     monkeypatch.setattr(pnyx.write.extractive, "_GIVING_REASONS", 0.0)
     assert near in {s.text for s in _written(document, premises=1).sentences}
+
+
+def test_a_premise_needs_some_likelihood_of_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MIN_PREMISE == 0.3
+    telephone = "The councillor can be reached by telephone after two in the afternoon."
+    document = Document("page", f"{REASON} {telephone}")
+    assert [s.text for s in _written(document).sentences] == [REASON]
+    vectors = load_encoder().encode([REASON, telephone])
+    chance = float(reason_probabilities([REASON, telephone], vectors)[1])
+    monkeypatch.setattr(pnyx.write.extractive, "MIN_PREMISE", chance)
+    assert len(_written(document).sentences) == 2
+    monkeypatch.setattr(pnyx.write.extractive, "MIN_PREMISE", np.nextafter(chance, 1))
+    assert len(_written(document).sentences) == 1
+    # Premises of an argument that states its conclusion are its own.
+    stated = Argument("a", "Cap the rents!", (Premise(telephone),), "pro", QUESTION.text)
+    assert telephone in {s.text for s in _written(stated).sentences}
 
 
 def test_of_equal_reasons_the_one_closer_to_the_claim_is_the_headline(
