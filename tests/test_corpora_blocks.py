@@ -56,6 +56,10 @@ def shown(blocks):
         ("Anna: only one turn.", [("paragraph", "Anna: only one turn.")]),
         ("Note: one.\n\nDate: two.", [("paragraph", "Note: one."), ("paragraph", "Date: two.")]),
         (
+            "First: it costs much.\n\nThird: it helps.",
+            [("paragraph", "First: it costs much."), ("paragraph", "Third: it helps.")],
+        ),
+        (
             "[12:03] anna: hi there.\n<bob> hello you.",
             [("turn", "anna", "hi there."), ("turn", "bob", "hello you.")],
         ),

@@ -38,7 +38,8 @@ _LABELS = frozenset(
     "note notes date time place present apologies source sources tel phone email mail e-mail "
     "address subject re fwd from to cc bcc sent reply-to where when who what why how example "
     "summary abstract keywords ingredients method conclusion warning update edit ps p.s. http "
-    "https figure table von an betreff datum gesendet".split()
+    "https figure table von an betreff datum gesendet "
+    "first second third fourth fifth finally lastly firstly secondly thirdly".split()
 )  # fmt: skip
 """Words before a colon that are not the name of a speaker."""
 _HEADER = re.compile(
