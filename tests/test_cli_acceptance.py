@@ -52,8 +52,8 @@ TROUBLES = {
     "empty": Trouble("empty", 2, 2, 15),
     "too_long": Trouble("too_long", 1, 1, 15),
     "busy": Trouble("server_error", 6, 6, 5),
-    "prose": Trouble("schema", 2, 0, 30),
-    "out_of_range": Trouble("schema", 2, 0, 30),
+    "prose": Trouble("schema", 2, 1, 30),
+    "out_of_range": Trouble("schema", 2, 1, 30),
     "refusal": Trouble("refusal", 1, 0, 30),
     "length": Trouble("length", 2, 0, 30),
     "tight": Trouble(None, 2, 0, 30),
@@ -267,7 +267,9 @@ def test_ctrl_c_says_how_to_resume_and_leaves_only_the_store(tmp_path):
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=120)
         assert process.returncode == 130
-        assert error == "pnyx: interrupted; the same command resumes where it stopped\n"
+        cost, interrupted = error.splitlines()
+        assert cost.startswith("pnyx: cost: ")
+        assert interrupted == "pnyx: interrupted; the same command resumes where it stopped"
         files = {path.name for path in tmp_path.iterdir()}
         assert {"items.jsonl", "server", "store.sqlite"} <= files
         assert all(f.startswith("store.sqlite") for f in files - {"items.jsonl", "server"})

@@ -415,7 +415,9 @@ def test_ctrl_c_stops_with_one_line_and_resumes(tmp_path):
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=120)
         assert process.returncode == 130
-        assert error == "pnyx: interrupted; the same command resumes where it stopped\n"
+        cost, interrupted = error.splitlines()
+        assert cost.startswith("pnyx: cost: ")
+        assert interrupted == "pnyx: interrupted; the same command resumes where it stopped"
         assert not (tmp_path / "out").exists()
         server.delay = 0
         assert start(path, server).wait() == 0

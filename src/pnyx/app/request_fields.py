@@ -12,7 +12,7 @@ from pnyx.files import guarded, open_binary
 from pnyx.models.http.dialect import OWN_FIELDS
 
 _MAX_BYTES = 64 * 1024
-_SECRET = re.compile(r"(?:.*[_-])?(?:api[_-]?key|authorization|password|secret|bearer)", re.I)
+_SECRET = re.compile(r"(?:^|[_-])(?:api[_-]?key|authorization|password|secret|bearer)\Z", re.I)
 _OPTIONS = {
     "temperature": "--temperature",
     "max_tokens": "--max-tokens",
@@ -62,7 +62,7 @@ def _problem(value: Any) -> str:
             instead = f"use {_OPTIONS[name]}" if name in _OPTIONS else "Pnyx sets it itself"
             return f"{name} cannot be set here: {instead}"
     for name in _names(value):
-        if _SECRET.fullmatch(name):
+        if _SECRET.search(name):
             return f"{escaped(name, 40)} looks like a secret: set PNYX_API_KEY in place of it"
     return ""
 
