@@ -30,7 +30,7 @@ _UNDERLINE = re.compile(r"([=\-~^\"'*+#`.:_])\1{2,}")
 _TIME = r"(?:\[?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?: ?[AaPp][Mm])?\]?[ \t]*+[-\u2013]?+[ \t]*+)"
 _NAME = r"[^\W\d_][\w.'\u2019-]*(?:[ \t]++(?:[^\W\d_]|[(&])[\w.'\u2019(),&-]*){0,5}"
 _TURN = re.compile(
-    rf"[ \t]*+(?:{_TIME})?(?:<(?P<nick>[^<>\s]{{1,30}})>|(?P<name>{_NAME}):)(?:[ \t]+|$)"
+    rf"\A[ \t]*+(?:{_TIME})?(?:<(?P<nick>[^<>\s]{{1,30}})>|(?P<name>{_NAME}):)(?:[ \t]+|$)"
 )
 _MOST_NAME = 50
 """Characters of a speaker's name, with a role in brackets."""
