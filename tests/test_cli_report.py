@@ -418,7 +418,7 @@ def test_the_ranking_decides_where_a_model_says_nothing(indexes, asked, tmp_path
     index, _ = indexes("uuid")
     shown = []
     for share, said in (
-        (0.1, ""),
+        (0.1, "test found no evidence in 20 documents: the ranking decides"),
         (-1.0, "did not say of 20 of 20 documents whether they are evidence"),
     ):
         request = {**VOTING, "background": f"I vote {share} times."}  # not in the store

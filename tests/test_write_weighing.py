@@ -17,7 +17,7 @@ from pnyx.corpora.bundled import load_example
 from pnyx.records import Document, judged_text
 from pnyx.search.build import build_index
 from pnyx.write import passage_sides
-from pnyx.write.model_sides import BATCH, PassageAnswer, joined_shares
+from pnyx.write.model_sides import BATCH, PassageAnswer, _confidence, joined_shares
 from pnyx.write.plan import ASKED
 from pnyx.write.weighing import Weighing
 
@@ -244,8 +244,8 @@ def test_passages_are_shown_up_to_120_words_in_one_call_and_again_in_the_opposit
     assert ASKED == BATCH == len(first)
     assert second == first[::-1]
     assert printed["weighed"]["again"] == ASKED
-    words = [len(text.split()) for text in first]
-    assert max(words) == 120
+    words = [len(text.removesuffix(" …").split()) for text in first]
+    assert 110 < max(words) <= 120  # long words count more: no passage is one of a megabyte
 
 
 def test_passages_are_divided_evenly(
@@ -259,13 +259,25 @@ def test_passages_are_divided_evenly(
 
 
 @pytest.mark.parametrize(
+    ("stated", "probability"),
+    [(None, None), (-0.1, None), (0.0, 0.5), (0.7, 0.7), (1.0, 0.98), (1.5, None), (10.0, None),
+     (10.5, 0.5), (70.0, 0.7), (100.0, 0.98), (100.5, None)],
+)  # fmt: skip
+def test_only_a_stated_confidence_is_a_probability(
+    stated: float | None, probability: float | None
+) -> None:
+    assert _confidence(stated) == probability
+
+
+@pytest.mark.parametrize(
     ("edit", "scored"),
     [
         (lambda rows: rows[1:], ASKED - 1),  # asked again about it: the last one is left out then
         (lambda rows: [*rows, {**rows[0], "side": "both"}, {**rows[0], "id": 99}], ASKED),
         (lambda rows: [{**row, "side": f" {row['side'].upper()}. "} for row in rows], ASKED),
         (lambda rows: [{**row, "confidence": 95} for row in rows], ASKED),
-        (lambda rows: [{"id": row["id"], "side": row["side"]} for row in rows], ASKED),
+        # Nobody states a probability: as if there were no answer.
+        (lambda rows: [{"id": row["id"], "side": row["side"]} for row in rows], 0),
         (lambda rows: [{**row, "id": str(row["id"]), "why": ""} for row in rows], ASKED),
     ],
 )
@@ -279,6 +291,7 @@ def test_how_lists_may_depart_from_what_is_asked(
     with ChatServer(reply=in_shape(knowing(labels), edit)) as server:
         code, printed, _ = run(capsys, *command, "--llm", server.spec)
     assert printed["weighed"]["scored"] >= scored
+    assert scored or printed["weighed"]["scored"] == 0
     assert code == (0 if printed["weighed"]["unscored"] == 0 else 3)
 
 

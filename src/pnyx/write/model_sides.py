@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pnyx.corpora.text.segment import trim
 from pnyx.errors import shorten
 from pnyx.judge.answers import Provenance
 from pnyx.judge.llm.batches import split_evenly
@@ -38,7 +39,7 @@ BATCH: Final = 24
 """Passages of one call, at most: 24 of 120 words are about 4,500 tokens."""
 
 _WORDS: Final = 120
-"""Words of a passage that the model is shown."""
+"""Words of a passage that the model is shown, as `trim` counts them."""
 
 _ANSWERS: Final = ("yes", "no", "both", "neither")
 
@@ -48,8 +49,9 @@ _CONFIDENT: Final = 0.75
 _CONFIDENCES: Final = (0.5, 0.98)
 """The least and the greatest probability that one answer of the model gets."""
 
-_UNSTATED: Final = 0.9
-"""Probability of an answer whose confidence is missing or not a number from 0 to 100."""
+_LEAST_PERCENT: Final = 10.0
+"""A greater confidence is a percentage; from 1 to 10 it may be on a scale of ten, and counts as
+missing."""
 
 _PRIOR: Final = (0.3, 0.3, 0.1, 0.3)
 """Prior probabilities of yes, no, both and neither: how what an answer leaves is divided."""
@@ -161,7 +163,7 @@ class ModelSides:
             "yes": pro,
             "no": con,
             "criterion": self._question.definition,
-            "passages": list(map(_cut, texts)),
+            "passages": [trim(text, _WORDS) for text in texts],
         }
         request = load_prompt(PROMPT).request(inputs, items=len(texts))
         shape: type[Any] = _reply_shape()
@@ -178,7 +180,7 @@ class ModelSides:
         return [
             replace(one, prompt_hash=request.hash, asked=tuple(sent))
             if (one := said.get(number)) is not None
-            else "missing: not in the reply, or said twice in different ways"
+            else "missing: not in the reply, without a confidence, or said twice in different ways"
             for number in range(1, len(texts) + 1)
         ]
 
@@ -258,27 +260,26 @@ def _by_number(entries: Sequence[Any]) -> dict[int, PassageAnswer]:
         known = found.get(entry.id)
         if known is not None and known.side != entry.side:
             contradicted.add(entry.id)
-        found[entry.id] = PassageAnswer(entry.side, _confidence(entry.confidence))
+        confidence = _confidence(entry.confidence)
+        if confidence is not None:  # nobody states a probability: as if it had not answered
+            found[entry.id] = PassageAnswer(entry.side, confidence)
     return {number: one for number, one in found.items() if number not in contradicted}
 
 
-def _confidence(stated: float | None) -> float:
-    if stated is None or not 0.0 <= stated <= 100.0:
-        return _UNSTATED
+def _confidence(stated: float | None) -> float | None:
+    """Return a confidence as a probability; None where it states none."""
+    if stated is None or not (0.0 <= stated <= 1.0 or _LEAST_PERCENT < stated <= 100.0):
+        return None
     share = stated if stated <= 1.0 else stated / 100.0
     return float(np.clip(share, *_CONFIDENCES))
-
-
-def _cut(text: str) -> str:
-    words = text.split()
-    return text if len(words) <= _WORDS else " ".join(words[:_WORDS])
 
 
 @cache
 def _reply_shape() -> type[pydantic.BaseModel]:
     """Build the reply's shape on first use: pydantic is slow to import.
 
-    Its schema is strict; a confidence that is missing, and further fields, are read all the same.
+    Its schema is strict; further fields are read all the same, and a missing confidence costs its
+    own passage alone.
     """
     import pydantic
 

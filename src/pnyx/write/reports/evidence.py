@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.corpora import ReportRequest
+from pnyx.corpora.text.segment import trim
 from pnyx.errors import shorten
 from pnyx.judge.llm.batches import split_evenly
 from pnyx.judge.llm.prompting import load_prompt
@@ -69,24 +70,27 @@ async def _listed(
         "request": request.asked,
         "background": request.background or _NOBODY,
         "questions": "\n".join(questions),
-        "documents": numbered(_cut(judged_text(one)) for one in documents),
+        "documents": numbered(trim(judged_text(one), _WORDS) for one in documents),
     }
     asked = load_prompt(PROMPT).request(inputs, items=len(documents))
     shape: type[Any] = _reply_shape()
     reply, problems = await ask_structured(model, asked, shape)
     if reply is None:
         return {}, problems[-1:]
-    said: dict[int, float] = {}
-    for entry in reply.documents:  # said twice: the last counts
-        said[entry.id] = entry.confidence if entry.evidence else 1.0 - entry.confidence
-    found = {one.id: said[n] for n, one in enumerate(documents, 1) if n in said}
+    said: dict[int, float | None] = {}
+    for entry in reply.documents:
+        chance = entry.confidence if entry.evidence else 1.0 - entry.confidence
+        differs = entry.id in said and said[entry.id] != chance
+        said[entry.id] = None if differs else chance
+    found = {
+        one.id: chance
+        for number, one in enumerate(documents, 1)
+        if (chance := said.get(number)) is not None
+    }
     missing = len(documents) - len(found)
-    return found, [f"missing: {missing} documents are not in its reply"] if missing else []
-
-
-def _cut(text: str) -> str:
-    words = text.split()
-    return text if len(words) <= _WORDS else " ".join(words[:_WORDS])
+    return found, [
+        f"missing: {missing} documents are not in its reply, or twice"
+    ] if missing else []
 
 
 @cache

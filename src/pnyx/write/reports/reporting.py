@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pnyx.corpora import ReportRequest
+from pnyx.errors import shorten
 from pnyx.judge.answers import Answer, Unscored, is_quoted
 from pnyx.judge.base import Judge
 from pnyx.judge.store.completions import StoredModel
@@ -186,6 +187,9 @@ async def _report(
         first = found.first(plan.judged)
         chances, faults = await judge_evidence(model, request, questions, first)
         problems = (*problems, *faults)
+        if chances and max(chances.values()) < plan.helpful:
+            said = f"{shorten(model.name, 60)} found no evidence in {len(chances)} documents"
+            problems = (*problems, f"{said}: the ranking decides")
     gathered = choose_evidence(searcher, found, plan, chances)
     lacking = await lacking_parts(request, gathered)
     negative = of_parts(lacking, limits) if gathered.documents else ()
