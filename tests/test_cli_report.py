@@ -432,6 +432,22 @@ def test_the_ranking_decides_where_a_model_says_nothing(indexes, asked, tmp_path
     assert shown[0] == shown[1] != []
 
 
+def test_what_a_model_says_twice_in_different_ways_is_not_said(indexes, asked, tmp_path, call):
+    index, _ = indexes("uuid")
+    once = told(("Zoos breed.", [1]), evidence=lambda _: 0.9)
+
+    def twice(prompt: str) -> str:
+        said = json.loads(once(prompt) or "{}")
+        rows = said.get("documents", [])
+        said |= {"documents": [*rows, {**rows[0], "evidence": False}]} if rows else {}
+        return json.dumps(said)
+
+    command = ("report", index, "--requests", asked(VOTING), "--out", tmp_path / "run.jsonl")
+    with ChatServer(reply=twice) as server:
+        _, _, err = call(*command, "--llm", server.spec, "--citation-judge", "packaged")
+    assert "did not say of 1 of 24 documents whether they are evidence" in err
+
+
 def test_what_a_model_may_not_do_is_removed_and_reported(indexes, asked, tmp_path, call):
     run = tmp_path / "run.jsonl"
     command = ("report", indexes("uuid")[0], "--requests", asked({**ZOOS, "limit": 60}))
