@@ -1,1 +1,0 @@
-"""A judge checked against people's labels in one table: can it be trusted?"""
