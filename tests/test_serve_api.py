@@ -528,7 +528,7 @@ def test_who_leaves_loses_nothing_that_was_paid_for(modelled):
     # Every answer that had come was kept: none was asked for twice.
     answered = chat.answered()
     assert len(answered) == len(set(answered))
-    assert set(answered) > paid
+    assert set(answered) >= paid  # a fast model may have answered everything before
     count = len(answered)
     again = client.post("/v1/argue", json=SMALL).json()
     assert again == case
