@@ -45,8 +45,9 @@ class TableRows:
         rows: line in the file (or number of the row, from 1) and cells of each row.
         source: the file as the user named it, or what the table is.
         notes: what was assumed or left out, a line each.
-        roles: what columns are, where the format says so: "judge", "human", "id", "group",
-            "probability" -> columns.
+        roles: what columns are, where the format says so: "id", "group" -> columns.
+        pairs: column of verdicts -> columns of labels of the same thing, where the format says so.
+        missing: what to do if the format could hold labels of people and the file has none.
     """
 
     columns: tuple[str, ...]
@@ -54,6 +55,8 @@ class TableRows:
     source: str
     notes: tuple[str, ...] = ()
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pairs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: str = ""
 
 
 def read_table_rows(source: object) -> TableRows:
