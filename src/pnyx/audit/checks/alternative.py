@@ -19,7 +19,7 @@ from pnyx.audit.checks.items import CheckItem, CheckItems
 from pnyx.audit.checks.joined import check_judge, cluster_numbers, labels_of
 from pnyx.distributions import student_below
 from pnyx.measure.core.base import Result, row_of
-from pnyx.measure.core.weighted import Floats
+from pnyx.measure.core.weighted import Floats, Index
 
 EPSILON = 0.2  # The paper's value for experts; it has 0.15 for skilled annotators, 0.1 for crowds
 FALSE_DISCOVERIES = 0.05
@@ -150,7 +150,7 @@ def _replace_one(items: CheckItems, judge: str, name: str, epsilon: float) -> Re
     count = int(clusters.max()) + 1
     ours, theirs = (np.array(x, dtype=np.float64) for x in (judge_as_good, annotator_as_good))
     valid = len(compared) >= MIN_ITEMS and count > 1
-    p = _p_less(np.bincount(clusters, theirs - ours - epsilon), len(compared)) if valid else None
+    p = _p_less(theirs - ours - epsilon, clusters) if valid else None
     return ReplacedAnnotator(
         name, len(compared), count, float(ours.mean()), float(theirs.mean()), p
     )
@@ -164,18 +164,17 @@ def _fit(answer: bool | float, labels: Sequence[bool | float], kind: str) -> flo
     return -math.sqrt(squares / len(labels))
 
 
-def _p_less(sums: Floats, items: int) -> float:
-    """Return the one-sided p that the mean over items is below 0, by sums over clusters (t-test).
+def _p_less(values: Floats, clusters: Index) -> float:
+    """Return the one-sided p that the mean is below 0, by the t-test on sums over clusters.
 
-    With one item in each cluster this is the t-test of one sample.
+    With one value in each cluster this is the t-test of one sample.
     """
-    clusters, mean = len(sums), float(sums.sum()) / items
-    sizes = items / clusters
-    spread = float(((sums - mean * sizes) ** 2).sum()) * clusters / (clusters - 1)
-    error = math.sqrt(spread) / items
+    count, mean = int(clusters.max()) + 1, float(values.mean())
+    sums = np.bincount(clusters, values - mean)
+    error = math.sqrt(float(sums @ sums) * count / (count - 1)) / len(values)
     if error <= 1e-12:
         return 0.0 if mean < 0 else 1.0
-    return student_below(mean / error, clusters - 1)
+    return student_below(mean / error, count - 1)
 
 
 def _discoveries(p_values: Sequence[float | None]) -> list[bool]:

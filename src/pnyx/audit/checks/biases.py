@@ -177,16 +177,16 @@ def length_bias(
     excess, clusters = verdicts - labels, cluster_numbers(rows)
     yes_no = items.kind == "yes-no"
     bounds = (-1.0, 1.0) if yes_no else None
-    parts = [
+    of_longer, of_shorter = (
         cluster_mean(excess[side], clusters[side], bootstrap, bounds=bounds)
         for side in (longer, ~longer)
-    ]
+    )
     difference = _difference(excess, longer, clusters, bootstrap, bounded=yes_no)
-    counts = [
+    judge_yes, people_yes = (
         (int(of[longer].sum()), int(of[~longer].sum())) if yes_no else None
         for of in (verdicts, labels)
-    ]
-    return LengthBias(column, median, *parts, difference, *counts)
+    )
+    return LengthBias(column, median, of_longer, of_shorter, difference, judge_yes, people_yes)
 
 
 def consensus_parts(
