@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pnyx.audit.checks.pairs import PairCheck
 from pnyx.measure.core.base import Measured
-from pnyx.view.percentages import percent, percent_interval
+from pnyx.view.percentages import percent, percent_ends, percent_interval
 from pnyx.view.tables import Column, Part, Table, draws_legend
 from pnyx.view.text import many
 
@@ -43,25 +43,34 @@ def _flips(check: PairCheck) -> list[str]:
         return [f"No pair has a verdict in both orders ({many(check.pairs, 'pair')})."]
     flipped = check.both_orders - check.agree
     line = (
-        f"The two orders agree on {check.agree} of {check.both_orders} pairs; {flipped} flip "
-        f"({percent_interval(check.flips, first=True)})."
+        f"The two orders agree on {check.agree} of {check.both_orders} pairs; "
+        f"{flipped} {_verb(flipped, 'flip')} ({percent_interval(check.flips, first=True)})."
     )
     if not flipped:
         return [line]
     ties = flipped - check.reversed
     parts = [
-        f"{check.first_both} prefer the text shown first both times" * bool(check.first_both),
-        f"{check.second_both} the text shown second both times" * bool(check.second_both),
-        f"{ties} are a tie in one order only" * bool(ties),
+        f"{check.first_both} {_verb(check.first_both, 'favour')} the text shown first both times",
+        f"{check.second_both} {_verb(check.second_both, 'favour')} the text shown second",
+        f"{ties} {'is' if ties == 1 else 'are'} a tie in one order only",
     ]
-    return [f"{line} Of the {flipped}, {', '.join(filter(None, parts))}."]
+    counts = (check.first_both, check.second_both, ties)
+    named = [part for part, count in zip(parts, counts, strict=True) if count]
+    return [f"{line} Of these, {' and '.join(named)}."]
+
+
+def _verb(count: int, verb: str) -> str:
+    return f"{verb}s" if count == 1 else verb
 
 
 def _position(check: PairCheck) -> list[str]:
     share = check.first_slot
     if share.value is None:
         return []
-    line = f"The text shown first wins {percent_interval(share)} of the time (ties count as half)"
+    ends = f"{percent_ends(share)}; " if share.low is not None else ""
+    line = (
+        f"The text shown first wins {percent(share.value)} of the time ({ends}ties count as half)"
+    )
     if check.position_bias is None:
         return [f"{line}; there are too few pairs or groups for an interval."]
     if check.position_bias:

@@ -13,11 +13,20 @@ def percent(share: float) -> str:
     return f"{number} %"
 
 
+def percent_ends(measured: Measured) -> str:
+    """Return the ends of an interval, `30 to 80 %`; empty where there is none."""
+    if measured.low is None or measured.high is None:
+        return ""
+    return f"{percent(measured.low).removesuffix(' %')} to {percent(measured.high)}"
+
+
 def percent_interval(measured: Measured, *, first: bool = False) -> str:
     """Return `56 %, 30 to 80 %`, with `95 % interval` if it is the first of a text."""
     if measured.value is None:
         return "-"
-    if measured.low is None or measured.high is None:
-        return percent(measured.value)
-    ends = f"{percent(measured.low).removesuffix(' %')} to {percent(measured.high)}"
-    return f"{percent(measured.value)}, {'95 % interval ' if first else ''}{ends}"
+    ends = percent_ends(measured)
+    return (
+        f"{percent(measured.value)}, {'95 % interval ' * first}{ends}"
+        if ends
+        else (percent(measured.value))
+    )
