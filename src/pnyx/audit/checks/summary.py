@@ -241,8 +241,9 @@ def _drift(check: Check) -> list[str]:
 
 
 def percent(value: float) -> str:
-    """Return a share as a whole percentage: `56 %`."""
-    return f"{100 * value:.0f} %"
+    """Return a share as a whole percentage; just below 0 or 1 it is not rounded to these."""
+    number = round(100 * value)
+    return f"{100 * value:.1f} %" if number in (0, 100) and 0 < value < 1 else f"{number} %"
 
 
 def share(measured: Measured, interval: str = "", *, inside: bool = False) -> str:
@@ -250,7 +251,8 @@ def share(measured: Measured, interval: str = "", *, inside: bool = False) -> st
     value = percent(measured.value or 0.0)
     if measured.low is None or measured.high is None:
         return f"{value}, no interval" if inside else value
-    ends = f"{interval}{100 * measured.low:.0f} to {percent(measured.high)}"
+    low = percent(measured.low).removesuffix(" %")
+    ends = f"{interval}{low} to {percent(measured.high)}"
     return f"{value}, {ends}" if inside else f"{value} ({ends})"
 
 
