@@ -13,6 +13,7 @@ from pnyx.cli.common.options import Outcome, reasons_shown
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.measure.annotations import amount, thresholds
 from pnyx.cli.measure.perspectives import perspectives
+from pnyx.cli.measure.preference import preference
 from pnyx.cli.measure.report import report
 from pnyx.cli.measure.retrieval import correlation, retrieval
 from pnyx.cli.measure.runs import PlotSpec, few_warning
@@ -37,7 +38,7 @@ _HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that 
 
 {more}Answers and labels are joined on id (and dimension). Yes/no answers get F1, accuracy, average
 precision, AUROC, calibration error and Brier score; relevance also nDCG and MAP of each group's
-ranking by probability; graded labels Spearman's correlation; ratings Spearman, exact accuracy and
+ranking by probability; graded labels Spearman's correlation; ratings Spearman, accuracy and
 mean absolute error. Each comes with a 95 % interval from a bootstrap over groups (topics), and
 with how many of the questions asked it rests on: unscored answers are left out and counted.
 docs/measures.md defines each. A results folder also gets measures.json.
@@ -315,7 +316,9 @@ def _grid(
 
 for _task in _TASKS:
     _answers_command(_task)
-for _command in (retrieval, perspectives, correlation, thresholds, amount, report):
+for _command in (
+    retrieval, perspectives, correlation, thresholds, amount, report, preference
+):  # fmt: skip
     command.add_command(_command)
 command.gone = {
     "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
