@@ -163,12 +163,43 @@ def choose_judge(
         if one.task == "quality" or one.task != first.task:
             expected = "answers of yes and no" if one.task == "quality" else first.task
             raise InputError(f"found {one.task}, expected {expected}", path=answers[name])
+    return choose_joined(
+        joined,
+        {name: _costs_in(path, prices) for name, path in answers.items()},
+        margin=margin,
+        by=by,
+        baseline=baseline,
+        cards=cards,
+        bootstrap=bootstrap,
+    )
+
+
+def choose_joined(
+    joined: Mapping[str, Joined],
+    costs: Mapping[str, tuple[float | None, float | None]],
+    *,
+    margin: float = 0.02,
+    by: Cost = "dollars",
+    baseline: str | None = None,
+    cards: Sequence[Mapping[str, Any]] = (),
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> ChosenJudge:
+    """Compare judges whose answers are joined with labels, as `choose_judge` does.
+
+    Args:
+        joined: name -> its answers of yes and no with labels, two or more, of one task.
+        costs: name -> US dollars and seconds an answer, None where they are not known.
+        margin, by, baseline, cards, bootstrap: as for `choose_judge`.
+
+    Raises:
+        InputError: the judges share no labelled item, or none of the baseline's is scored.
+    """
     shared = _Shared(joined, bootstrap)
-    judges = [_judge(name, answers[name], shared, prices, cards) for name in joined]
+    judges = [_judge(name, costs.get(name, (None, None)), shared, cards) for name in joined]
     scored = {one.name: a for one in judges if (a := one.measures["accuracy"].value) is not None}
     best = baseline or max(scored, key=scored.__getitem__, default=judges[0].name)
     if best not in scored:
-        raise InputError("none of its labelled answers is scored", path=answers[best])
+        raise InputError("none of its labelled answers is scored", path=str(best))
     everything = np.ones(len(shared.ids), dtype=np.bool_)
     right = {name: shared.right(name) for name in joined}
     tests = [
@@ -179,7 +210,7 @@ def choose_judge(
     cascade, test = _Cascades(shared, judges, best, margin, by).cheapest()
     comparisons = family([*tests, test] if test else tests)
     return ChosenJudge(
-        first.task, judges, best, margin, comparisons, cascade,
+        next(iter(joined.values())).task, judges, best, margin, comparisons, cascade,
         _cheapest(judges, cascade, best, comparisons, by), by, len(shared.ids), shared.left_out,
         int(shared.places.max()) + 1, bootstrap,
     )  # fmt: skip
@@ -187,18 +218,12 @@ def choose_judge(
 
 def _judge(
     name: str,
-    path: str | Path,
+    costs: tuple[float | None, float | None],
     shared: _Shared,
-    prices: Mapping[str, Price] | None,
     cards: Sequence[Mapping[str, Any]],
 ) -> ComparedJudge:
     measured = measure_agreement(shared.joined[name], bootstrap=shared.bootstrap).measures
     judge = shared.joined[name].judge
-    manifest = read_json(Path(path) / MANIFEST) if Path(path).is_dir() else None
-    try:
-        usd, seconds = costs_of(manifest or {}, prices)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"holds a damaged manifest ({error})", path=path) from error
     trials = {
         trial["trial"]: trial["outcome"]
         for card in cards
@@ -206,7 +231,18 @@ def _judge(
         for trial in card["trials"]
     }
     shown = {key: measured[key] for key in SHOWN if key in measured}
-    return ComparedJudge(name, judge, shown, usd, seconds, trials)
+    return ComparedJudge(name, judge, shown, *costs, trials)
+
+
+def _costs_in(
+    path: str | Path, prices: Mapping[str, Price] | None
+) -> tuple[float | None, float | None]:
+    """Return dollars and seconds an answer took, by the manifest of a results folder."""
+    manifest = read_json(Path(path) / MANIFEST) if Path(path).is_dir() else None
+    try:
+        return costs_of(manifest or {}, prices)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"holds a damaged manifest ({error})", path=path) from error
 
 
 def costs_of(

@@ -50,6 +50,7 @@ class CheckItems:
         group: the column of groups; empty where there is none.
         source: the file, or what the table is, for messages.
         notes: what was guessed, mapped or left out, a line each, to be shown to the user.
+        words: what the table writes for yes and for no, such as `pass` and `fail`.
     """
 
     items: Sequence[CheckItem]
@@ -59,3 +60,4 @@ class CheckItems:
     group: str = ""
     source: str = "table"
     notes: tuple[str, ...] = ()
+    words: tuple[str, str] = ("yes", "no")

@@ -37,7 +37,7 @@ _HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that 
 
 {more}Answers and labels are joined on id (and dimension). Yes/no answers get F1, accuracy, average
 precision, AUROC, calibration error and Brier score; relevance also nDCG and MAP of each group's
-ranking by probability; graded labels Spearman's correlation; ratings Spearman, exact accuracy and
+ranking by probability; graded labels Spearman's correlation; ratings Spearman, accuracy and
 mean absolute error. Each comes with a 95 % interval from a bootstrap over groups (topics), and
 with how many of the questions asked it rests on: unscored answers are left out and counted.
 docs/measures.md defines each. A results folder also gets measures.json.

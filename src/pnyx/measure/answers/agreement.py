@@ -43,6 +43,12 @@ from pnyx.measure.core.weighted import (
     numbers,
 )
 
+MIN_GROUP_LABELS = 20
+"""Labelled answers that a group must have for its figures to be shown.
+
+Of 19, even if all stand alone, an accuracy of 0.8 has a 95 % interval as wide as 0.35 (Wilson).
+"""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreement(Result):

@@ -35,7 +35,7 @@ from pnyx.measure.core.intervals import SIGNED, UNIT, Range, draw_weights, inter
 from pnyx.measure.core.weighted import Floats, Weighted
 
 _PAIRED: dict[str, Weighted] = {
-    "exact": weighted_accuracy,
+    "accuracy": weighted_accuracy,
     "kappa": weighted_kappa,
     "spearman": weighted_spearman,
     "kendall": weighted_kendall,
@@ -153,7 +153,7 @@ def measure_raters(
     Returns:
         First the judge with each file, then the files with each other, then the raters within each
         file that has several. Values are None where undefined. Where more than 200 pairs of raters
-        are compared, exact agreement, kappa, Spearman and Kendall have no intervals.
+        are compared, accuracy, kappa, Spearman and Kendall have no intervals.
 
     Raises:
         InputError: a file is malformed, or nothing of it belongs together.
@@ -365,11 +365,11 @@ def _mean_of(
 
 
 def _bounds(measure: str) -> Range:
-    return UNIT if measure == "exact" else SIGNED
+    return UNIT if measure == "accuracy" else SIGNED
 
 
 def _spread(measure: str, table: Floats) -> Spread:
     """Return what `pnyx measure` draws the interval by; the last rater's values are the labels."""
     gold = np.where(np.isfinite(table[-1]), table[-1], np.nanmax(table, axis=0))
-    spread = MEASURES["accuracy" if measure == "exact" else measure].spread(gold, gold)
+    spread = MEASURES[measure].spread(gold, gold)
     return replace(spread, bounds=_bounds(measure))
