@@ -189,7 +189,11 @@ def choose_joined(
     Args:
         joined: name -> its answers of yes and no with labels, two or more, of one task.
         costs: name -> US dollars and seconds an answer, None where they are not known.
-        margin, by, baseline, cards, bootstrap: as for `choose_judge`.
+        margin: as for `choose_judge`, and so are the others.
+        by: what is to be cheap.
+        baseline: the judge that the others must not fall behind.
+        cards: for the trials of the judges.
+        bootstrap: of the intervals.
 
     Raises:
         InputError: the judges share no labelled item, or none of the baseline's is scored.

@@ -10,7 +10,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pnyx.audit.checks.alternative import (
+    MIN_ANNOTATORS,
+    AlternativeTest,
+    alternative_annotator_test,
+)
 from pnyx.audit.checks.bars import DEFAULT_BARS, Decision, canonical_bars, decide_bar
+from pnyx.audit.checks.biases import Biases, measure_biases
 from pnyx.audit.checks.comparison import choose_among, compare_with_earlier
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
 from pnyx.audit.checks.joined import join_items, labels_of, settled_label
@@ -82,6 +88,8 @@ class CheckedJudge:
         rate: the judge's share of yes, corrected; None of ratings.
         disagreements: the most confident first; of ratings, the furthest apart.
         groups: how many verdicts are right in each group; empty of ratings.
+        biases: by the length of texts, and by how far people agree.
+        alternative: whether it may replace one of three or more people; None with fewer.
     """
 
     name: str
@@ -90,6 +98,8 @@ class CheckedJudge:
     rate: CorrectedRate | None
     disagreements: Sequence[Disagreement]
     groups: Sequence[GroupAccuracy]
+    biases: Biases
+    alternative: AlternativeTest | None
 
     @property
     def unscored(self) -> int:
@@ -112,6 +122,8 @@ class CheckedJudge:
             "clustered_by": self.agreement.clustered_by,
             "disagreements": plain(list(self.disagreements)),
             "groups": plain(list(self.groups)),
+            "biases": self.biases.row(),
+            "alternative": plain(self.alternative),
             "outcomes": outcomes_of(self.agreement.joined),
         }
 
@@ -304,7 +316,17 @@ def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap)
         figures |= {"sensitivity": rate.sensitivity, "specificity": rate.specificity}
         figures |= _predictive_values(joined, bootstrap)
         groups = _groups(joined)
-    return CheckedJudge(name, figures, agreement, rate, _disagreements(items, name), groups)
+    several = len(items.people) >= MIN_ANNOTATORS
+    return CheckedJudge(
+        name,
+        figures,
+        agreement,
+        rate,
+        _disagreements(items, name),
+        groups,
+        measure_biases(items, name, bootstrap=bootstrap),
+        alternative_annotator_test(items, name) if several else None,
+    )
 
 
 def _of_verdicts(measure: str, agreement: Agreement) -> bool:

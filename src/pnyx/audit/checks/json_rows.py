@@ -78,7 +78,7 @@ def _rows_of_object(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
         shown = ", ".join(shorten(name, 30) for name in lists[:6])
         raise InputError(f"holds several lists of objects ({shown}), expected one")
     if value and all(isinstance(entry, dict) for entry in value.values()):
-        return _rows_of_objects(value)
+        return rows_of_objects(value)
     if value and all(isinstance(entry, list) for entry in value.values()):
         return rows_of_columns(value)
     if any(isinstance(entry, list | dict) for entry in value.values()):
@@ -87,22 +87,29 @@ def _rows_of_object(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
     return iter([value] if value else [])
 
 
-def _rows_of_objects(value: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of an object of objects: columns by row number, or rows by id."""
-    if all(key.isdigit() for entry in value.values() for key in entry):
-        keys = dict.fromkeys(key for entry in value.values() for key in entry)
-        return ({name: entry.get(key) for name, entry in value.items()} for key in keys)
-    return ({"id": key, **entry} for key, entry in value.items())
+def rows_of_objects(value: Mapping[Any, Mapping[Any, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a dict of dicts: column -> id -> cell, or id -> column -> cell.
+
+    It is one of columns if these are fewer than the ids, or if the ids are row numbers.
+    """
+    keys = dict.fromkeys(key for entry in value.values() for key in entry)
+    if len(value) < len(keys) or all(str(key).isdigit() for key in keys):
+        rows = ({str(name): entry.get(key) for name, entry in value.items()} for key in keys)
+        return ({"id": str(key), **row} for key, row in zip(keys, rows, strict=True))
+    return ({"id": str(key), **{str(name): cell for name, cell in entry.items()}}
+            for key, entry in value.items())  # fmt: skip
 
 
 def rows_of_columns(columns: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a dict of columns, each a list or an array; InputError for others."""
+    if columns and all(isinstance(column, Mapping) for column in columns.values()):
+        return rows_of_objects(columns)
     cells: dict[str, Sequence[Any]] = {}
     for name, column in columns.items():
         if isinstance(column, str | bytes) or not isinstance(column, Iterable):
             found = f"column {shorten(name, 40)!r}: found {shorten(column, 40)}"
             raise InputError(f"{found}, expected a list of cells")
-        cells[str(name)] = list(column.values() if isinstance(column, Mapping) else column)
+        cells[str(name)] = list(column)
     sizes = {name: len(values) for name, values in cells.items()}
     if len(set(sizes.values())) > 1:
         shown = ", ".join(f"{shorten(name, 30)} {size}" for name, size in list(sizes.items())[:5])

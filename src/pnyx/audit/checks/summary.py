@@ -25,14 +25,16 @@ _SEVERAL = {
     "yes-no": ("accuracy", "kappa", "sensitivity", "specificity"),
     "rating": ("accuracy", "alpha_ordinal", "spearman", "mean_absolute_error"),
 }
-_VERBS = {("pass", "fail"): ("passed", "failed", "passes")}
+_SAID = {"pass": ("passed", "passed"), "fail": ("failed", "failed")}
+"""Word for yes or no -> how a sentence says that people, and the judge, answered so."""
+
 _OPENINGS = {
     "above": "Trustworthy",
     "below": "Not trustworthy",
     "undecided": "Not trustworthy yet",
 }
-_OUTCOMES = {
-    "above": "All bars are reached",
+_BAR_OPENINGS = {
+    "above": "Above the bar",
     "below": "Below the bar",
     "undecided": "Cannot tell yet",
 }
@@ -61,7 +63,7 @@ def sentences(check: Check) -> list[str]:
     else:
         lines = [_verdict(check, _of(decision, judge), judge) for judge in check.judges]
         lines += _choice(check)
-    return [*lines, *_people(check), *_drift(check)]
+    return [*lines, *_people(check), *_length(check), *_drift(check)]
 
 
 def _of(decision: Decision, judge: CheckedJudge) -> Decision:
@@ -84,35 +86,26 @@ def disagreement_line(check: Check, where: str = "") -> str:
 
 
 def _shares(check: Check, judge: CheckedJudge) -> list[str]:
-    yes, no = check.items.words
-    hits, rejections = judge.figures["sensitivity"], judge.figures["specificity"]
-    if (yes, no) in _VERBS:
-        passed, failed, _ = _VERBS[yes, no]
-        texts = (
-            (f"Of {hits.asked} {_answers(hits.asked)} that people {passed}, the judge {passed}", ""),
-            (f"Of {rejections.asked} that people {failed}, it {failed}", ""),
-        )
-    else:
-        yes, no = escaped(yes, 40), escaped(no, 40)
-        texts = (
-            (
-                f"Of {hits.asked} {_answers(hits.asked)} that people labelled {yes!r}, "
-                f"the judge said {yes!r} to",
-                "",
-            ),
-            (f"Of {rejections.asked} that people labelled {no!r}, it said {no!r} to", ""),
-        )
-    level = f"{check.bootstrap.confidence:.0%}".replace("%", " %")
+    """Return how many of people's yes, and of their no, the judge gives back."""
+    level = f"{100 * check.bootstrap.confidence:g} % interval "
     lines = []
-    for (text, _), measured, interval in zip(
-        texts, (hits, rejections), (f"{level} interval ", ""), strict=True
-    ):
-        if measured.value is None:
-            lines.append(f"{text.split(', ')[0]}: none scored." if measured.asked else "")
+    for side, name in enumerate(("sensitivity", "specificity")):
+        measured, word = judge.figures[name], check.items.words[side]
+        if not measured.asked:
             continue
-        count = round(measured.value * measured.scored)
-        lines.append(f"{text} {count} ({share(measured, interval)}).")
-    return [line for line in lines if line] or ["People labelled nothing that the judge scored."]
+        noun = f" {_answers(measured.asked)}" if not lines else ""
+        people, judged = _SAID.get(word, (f"labelled {_quoted(word)}", f"said {_quoted(word)} to"))
+        who = "the judge" if not lines else "it"
+        count = round((measured.value or 0.0) * measured.scored)
+        told = share(measured, "" if lines else level, inside=True)
+        lines.append(
+            f"Of {measured.asked}{noun} that people {people}, {who} {judged} {count} ({told})."
+        )
+    return lines or [f"None of {judge.unscored} labelled answers is scored."]
+
+
+def _quoted(word: str) -> str:
+    return f'"{escaped(word, 40)}"'
 
 
 def _answers(count: int) -> str:
@@ -126,25 +119,24 @@ def _ratings(judge: CheckedJudge) -> list[str]:
     count = round(exact.value * exact.scored)
     return [
         f"Of {exact.scored} ratings of people, the judge gave the same {count} times "
-        f"({share(exact, '95 % interval ')}).",
+        f"({share(exact, inside=True)}).",
         f"It is {decimals(apart)} away from people on average.",
     ]
 
 
 def _verdict(check: Check, decision: Decision, judge: CheckedJudge) -> str:
-    opening = _OPENINGS[decision.verdict]
-    several = len(check.judges) > 1
-    name = f"{escaped(judge.name, 40)}: " if several else ""
-    if several:
+    opening = (_BAR_OPENINGS if check.bars else _OPENINGS)[decision.verdict]
+    name = ""
+    if len(check.judges) > 1:
+        name = f"{escaped(judge.name, 40)}: "
         opening = opening[0].lower() + opening[1:]
-    parts = [_bar(check, bar, judge, default=not check.bars) for bar in decision.bars]
-    ending = "."
+    parts = [_bar(check, bar, judge) for bar in decision.bars]
     if decision.verdict == "undecided" and decision.unscored:
         parts.append(f"{decision.unscored} labelled {_answers(decision.unscored)} unscored")
-    return f"{name}{opening}: {'; '.join(parts)}{ending}"
+    return f"{name}{opening}: {'; '.join(parts)}."
 
 
-def _bar(check: Check, bar: DecidedBar, judge: CheckedJudge, *, default: bool) -> str:
+def _bar(check: Check, bar: DecidedBar, judge: CheckedJudge) -> str:
     clusters = judge.agreement.clusters
     base = f"{clusters} {cluster_noun(check, clusters)}"
     figure = f"{bar.measure} {decimals(bar.measured, base)}"
@@ -156,15 +148,15 @@ def _bar(check: Check, bar: DecidedBar, judge: CheckedJudge, *, default: bool) -
     if bar.measure in LOWER_IS_BETTER:
         return f"{figure}, {'at most' if bar.verdict == 'above' else 'above'} {limit}"
     reached = "at least" if bar.verdict == "above" else "below"
-    return figure if default and bar.verdict == "below" else f"{figure}, {reached} {limit}"
+    return f"{figure}, {reached} {limit}"
 
 
 def _rate(check: Check, judge: CheckedJudge) -> list[str]:
     if judge.rate is None or judge.rate.judged.value is None:
         return []
     rate = judge.rate
-    words = check.items.words
-    noun = _VERBS[words][2] if words in _VERBS else f"{escaped(words[0], 40)!r}"
+    word = check.items.words[0]
+    noun = "passes" if word == "pass" else _quoted(word)
     judged = percent(rate.judged.value or 0.0)
     corrected = rate.prediction_powered
     if judge.unlabelled and corrected.value is not None:
@@ -191,13 +183,31 @@ def _people(check: Check) -> list[str]:
     return [f"{text} ({count} people); {', '.join(own)}."]
 
 
+def _length(check: Check) -> list[str]:
+    """Say where a judge favours longer or shorter texts by more than chance."""
+    lines = []
+    for judge in check.judges:
+        length = judge.biases.length
+        if length.shown and length.difference.value is not None:
+            who = escaped(judge.name, 40) if len(check.judges) > 1 else "The judge"
+            which = "longer" if length.difference.value > 0 else "shorter"
+            column = escaped(length.column, 40)
+            lines.append(
+                f"{who} favours {which} texts ({column}, over or up to {length.words:g} words) by "
+                f"{decimals(length.difference)}."
+            )
+    return lines
+
+
 def _choice(check: Check) -> list[str]:
     choice = check.choice
     if choice is None:
         return []
     lines = []
     for tested in choice.comparisons:
-        said = tested.conclusion.replace("lower", "less accurate").replace("higher", "more accurate")
+        said = tested.conclusion.replace("lower", "less accurate").replace(
+            "higher", "more accurate"
+        )
         p = "-" if tested.p_holm is None else f"{tested.p_holm:.3g}"
         lines.append(
             f"{escaped(tested.run, 40)} against {escaped(choice.baseline, 40)}: "
@@ -206,7 +216,8 @@ def _choice(check: Check) -> list[str]:
             else f"{escaped(tested.run, 40)}: nothing to compare."
         )
     if choice.choice is None:
-        lines.append(f"Most accurate: {escaped(choice.baseline, 40)}. Costs are not known (--cost).")
+        best = escaped(choice.baseline, 40)
+        lines.append(f"Most accurate: {best}. Costs are not known (--cost COLUMN for each judge).")
     else:
         lines.append(f"Take {escaped(choice.choice, 80)}: the cheapest that is good enough.")
     return lines
@@ -230,13 +241,13 @@ def percent(value: float) -> str:
     return f"{100 * value:.0f} %"
 
 
-def share(measured: Measured, interval: str = "") -> str:
-    """Return a share with its interval: `56 %, 95 % interval 30 to 80 %`."""
+def share(measured: Measured, interval: str = "", *, inside: bool = False) -> str:
+    """Return a share with its interval: `13 % (7 to 21 %)`; `inside` parentheses with a comma."""
     value = percent(measured.value or 0.0)
     if measured.low is None or measured.high is None:
-        return f"{value}, no interval" if interval else value
-    ends = f"{100 * measured.low:.0f} to {percent(measured.high)}"
-    return f"{value}, {interval}{ends}" if interval else f"{value} ({ends})"
+        return f"{value}, no interval" if inside else value
+    ends = f"{interval}{100 * measured.low:.0f} to {percent(measured.high)}"
+    return f"{value}, {ends}" if inside else f"{value} ({ends})"
 
 
 def decimals(measured: Measured, base: str = "") -> str:

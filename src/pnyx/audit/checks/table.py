@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import tempfile
 import zipfile
 from collections import Counter
@@ -140,23 +139,13 @@ def _seekable(name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
         copy = Path(folder, "table")
         with open_binary(name) as stream, copy.open("wb") as target:
-            shutil.copyfileobj(_Bounded(stream, name), target)
+            rest = MAX_TABLE_BYTES
+            while data := guarded(lambda: stream.read(1 << 20), name):
+                rest -= len(data)
+                if rest < 0:
+                    raise _too_large(MAX_TABLE_BYTES)
+                target.write(data)
         yield copy
-
-
-class _Bounded:
-    """Reads a stream; InputError where it is larger than a table may be."""
-
-    def __init__(self, stream: Any, name: str) -> None:
-        self._stream, self._name, self._rest = stream, name, MAX_TABLE_BYTES
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes."""
-        data: bytes = guarded(lambda: self._stream.read(size), self._name)
-        self._rest -= len(data)
-        if self._rest < 0:
-            raise _too_large(MAX_TABLE_BYTES)
-        return data
 
 
 def _too_large(limit: int) -> InputError:
@@ -179,7 +168,7 @@ def _read_path(path: Path) -> TableRows:
     if start[:1] in ("{", "["):
         table = _read_json(path, encoding)
     else:
-        table = _read_delimited(path, _bounded_lines(path, encoding))
+        table = _read_delimited(_bounded_lines(path, encoding))
     return replace(table, notes=(*assumed, *table.notes))
 
 
@@ -239,7 +228,7 @@ def _column_names(cells: Sequence[str]) -> list[str]:
     return names
 
 
-def _read_delimited(path: Path, lines: Iterator[str]) -> TableRows:
+def _read_delimited(lines: Iterator[str]) -> TableRows:
     numbered: Iterator[tuple[int, str]] = enumerate(lines, start=1)
     delimiter, numbered = delimiter_of(numbered)
     faults: list[InputError] = []

@@ -13,6 +13,7 @@ from pnyx.cli.common.options import Outcome, reasons_shown
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.measure.annotations import amount, thresholds
 from pnyx.cli.measure.perspectives import perspectives
+from pnyx.cli.measure.preference import preference
 from pnyx.cli.measure.report import report
 from pnyx.cli.measure.retrieval import correlation, retrieval
 from pnyx.cli.measure.runs import PlotSpec, few_warning
@@ -315,7 +316,9 @@ def _grid(
 
 for _task in _TASKS:
     _answers_command(_task)
-for _command in (retrieval, perspectives, correlation, thresholds, amount, report):
+for _command in (
+    retrieval, perspectives, correlation, thresholds, amount, report, preference
+):  # fmt: skip
     command.add_command(_command)
 command.gone = {
     "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
