@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_DISAGREEMENTS = 100
 """Disagreements of a judge that its page shows."""
 
-MAX_TEXT_COLUMNS = 4
+MAX_TEXT_COLUMNS = 2
 """Columns of texts that are shown with a disagreement: those with the longest texts."""
 
 MAX_TEXT = 600
@@ -45,7 +45,8 @@ def check_html(check: Check) -> str:
     from pnyx._version import __version__
 
     names = ", ".join(escaped(judge.name, 60) for judge in check.judges)
-    return page_html(f"Can {names} be trusted?", list(check_sections(check)), __version__)
+    which = "the judge" if len(check.judges) == 1 else "the judges"
+    return page_html(f"Can {which} {names} be trusted?", check_sections(check), __version__)
 
 
 def check_sections(check: Check) -> list[Section]:
@@ -112,17 +113,15 @@ def _figures(judge: CheckedJudge) -> Table:
 def _disagreements(check: Check, judge: CheckedJudge) -> list[Part]:
     shown = judge.disagreements[:MAX_DISAGREEMENTS]
     texts = _text_columns(shown)
-    stated = any(row.confidence is not None for row in shown)
     grouped = any(row.item.group for row in shown)
     columns = [Column("line", "count"), *([Column("group", "text")] * grouped)]
     columns += [Column("judge", "name"), Column("people", "name")]
-    columns += [Column("confidence", "share")] * stated
     columns += [Column(escaped(name, 40), "text") for name in texts]
     rows = []
     for row in shown:
         cells: list[Any] = [row.item.line, *([one_line(row.item.group)[:80]] * grouped)]
-        cells += [_answer(check, row.verdict), _answer(check, row.label)]
-        cells += [row.confidence] * stated
+        stated = "" if row.confidence is None else f" ({100 * row.confidence:.0f} %)"
+        cells += [_answer(check, row.verdict) + stated, _answer(check, row.label)]
         cells += [one_line(_cut(row.item.texts.get(name, ""))) for name in texts]
         rows.append(cells)
     left = len(judge.disagreements) - len(shown)

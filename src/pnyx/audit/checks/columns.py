@@ -21,6 +21,7 @@ from pnyx.audit.checks.wide_rows import (
     unique_ids,
     wide_table,
 )
+from pnyx.audit.checks.word_pair import word_pair
 from pnyx.errors import InputError, shorten
 
 
@@ -154,7 +155,14 @@ def _check_items(
     ]
     all_notes = (*notes, *wide.notes, *mapped.notes, *more)
     return CheckItems(
-        items, mapped.kind, wide.judges, wide.people, group, table.source, tuple(all_notes)
+        items,
+        mapped.kind,
+        wide.judges,
+        wide.people,
+        group,
+        table.source,
+        tuple(all_notes),
+        word_pair(columns, mapped.columns),
     )
 
 

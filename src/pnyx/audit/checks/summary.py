@@ -25,8 +25,11 @@ _SEVERAL = {
     "yes-no": ("accuracy", "kappa", "sensitivity", "specificity"),
     "rating": ("accuracy", "alpha_ordinal", "spearman", "mean_absolute_error"),
 }
-_SAID = {"pass": ("passed", "passed"), "fail": ("failed", "failed")}
-"""Word for yes or no -> how a sentence says that people, and the judge, answered so."""
+_SAID = {
+    **dict.fromkeys(("pass", "passed", "passes"), "passed"),
+    **dict.fromkeys(("fail", "failed", "fails"), "failed"),
+}
+"""Word for yes or no -> the verb by which a sentence says that someone answered so."""
 
 _OPENINGS = {
     "above": "Trustworthy",
@@ -94,7 +97,8 @@ def _shares(check: Check, judge: CheckedJudge) -> list[str]:
         if not measured.asked:
             continue
         noun = f" {_answers(measured.asked)}" if not lines else ""
-        people, judged = _SAID.get(word, (f"labelled {_quoted(word)}", f"said {_quoted(word)} to"))
+        people = _SAID.get(word, f"labelled {_quoted(word)}")
+        judged = _SAID.get(word, f"said {_quoted(word)} to")
         who = "the judge" if not lines else "it"
         count = round((measured.value or 0.0) * measured.scored)
         told = share(measured, "" if lines else level, inside=True)
@@ -156,7 +160,7 @@ def _rate(check: Check, judge: CheckedJudge) -> list[str]:
         return []
     rate = judge.rate
     word = check.items.words[0]
-    noun = "passes" if word == "pass" else _quoted(word)
+    noun = "passes" if word in _SAID else _quoted(word)
     judged = percent(rate.judged.value or 0.0)
     corrected = rate.prediction_powered
     if judge.unlabelled and corrected.value is not None:
