@@ -21,7 +21,8 @@ from pnyx.audit.checks.json_rows import (
 )
 from pnyx.corpora.documents.table_rows import scan_sheets
 from pnyx.corpora.documents.tables import numbered_rows, read_parquet
-from pnyx.corpora.given import is_missing, plain_value, rows_in_memory
+from pnyx.corpora.cells import is_missing, plain_cell
+from pnyx.corpora.given import rows_in_memory
 from pnyx.corpora.text.encodings import Encoding, decoded_lines, encoding_of
 from pnyx.devices import device_status
 from pnyx.errors import InputError, shorten
@@ -86,7 +87,7 @@ def _plain_row(row: object, number: int) -> Mapping[str, Any]:
         problem = f"found {shorten(type(row).__name__, 40)}, expected a dict of column and value"
         raise InputError(problem, path="table", line=number)
     return {
-        str(name): None if is_missing(value) else plain_value(value) for name, value in row.items()
+        str(name): None if is_missing(value) else plain_cell(value) for name, value in row.items()
     }
 
 

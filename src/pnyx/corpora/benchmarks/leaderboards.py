@@ -38,6 +38,7 @@ from pnyx.corpora.fields import Fields, number
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_head
 from pnyx.records import LeaderboardCell
+from pnyx.tabular import Result
 
 _HEAD_BYTES: Final = 1 << 26
 """Rows over all topics often come last, and a leaderboard is seldom larger."""
@@ -46,8 +47,8 @@ _SUFFIXES: Final = (".gz", ".txt", ".tsv", ".eval", ".trec_eval")
 _KEY: Final = attrgetter("run_id", "topic_id", "measure")
 
 
-@dataclass(frozen=True)
-class Leaderboard:
+@dataclass(frozen=True, repr=False)
+class Leaderboard(Result):
     """Cells on topics, and apart from them those over all topics, as the file states them."""
 
     name: str
@@ -58,6 +59,24 @@ class Leaderboard:
     def values(self) -> Mapping[tuple[str, str, str], float | None]:
         """(measure, run, topic) -> value, of topics only."""
         return {(c.measure, c.run_id, c.topic_id): c.value for c in self.cells}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each cell; those over all topics, which have no topic, come first."""
+        overall = [
+            {"run": c.run_id, "measure": c.measure, "topic": None, "value": c.value}
+            for c in self.stated
+        ]
+        return [
+            *overall,
+            *(
+                {"run": c.run_id, "measure": c.measure, "topic": c.topic_id, "value": c.value}
+                for c in self.cells
+            ),
+        ]
+
+    def _heading(self) -> list[str]:
+        runs, topics = len(self.runs), len(self.topics)
+        return [f"Leaderboard {shorten(self.name)}: {runs:,} runs, {topics:,} topics"]
 
     @property
     def runs(self) -> list[str]:
