@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from pnyx.compression import plain_name
 from pnyx.corpora.base import Format, Kind, Options, Row, files_of, strict, table
 from pnyx.corpora.benchmarks import (
     conqret,
@@ -22,12 +23,15 @@ from pnyx.corpora.benchmarks import (
     perspectives,
     questions,
     responses,
+    retrieval_tables,
     search_results,
     trec,
+    trec_topics,
 )
 from pnyx.corpora.benchmarks.conqret import QRELS_HEADER, QUERIES_HEADER
 from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.benchmarks.responses import ANY_RESPONSES
+from pnyx.corpora.benchmarks.retrieval_tables import format_of_table
 from pnyx.corpora.benchmarks.trec import BEIR_HEADER
 from pnyx.corpora.documents import datasets, dumps, evidence, folder, tables
 from pnyx.corpora.documents.datasets import PREFIX
@@ -36,7 +40,7 @@ from pnyx.corpora.documents.folder import is_index_folder
 from pnyx.corpora.file_account import FileAccount
 from pnyx.corpora.given import given_evidence
 from pnyx.corpora.jsonstream import top_level_keys
-from pnyx.errors import InputError, PluginError, shorten
+from pnyx.errors import InputError, MissingExtra, PluginError, shorten
 from pnyx.files import read_head
 from pnyx.plugins import APART, loaded, plugins
 from pnyx.records import Evidence, Qrel, Question, Response, RunEntry
@@ -54,6 +58,8 @@ FORMATS: dict[str, Format] = {
         markdown.GUIDELINES,
         *perspectives.FORMATS,
         *trec.FORMATS,
+        *trec_topics.FORMATS,
+        *retrieval_tables.FORMATS,
         *responses.FORMATS,
         *search_results.FORMATS,
         *items.FORMATS,
@@ -123,6 +129,9 @@ _HEADERS: tuple[tuple[str, Kind, str], ...] = (
 )
 """Header of a table, its kind and format."""
 
+_IN_TABLES = (None, "questions", "run", "qrels")
+"""Kinds of things that `retrieval_tables` reads."""
+
 _ID = "[^ \t]+"  # as the readers have it: other white space of Unicode is part of an id
 _RUN = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+[ \t]+{_ID}[ \t]+{_ID}")
 _QRELS = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+(\.0+)?")
@@ -138,9 +147,19 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
         return _folder(source, kind)
     suffix = Path(source).suffix.lower()
     if source != "-" and suffix in ALONE and kind in (None, "evidence"):
+        if suffix == ".parquet" and kind is None and (table := _of_parquet(source)):
+            return table
         name = _of_text(source) if suffix in (".txt", ".md", ".markdown") and kind is None else None
         return name or "folder"
     return _by_content(_head(source), source, kind, columns)
+
+
+def _of_parquet(source: str) -> str | None:
+    """Return the format of topics, a run or qrels; None for documents, or without pyarrow."""
+    try:
+        return format_of_table(_head(source), source, None)
+    except (InputError, MissingExtra):
+        return None  # its reader will say what is wrong
 
 
 def _of_text(source: str) -> str | None:
@@ -160,7 +179,7 @@ def _is_folder(source: str) -> bool:
 
 
 def _head(source: str) -> bytes:
-    return read_head(source, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+    return read_head(source, _HEAD_BYTES)
 
 
 def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str, ...]) -> str:
@@ -169,23 +188,29 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
     if kind == "leaderboard":
         return leaderboards.sniff_leaderboard(source).name
     opening = head.lstrip()[:1]
-    if opening in b"{[":
+    if head.startswith(b"PAR1"):
+        name = format_of_table(head, source, kind)
+    elif opening in b"{[":
         name = _json(head, kind, source)
     elif found := _HEADING.match(head.lstrip()):
         name = "guidelines" if found["view"] is None else "drafts-markdown"
     elif opening == b"<":
-        name = "touche-topics" if b"<topic" in head else _of_plugin(head, kind)
+        name = _of_markup(head) or _of_plugin(head, kind)
     else:
         name = _plain(head, source, columns, kind)
-        if name is None and Path(source.removesuffix(".gz")).suffix in (".csv", ".tsv"):
-            name = Path(source.removesuffix(".gz")).suffix[1:]
+        if name is None and Path(plain_name(source)).suffix in (".csv", ".tsv"):
+            name = Path(plain_name(source)).suffix[1:]
         name = name or _of_plugin(head, kind) or _PLAIN_FALLBACK.get(kind)
     if name is None:
-        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputError("found UTF-16, expected UTF-8 (convert it with iconv)", path=source)
         shown = shorten(repr(head[:60].decode("utf-8", "replace")), 50)
         raise InputError(f"the format cannot be told from {shown}: name it", path=source)
     return name
+
+
+def _of_markup(head: bytes) -> str | None:
+    if trec_topics.RECOGNISED.search(head):
+        return "trec-topics"
+    return "touche-topics" if b"<topic" in head else None
 
 
 def _format_of_file(path: str) -> Format | None:
@@ -200,7 +225,7 @@ def _folder(source: str, kind: Kind | None) -> str:
     folder = Path(source)
     if is_index_folder(folder):
         raise InputError("is an index, expected a corpus", path=source)
-    if (folder / "corpus.jsonl").is_file() or (folder / "corpus.jsonl.gz").is_file():
+    if any((folder / name).is_file() for name in evidence.BEIR_FILES):
         return "beir"
     if kind in (None, "nuggets") and (found := nuggets.bank_files(source)):
         name = _json(_head(found[0]), kind, found[0])
@@ -216,6 +241,8 @@ def _folder(source: str, kind: Kind | None) -> str:
 def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     opening, keys = top_level_keys(head)
     found = frozenset(keys)
+    if table := format_of_table(head, source, kind) if kind in _IN_TABLES else None:
+        return table
     if opening == "[":
         if kind not in (None, "evidence") or "perspectives_for" not in found:
             return None
@@ -271,6 +298,9 @@ def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | N
     for header, of_kind, name in _HEADERS:
         if line == header and (kind in (None, of_kind) or header == BEIR_HEADER):
             return name
+    if kind in _IN_TABLES and (table := format_of_table(head, "", kind)):
+        if not (table == "topics-table" and line.count("\t") == 1):
+            return table  # the reader of tab-separated topics knows a header of two columns
     if kind in (None, "run") and _RUN.fullmatch(line.strip(" \t")):
         return "run"
     if kind in (None, "qrels") and _QRELS.fullmatch(line.strip(" \t")):

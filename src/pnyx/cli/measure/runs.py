@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.app.spec import Spec, out_opt
 from pnyx.app.text_types import FileName
+from pnyx.compression import ENDINGS
 from pnyx.errors import InputError, OptionError, escaped
 from pnyx.view.tables import Column, Marked, OwnWords, Table, chance
 from pnyx.view.text import many
@@ -21,7 +22,7 @@ _BETTER, _WORSE = "▲", "▼"
 
 _FEW = 10
 _LISTED = 10
-_SUFFIXES = {".gz", ".txt", ".run", ".trec", ".res", ".tsv"}
+_SUFFIXES = {*ENDINGS, ".txt", ".run", ".trec", ".res", ".tsv"}
 
 
 class PlotSpec(Spec):

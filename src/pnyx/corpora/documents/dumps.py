@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
 
+from pnyx.compression import ENDINGS
 from pnyx.corpora.base import (
     Row,
     encode,
@@ -228,7 +229,7 @@ def _debates(source: str) -> dict[tuple[Any, ...], dict[str, str]]:
     """Read title and url of each debate; by split, theme and slug, as slugs alone may repeat."""
     if source == "-":
         return {}
-    for name in ("debates.jsonl.gz", "debates.jsonl"):
+    for name in (*(f"debates.jsonl{ending}" for ending in ENDINGS), "debates.jsonl"):
         beside = Path(source).with_name(name)
         if beside.is_file():
             break
