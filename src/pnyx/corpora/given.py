@@ -24,7 +24,7 @@ def given_evidence(source: object, columns: Mapping[str, str] | None = None) -> 
     `columns`: Pnyx field -> the source's name for it. Cells without a value (None, NaN) are left
     out. InputError names the row (from 1) that is wrong.
     """
-    rows = _numbered(rows_of(source), columns or {})
+    rows = _numbered(_rows_of(source), columns or {})
     read = parse_rows(rows, _parse, _NAME, "row")
     return (record for _, record in strict(read, _NAME, "documents"))
 
@@ -39,14 +39,14 @@ def _numbered(rows: Iterable[object], columns: Mapping[str, str]) -> Iterator[Ro
             except InputError as error:
                 yield located(error, _NAME, number, "row")
                 continue
-            known = {str(name): value for name, value in renamed.items() if not is_missing(value)}
+            known = {str(name): value for name, value in renamed.items() if not _missing(value)}
             named = not known.keys().isdisjoint(ID_NAMES)
             yield number, known if named else {"id": str(number), **known}
         else:
             yield number, row
 
 
-def rows_of(source: object) -> Iterable[object]:
+def _rows_of(source: object) -> Iterable[object]:
     """Return the rows of a data frame (pandas or polars), or what can be walked as it is."""
     if hasattr(source, "iter_rows"):
         rows: Iterable[object] = source.iter_rows(named=True)
@@ -64,8 +64,7 @@ def _tuples(frame: Any) -> Iterable[tuple[object, ...]]:
     return found
 
 
-def is_missing(value: object) -> bool:
-    """Return whether a cell has no value."""
+def _missing(value: object) -> bool:
     # NaN, NaT and NA are not equal to themselves, or cannot say.
     try:
         return value is None or bool(value != value)
@@ -78,9 +77,9 @@ def _parse(row: object) -> Evidence:
         return row
     if not isinstance(row, Mapping):
         raise InputError(f"found {shorten(type(row).__name__, 40)}, expected {_EXPECTED}")
-    return parse_evidence({name: as_json(value) for name, value in row.items()})
+    return parse_evidence({name: _as_json(value) for name, value in row.items()})
 
 
-def as_json(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """Return a cell as JSON has it: scalars and arrays of numpy as numbers and lists."""
     return clean_value(value.tolist() if hasattr(value, "tolist") else value)
