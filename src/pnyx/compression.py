@@ -89,8 +89,9 @@ def utf16_codec(head: bytes) -> str:
 def utf8_head(head: bytes) -> bytes:
     """Return the first bytes of a text as UTF-8, without a byte order mark."""
     codec = utf16_codec(head)
-    text = codecs.getincrementaldecoder(codec)("replace").decode(head[2:]).encode() if codec else ""
-    return text or head.removeprefix(codecs.BOM_UTF8)
+    if not codec:
+        return head.removeprefix(codecs.BOM_UTF8)
+    return codecs.getincrementaldecoder(codec)("replace").decode(head[2:]).encode()
 
 
 def in_utf8(stream: BinaryIO) -> BinaryIO:

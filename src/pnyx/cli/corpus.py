@@ -188,7 +188,7 @@ def _questions(path: str) -> list[Question]:
     except InputError:
         about_perspectives = False  # the reader of questions says what is wrong
     if not about_perspectives:
-        return list(read_questions(path))
+        return list(read_questions(path, on_warning=warn))
     views = read_perspectives(path, gold=True)
     texts = {view.question_id: str(view.extra.get("question") or "") for view in views}
     return [Question(identifier, text or identifier) for identifier, text in texts.items()]

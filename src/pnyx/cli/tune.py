@@ -110,7 +110,7 @@ def command(index: SourceName, spec: TuneSpec) -> Outcome:
     with reporting() as show:
         tuned = tune(
             open_documents(index),
-            list(read_questions(spec.topics)),
+            list(read_questions(spec.topics, on_warning=warn)),
             read_qrels(spec.qrels),
             tuning,
             embedder=embedder,

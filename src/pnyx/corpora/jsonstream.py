@@ -177,29 +177,36 @@ def top_level_keys(head: bytes) -> tuple[str, list[str]]:
 def scores_or_texts(head: bytes) -> str:
     """Return what the members of the one object that a file starts with are.
 
-    `scores` are objects of numbers, `grades` objects of integers, `texts` are texts; empty if the
-    members differ, or if another JSON value follows the object.
+    `scores` are objects of numbers, `grades` objects of integers, `fields` objects of texts (and
+    numbers), `texts` are texts; empty if the members differ, or another JSON value follows.
     """
+    kinds = set[str]()
+    for depth, event, value in _events(head):
+        if event == "start_array" or depth > 2 or (depth == 1 and event == "start_map" and kinds):
+            return ""
+        if event == "number" and depth == 2:
+            kinds.add("grades" if isinstance(value, int) else "scores")
+        elif event == "string":
+            kinds.add("texts" if depth == 1 else "fields")
+        elif event not in ("start_map", "end_map", "map_key"):
+            return ""
+    for mixed in ("fields", "scores"):
+        if mixed in kinds and "texts" not in kinds:
+            return mixed
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _events(head: bytes) -> Iterator[tuple[int, str, Any]]:
+    """Yield how deep each JSON event is, up to what is broken or cut off."""
     import ijson
 
-    head = re.sub(rb"[0-9]{300,}", b"0", head)
-    depth, kinds = 0, set[str]()
+    depth = 0
     try:
-        for event, value in ijson.basic_parse(head, multiple_values=True):
-            if event in ("start_map", "start_array"):
-                if event == "start_array" or depth == 2 or (depth == 0 and kinds):
-                    return ""
-                depth += 1
-            elif event == "end_map":
-                depth -= 1
-            elif event == "number" and depth == 2:
-                kinds.add("grades" if isinstance(value, int) else "scores")
-            elif event == "string" and depth == 1:
-                kinds.add("texts")
-            elif event != "map_key":
-                return ""
+        # A number that Python refuses for its length corrupts ijson 3.6's memory.
+        head = re.sub(rb"[0-9]{300,}", b"0", head)
+        for event, value in ijson.basic_parse(head, multiple_values=True, use_float=True):
+            depth += event in ("start_map", "start_array")
+            yield depth, event, value
+            depth -= event in ("end_map", "end_array")
     except (ijson.JSONError, ValueError):
-        pass  # only a look at the beginning; reading the file reports what is broken
-    if kinds == {"grades", "scores"}:
-        return "scores"
-    return kinds.pop() if len(kinds) == 1 else ""
+        return  # only a look at the beginning; reading the file reports what is broken

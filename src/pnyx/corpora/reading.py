@@ -31,6 +31,11 @@ from pnyx.corpora.benchmarks import (
 from pnyx.corpora.benchmarks.conqret import QRELS_HEADER, QUERIES_HEADER
 from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.benchmarks.responses import ANY_RESPONSES
+from pnyx.corpora.benchmarks.retrieval_objects import (
+    qrels_in_memory,
+    questions_in_memory,
+    run_in_memory,
+)
 from pnyx.corpora.benchmarks.retrieval_tables import format_of_table
 from pnyx.corpora.benchmarks.trec import BEIR_HEADER
 from pnyx.corpora.documents import datasets, dumps, evidence, folder, tables
@@ -244,9 +249,7 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     if table := format_of_table(head, source, kind) if kind in _IN_TABLES else None:
         return table
     if opening == "[":
-        if kind not in (None, "evidence") or "perspectives_for" not in found:
-            return None
-        return "procon" if b"procon.org" in head else "debatewise"
+        return _json_list(head, kind, found)
     for fitting, needed in _JSON_LINES:
         name = fitting.name
         if kind in (None, fitting.kind) and needed <= found:
@@ -258,7 +261,14 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
             if name == "ragtime26-nuggets" and _MAPPED.search(head):
                 return "nuggetbank-v3"
             return name
+    return _other_json(head, kind, source)
+
+
+def _other_json(head: bytes, kind: Kind | None, source: str) -> str | None:
+    """Return the format of JSON whose keys are those of no format, if only one can be meant."""
     first = head.lstrip().partition(b"\n")[0].strip()
+    if kind in ("run", "qrels"):
+        return f"{kind}-json"
     if first in (b"{", b"[", b"[{"):
         problem = "is one JSON document over many lines, of no known format; expected JSON lines"
         raise InputError(problem, path=source)
@@ -267,6 +277,12 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     except (ValueError, RecursionError):
         return _FALLBACK.get(kind, "jsonl")
     return _of_plugin(head, kind) or (None if kind is None else _FALLBACK.get(kind, "jsonl"))
+
+
+def _json_list(head: bytes, kind: Kind | None, keys: frozenset[str]) -> str | None:
+    if kind not in (None, "evidence") or "perspectives_for" not in keys:
+        return None
+    return "procon" if b"procon.org" in head else "debatewise"
 
 
 def _of_plugin(head: bytes, kind: Kind | None) -> str | None:
@@ -298,9 +314,9 @@ def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | N
     for header, of_kind, name in _HEADERS:
         if line == header and (kind in (None, of_kind) or header == BEIR_HEADER):
             return name
-    if kind in _IN_TABLES and (table := format_of_table(head, "", kind)):
-        if not (table == "topics-table" and line.count("\t") == 1):
-            return table  # the reader of tab-separated topics knows a header of two columns
+    table = format_of_table(head, "", kind) if kind in _IN_TABLES else None
+    if table and (table != "topics-table" or line.count("\t") != 1):
+        return table  # a header of two columns with a tab is one of `topics-tsv`
     if kind in (None, "run") and _RUN.fullmatch(line.strip(" \t")):
         return "run"
     if kind in (None, "qrels") and _QRELS.fullmatch(line.strip(" \t")):
@@ -371,19 +387,41 @@ def read_evidence(
     return find_format(str(source), format, "evidence", columns).reader(str(source), options)
 
 
-def read_questions(path: str | Path, format: str | None = None) -> Iterator[Question]:  # noqa: A002
-    """Yield questions or topics; InputError at the first fault or where nothing is there."""
-    return find_format(str(path), format, "questions").reader(str(path))
+def read_questions(
+    source: object,
+    format: str | None = None,  # noqa: A002 - as on the command line
+    *,
+    on_warning: Callable[[str], None] | None = None,
+) -> Iterator[Question]:
+    """Yield the questions or topics of a file, a data frame, dicts, or a dict of id -> text.
+
+    `on_warning` is called with a line on what was assumed, such as that a line is a header.
+    InputError at the first fault or if there are none.
+    """
+    if not isinstance(source, str | Path):
+        return questions_in_memory(source)
+    path = str(source)
+    return find_format(path, format, "questions").reader(path, Options(on_warning=on_warning))
 
 
-def read_run(path: str | Path) -> Iterator[RunEntry]:
-    """Yield the lines of a TREC run; InputError at the first fault or where nothing is there."""
-    return FORMATS["run"].reader(str(path))
+def read_run(source: object) -> Iterator[RunEntry]:
+    """Yield the entries of a run: a file, a data frame, rows, or topic -> document -> score.
+
+    InputError at the first fault or if there are none.
+    """
+    if not isinstance(source, str | Path):
+        return run_in_memory(source)
+    return find_format(str(source), None, "run").reader(str(source))
 
 
-def read_qrels(path: str | Path) -> Iterator[Qrel]:
-    """Yield TREC, diversity or BEIR qrels; InputError at the first fault or if there are none."""
-    return find_format(str(path), None, "qrels").reader(str(path))
+def read_qrels(source: object) -> Iterator[Qrel]:
+    """Yield qrels of a file, a data frame, rows, or topic -> document -> grade.
+
+    InputError at the first fault or if there are none.
+    """
+    if not isinstance(source, str | Path):
+        return qrels_in_memory(source)
+    return find_format(str(source), None, "qrels").reader(str(source))
 
 
 def read_responses(path: str) -> Iterator[Response]:

@@ -164,7 +164,7 @@ def amount(annotations: str, spec: AmountSpec) -> Outcome:
 
     at = sorted(set(spec.at))
     amounts = measure_amount(watched(), at)
-    names = {} if spec.topics is None else {q.id: q.text for q in read_questions(spec.topics)}
+    names = {} if spec.topics is None else {q.id: q.text for q in read_questions(spec.topics, on_warning=warn)}
     if drawn:
         warn("the pairs were drawn (weight): the amounts are those of the pairs, not of the corpus")
     spec.draw(lambda: amount_plot(amounts, names))

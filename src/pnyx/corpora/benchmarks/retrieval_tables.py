@@ -24,9 +24,9 @@ from pnyx.corpora.base import (
 )
 from pnyx.corpora.benchmarks.questions import parse_question
 from pnyx.corpora.benchmarks.trec import parse_float, parse_grade
+from pnyx.corpora.cells import is_missing
 from pnyx.corpora.documents.tables import read_parquet, scan_cells
 from pnyx.corpora.fields import an_object, number, unlike
-from pnyx.corpora.given import is_missing
 from pnyx.corpora.jsonstream import scan_items, scores_or_texts, top_level_keys
 from pnyx.errors import InputError, MissingExtra, escaped, shorten
 from pnyx.files import read_head
@@ -53,7 +53,7 @@ _TABLE: Mapping[Kind, str] = {
     "qrels": "qrels-table",
 }
 _JSON: Mapping[Kind, str] = {"questions": "topics-json", "run": "run-json", "qrels": "qrels-json"}
-_SHAPES: Mapping[str, Kind] = {"scores": "run", "grades": "qrels", "texts": "questions"}
+_SHAPES: Mapping[str, Kind] = {"scores": "run", "grades": "qrels"}
 _DELIMITERS = ",;\t"
 _HEAD_BYTES = 1 << 16
 
@@ -115,9 +115,9 @@ def format_of_table(head: bytes, source: str, kind: Kind | None) -> str | None:
 
 def _format_of_json(shape: str, source: str, kind: Kind | None) -> str | None:
     if kind in ("run", "qrels"):
-        return _JSON[kind] if shape != "texts" else None
+        return _JSON[kind] if shape in ("scores", "grades") else None
     named = any(word in Path(source).name.lower() for word in ("topic", "quer", "question"))
-    if shape == "texts":
+    if shape in ("texts", "fields"):
         return _JSON["questions"] if kind == "questions" or (kind is None and named) else None
     return _JSON[_SHAPES[shape]] if kind is None else None
 
@@ -225,11 +225,7 @@ def _grade(value: Any, name: str) -> int:
 
 def question_of_row(row: object) -> Question:
     """Return the question of a table's row; further columns are kept."""
-    cells = {
-        str(name): value
-        for name, value in an_object(row).items()
-        if not is_missing(value)
-    }
+    cells = {str(name): value for name, value in an_object(row).items() if not is_missing(value)}
     identifier = _text(cells, _QUESTION_ID, "id")
     text = _column(cells, _QUESTION)
     if text is None:
@@ -303,16 +299,15 @@ def _scan_qrels_table(source: str) -> Iterator[Row[Qrel]]:
 def _scan_topics_table(source: str, options: Options) -> Iterator[Row[Question]]:
     options.refuse_columns(source)
     rows, unit = _rows(source)
-    said = options.on_warning is None
+    warn = options.on_warning
 
     def parse(row: object) -> Question:
-        nonlocal said
-        if not said:
-            said = True
+        nonlocal warn
+        if warn is not None:
             names = [str(_column(an_object(row), usual)) for usual in (_QUESTION_ID, _QUESTION)]
             shown = " and ".join(shorten(name, 30) for name in names)
-            assert options.on_warning is not None
-            options.on_warning(f"{escaped(source)}: topics are read from the columns {shown}")
+            warn(f"{escaped(source)}: topics are read from the columns {shown}")
+            warn = None
         return question_of_row(row)
 
     return scanned(source, parse, rows=rows, unit=unit)
@@ -389,7 +384,7 @@ def question_of_member(member: tuple[str, Any]) -> Question:
     if isinstance(value, str):
         value = {"text": value}
     row = an_object(value, shorten(identifier, 40), "a text or an object with one")
-    return question_of_row({**row, "qid": identifier} if "qid" in row else {"qid": identifier, **row})
+    return question_of_row({**row, "qid": identifier})
 
 
 def _scan_topics_json(source: str) -> Iterator[Row[Question]]:

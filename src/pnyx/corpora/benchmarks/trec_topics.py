@@ -29,7 +29,9 @@ _AROUND = ("topics", "xml", "parameters", "head")
 _TAG = re.compile(
     rf"<(/?)({'|'.join((*_FIELDS, *_FURTHER, *_TOPICS, *_AROUND))})\b([^<>]*)>", re.IGNORECASE
 )
-_SKIPPED = re.compile(r"<\?[^<>]*\?>|<!--.*?-->|<!DOCTYPE[^<>]*>|<head>[^<>]*</head>", re.IGNORECASE)
+_SKIPPED = re.compile(
+    r"<\?[^<>]*\?>|<!--.*?-->|<!DOCTYPE[^<>]*>|<head>[^<>]*</head>", re.IGNORECASE
+)
 _NUMBER = re.compile(r"""\b(?:number|id|num)\s*=\s*["']([^"'<>]+)["']""", re.IGNORECASE)
 _LABEL = re.compile(
     r"(?:Number|Topic|Description|Narrative|Domain|Summary|Concept\(s\)|Concepts?|Factor\(s\)|"
