@@ -10,7 +10,7 @@ import click
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.app.text_types import SourceName
 from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, WebSearchSpec
-from pnyx.cli.common.options import EvidenceSpec, Outcome, OutSpec, refuse_same_file, say
+from pnyx.cli.common.options import EvidenceSpec, Outcome, OutSpec, refuse_same_file, say, warn
 from pnyx.cli.common.params import Group, verb
 from pnyx.errors import InputError, escaped, shorten
 from pnyx.progress import counted, reporting

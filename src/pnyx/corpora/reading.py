@@ -38,7 +38,16 @@ from pnyx.corpora.benchmarks.retrieval_objects import (
 )
 from pnyx.corpora.benchmarks.retrieval_tables import format_of_table
 from pnyx.corpora.benchmarks.trec import BEIR_HEADER
-from pnyx.corpora.documents import datasets, dumps, evidence, folder, tables
+from pnyx.corpora.documents import (
+    argument_tables,
+    datasets,
+    dumps,
+    evidence,
+    folder,
+    kialo,
+    perspectrum,
+    tables,
+)
 from pnyx.corpora.documents.datasets import PREFIX
 from pnyx.corpora.documents.file_readers import ALONE
 from pnyx.corpora.documents.folder import is_index_folder
@@ -59,6 +68,9 @@ FORMATS: dict[str, Format] = {
         *folder.FORMATS,
         *datasets.FORMATS,
         *dumps.FORMATS,
+        *argument_tables.FORMATS,
+        *kialo.FORMATS,
+        *perspectrum.FORMATS,
         *questions.FORMATS,
         markdown.GUIDELINES,
         *perspectives.FORMATS,
@@ -114,11 +126,8 @@ _FALLBACK: dict[Kind | None, str] = {
     "responses": "rag25",
     "nuggets": "nuggetbank-v3",
 }
-_PLAIN_FALLBACK: dict[Kind | None, str] = {
-    "run": "run",
-    "qrels": "qrels",
-    "questions": "topics-tsv",
-}
+_LINES: dict[Kind | None, str] = {"run": "run", "qrels": "qrels"}
+_PLAIN_FALLBACK: dict[Kind | None, str] = {**_LINES, "questions": "topics-tsv"}
 """Where only one format can be meant: its reader will say what is wrong, and where."""
 
 _ARGUED = re.compile(rb'"(?:pros|cons)"\s*:\s*\[\s*\{')
@@ -154,6 +163,8 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
     if source != "-" and suffix in ALONE and kind in (None, "evidence"):
         if suffix == ".parquet" and kind is None and (table := _of_parquet(source)):
             return table
+        if suffix == ".txt" and kialo.RECOGNISED.match(_head(source)):
+            return "kialo"
         name = _of_text(source) if suffix in (".txt", ".md", ".markdown") and kind is None else None
         return name or "folder"
     return _by_content(_head(source), source, kind, columns)
@@ -189,6 +200,8 @@ def _head(source: str) -> bytes:
 
 def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str, ...]) -> str:
     if not head.strip():
+        if kind == "run":
+            return kind  # its reader says that it holds nothing
         raise InputError("is empty", path=source)
     if kind == "leaderboard":
         return leaderboards.sniff_leaderboard(source).name
@@ -200,7 +213,8 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
     elif found := _HEADING.match(head.lstrip()):
         name = "guidelines" if found["view"] is None else "drafts-markdown"
     elif opening == b"<":
-        name = _of_markup(head) or _of_plugin(head, kind)
+        markup = _of_markup(head) if kind in (None, "questions") else None
+        name = markup or _of_plugin(head, kind) or _LINES.get(kind)
     else:
         name = _plain(head, source, columns, kind)
         if name is None and Path(plain_name(source)).suffix in (".csv", ".tsv"):
@@ -280,6 +294,8 @@ def _other_json(head: bytes, kind: Kind | None, source: str) -> str | None:
 
 
 def _json_list(head: bytes, kind: Kind | None, keys: frozenset[str]) -> str | None:
+    if kind in (None, "evidence") and perspectrum.is_perspectrum(keys):
+        return "perspectrum"
     if kind not in (None, "evidence") or "perspectives_for" not in keys:
         return None
     return "procon" if b"procon.org" in head else "debatewise"
@@ -321,12 +337,23 @@ def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | N
         return "run"
     if kind in (None, "qrels") and _QRELS.fullmatch(line.strip(" \t")):
         return "qrels"
-    for name, delimiter in (("tsv", "\t"), ("csv", ",")):
-        cells = [cell.strip().strip('"') for cell in line.split(delimiter)]
-        if len(cells) > 1 and kind in (None, "evidence") and _is_header(cells, mapped):
-            return name
+    if kind in (None, "evidence") and kialo.RECOGNISED.match(head):
+        return "kialo"
+    if kind in (None, "evidence") and (found := _evidence_table(line, mapped)):
+        return found
     if kind in (None, "questions") and line.count("\t") == 1:
         return "topics-tsv"
+    return None
+
+
+def _evidence_table(line: str, mapped: tuple[str, ...]) -> str | None:
+    for name, delimiter in (("tsv", "\t"), ("csv", ",")):
+        cells = [cell.strip().strip('"') for cell in line.split(delimiter)]
+        if len(cells) > 1:
+            if not mapped and argument_tables.is_argument_table(cells):
+                return "argument-table"
+            if _is_header(cells, mapped):
+                return name
     return None
 
 

@@ -45,7 +45,10 @@ _GRADE = ("label", "relevance", "rel", "grade", "relevance_label", "judgment", "
 _SUBTOPIC = ("iteration", "subtopic", "subtopic_id", "iter")
 _QUESTION_ID = (*_TOPIC, "id", "_id", "number", "request_id", "narrative_id")
 _QUESTION = ("query", "question", "title", "text", "narrative", "problem_statement")
-_DOCUMENT_TEXT = frozenset("text contents body segment passage premises premise conclusion".split())
+_DOCUMENT_TEXT = frozenset(
+    "text contents content body segment passage premises premise conclusion answer response "
+    "comment message post review measure value".split()
+)
 
 _TABLE: Mapping[Kind, str] = {
     "questions": "topics-table",
@@ -83,7 +86,7 @@ def kind_of_columns(names: Iterable[str], kind: Kind | None = None) -> Kind | No
         return found if kind in (None, found) or (score and kind == "run") else None
     if document or kind not in (None, "questions"):
         return None
-    if kind is None and not known.isdisjoint(_DOCUMENT_TEXT | {"measure", "value", "answer"}):
+    if kind is None and not known.isdisjoint(_DOCUMENT_TEXT):
         return None
     identified = _column(columns, _QUESTION_ID) is not None
     asks = _QUESTION if kind == "questions" or topic else ("query", "question")
