@@ -9,6 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, Final
 
+from pnyx.compression import ENDINGS
 from pnyx.corpora.base import (
     Format,
     Row,
@@ -43,7 +44,7 @@ from pnyx.tabular import Result
 _HEAD_BYTES: Final = 1 << 26
 """Rows over all topics often come last, and a leaderboard is seldom larger."""
 _UNSCORED: Final = ("nan", "none", "null")
-_SUFFIXES: Final = (".gz", ".txt", ".tsv", ".eval", ".trec_eval")
+_SUFFIXES: Final = (*ENDINGS, ".txt", ".tsv", ".eval", ".trec_eval")
 _KEY: Final = attrgetter("run_id", "topic_id", "measure")
 
 
@@ -144,7 +145,7 @@ def _named(name: str, path: str) -> Format:
 
 def sniff_leaderboard(path: str, like: Leaderboard | None = None) -> Format:
     """Return the format of what is known to be a leaderboard; InputError: it cannot be told."""
-    head = read_head(path, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+    head = read_head(path, _HEAD_BYTES)
     if not head.strip():
         raise InputError("is empty", path=path)
     if head.lstrip()[:1] == b"{":

@@ -18,7 +18,8 @@ from pnyx.measure.core.intervals import draw_weights, drawn_value
 from pnyx.measure.core.weighted import Floats, ratio
 from pnyx.measure.perspectives.table import TopicTable, opposed, table_of
 from pnyx.measure.perspectives.verdicts import Verdicts, read_verdicts
-from pnyx.measure.runs.rankings import Run, rankings_of
+from pnyx.measure.runs.rankings import rankings_of
+from pnyx.measure.runs.sources import Run
 from pnyx.records import Perspective, Question, Side
 from pnyx.tabular import Result
 
