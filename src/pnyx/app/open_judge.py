@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pnyx.judge.tasks import Task
     from pnyx.models.ray import RayWorkers
 
-SupportOf: TypeAlias = Literal["", "perspectives", "citations"]
+SupportOf: TypeAlias = Literal["", "perspectives", "citations", "answers"]
 
 _PERSPECTIVE_PROMPT = "support-perspective"
 """Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
