@@ -218,6 +218,7 @@ def command(
         form=form,
         settings=asked.settings,
         shard=shard,
+        summarises=True,
     )
 
 
