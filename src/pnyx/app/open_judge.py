@@ -301,9 +301,11 @@ class _Maker:
 
     def _packaged(self, task: str) -> str:
         """Return what the packaged judge is asked for a task; parts of reports are citations."""
-        from pnyx.students.judge import CITATION
+        from pnyx.students.judge import ANSWER, CITATION
 
-        cited = self.form or self.several or self.support_of == "citations"
+        if task == "support" and (self.form or self.support_of == "answers"):
+            return ANSWER
+        cited = self.several or self.support_of == "citations"
         return CITATION if task == "support" and cited else task
 
     def _of_plugin(self, name: str) -> Judge:
