@@ -141,8 +141,8 @@ def _flat(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a row whose nested objects, as `inputs`, are columns: `inputs.question`."""
     if not any(isinstance(value, dict) for value in row.values()):
         return row
-    flat = dict(row)
+    flat: dict[str, Any] = {}
     for name, value in row.items():
-        if isinstance(value, dict) and str(name).lower() not in COLUMN_NAMES["contexts"]:
-            flat |= {f"{name}.{key}": entry for key, entry in value.items()}
+        nested = isinstance(value, dict) and str(name).lower() not in COLUMN_NAMES["contexts"]
+        flat |= {f"{name}.{key}": entry for key, entry in value.items()} if nested else {name: value}
     return flat

@@ -331,6 +331,6 @@ def _first_and_last(columns: Sequence[str]) -> str:
 
 
 def _tool(columns: Mapping[str, Sequence[str]]) -> str:
-    names = {_plain(own[0]) for name, own in columns.items() if name in ("question", "contexts",
-             "answer")}  # fmt: skip
+    asked = ("question", "contexts", "answer")
+    names = {columns[name][0].strip().lower() for name in asked if name in columns}
     return next((tool for tool, own in _TOOLS if own == names), "")
