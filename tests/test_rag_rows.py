@@ -42,7 +42,12 @@ LAYOUTS: dict[str, tuple[dict[str, Any], str]] = {
         "input, retrieval_context, actual_output (DeepEval)",
     ),
     "DeepEval without retrieval": (
-        {"input": QUESTION, "actual_output": ANSWER, "retrieval_context": None, "context": CONTEXTS},
+        {
+            "input": QUESTION,
+            "actual_output": ANSWER,
+            "retrieval_context": None,
+            "context": CONTEXTS,
+        },
         "input, context, actual_output (DeepEval)",
     ),
     "TruLens": (
@@ -258,9 +263,7 @@ def test_a_context_a_column_is_read_in_order(tmp_path: Path) -> None:
     assert item.text == TEXT
 
 
-def test_a_passage_a_row_is_one_record(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_passage_a_row_is_one_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [
         {"query_id": "q1", "query": QUESTION, "passage": text, "generated_answer": answer}
         for text, answer in zip(CONTEXTS, ("", ANSWER), strict=True)
@@ -333,9 +336,7 @@ def test_hostile_names_and_places_are_printed_on_one_line(
 def test_a_file_that_is_not_there_is_one_line(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert name in refuser("judge")(
-        capsys, "support", tmp_path / name, "--out", tmp_path / "r"
-    )
+    assert name in refuser("judge")(capsys, "support", tmp_path / name, "--out", tmp_path / "r")
 
 
 def test_answers_carry_record_and_run(

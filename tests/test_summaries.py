@@ -127,8 +127,12 @@ def test_runs_are_named_where_there_are_several(
         for run, yes in (("plain", 2), ("tuned", 5)) for n in range(6)
     ]  # fmt: skip
     _, printed, _ = called(capsys, "measure", _results(tmp_path / "r", rows))
-    assert re.search(r"^plain: 2 of 6 answers are supported \(33 %, \d+ to \d+ %\)\.$", printed, re.M)
-    assert re.search(r"^tuned: 5 of 6 answers are supported \(83 %, \d+ to \d+ %\)\.$", printed, re.M)
+    assert re.search(
+        r"^plain: 2 of 6 answers are supported \(33 %, \d+ to \d+ %\)\.$", printed, re.M
+    )
+    assert re.search(
+        r"^tuned: 5 of 6 answers are supported \(83 %, \d+ to \d+ %\)\.$", printed, re.M
+    )
     one = [row for row in rows if row["run_id"] == "plain"]
     _, printed, _ = called(capsys, "measure", _results(tmp_path / "one", one))
     assert "plain" not in printed
@@ -249,9 +253,7 @@ def test_plain_answers_are_counted_by_their_task(
     assert sentence.replace("%, ", "%, 95 % interval ") in " ".join(printed.split())
 
 
-def test_what_has_no_summary_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_has_no_summary_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{**row, "task": "ranking", "value": [0, 1]} for row in _answers(True)]
     folder = _results(tmp_path / "r", rows, "ranking")
     status, _, err = called(capsys, "measure", folder)

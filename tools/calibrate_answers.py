@@ -137,7 +137,9 @@ def main() -> None:
     parser.add_argument("--date", default=datetime.now(UTC).strftime("%Y-%m-%d"))
     arguments = parser.parse_args()
     pairs = [pair for name in ("rag_bench", "qampari") for pair in claims(name)]
-    parts = {part: [p for p in pairs if is_development(p[0].group) == part] for part in (True, False)}
+    parts = {
+        part: [p for p in pairs if is_development(p[0].group) == part] for part in (True, False)
+    }
     near = {part: _encoder.anchors(own) for part, own in parts.items()}
     weights, intercept = fitted(parts[True], near[True])
 

@@ -82,7 +82,6 @@ class Task:
         questions = scanned(path, lambda row: self.question(Fields(row), **own), rows=rows)
         return [question for _, question in strict(questions, path, "items")]
 
-
     def _rag_items(self, path: str, columns: Mapping[str, str] | None) -> RagItems | None:
         from pnyx.judge.rag_items import RAG_TASKS, read_rag_items
 

@@ -53,9 +53,7 @@ def mean_sentence(name: str, m: Measured) -> str:
 def summary_lines(summary: AnswerSummary) -> list[str]:
     """Return the summary in words: the headline, what else was counted, each run."""
     shares = summary.whole.shares
-    lines = [
-        share_sentence(share, names_interval=n == 0) + "." for n, share in enumerate(shares)
-    ]
+    lines = [share_sentence(share, names_interval=n == 0) + "." for n, share in enumerate(shares)]
     if summary.is_by_answer:
         lines[0] += f" {RULE}"
     if summary.whole.means and not shares:

@@ -188,9 +188,7 @@ def _summarise(answers: str, spec: AgreementSpec | DocumentsSpec) -> Outcome:
     if summary.reasons:
         unscored = sum(summary.reasons.values())
         notes.append(f"{unscored} answers are unscored: {reasons_shown(summary.reasons)}")
-    return Outcome(
-        summary.row(), lambda: summary_parts(summary), bool(summary.reasons), notes
-    )
+    return Outcome(summary.row(), lambda: summary_parts(summary), bool(summary.reasons), notes)
 
 
 def command_of_results(path: str) -> str | None:

@@ -15,7 +15,9 @@ _TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "content
 
 _STRING = re.compile(r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\"""", re.DOTALL)
 _BETWEEN = re.compile(r"(?:[\s,]|\b(?:None|nan|null)\b)*+")
-_ARRAY = re.compile(r"\s*(?:np\.|numpy\.)?array\(\s*(?P<list>\[.*\])\s*(?:,[^\[\]]*)?\)\s*", re.DOTALL)
+_ARRAY = re.compile(
+    r"\s*(?:np\.|numpy\.)?array\(\s*(?P<list>\[.*\])\s*(?:,[^\[\]]*)?\)\s*", re.DOTALL
+)
 _LONGEST_LITERAL = 1 << 20
 """Characters of a list of Python objects that is read: parsing one takes far more memory."""
 _MOST_DEPTH = 4

@@ -144,5 +144,7 @@ def _flat(row: Mapping[str, Any]) -> Mapping[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in row.items():
         nested = isinstance(value, dict) and str(name).lower() not in COLUMN_NAMES["contexts"]
-        flat |= {f"{name}.{key}": entry for key, entry in value.items()} if nested else {name: value}
+        flat |= (
+            {f"{name}.{key}": entry for key, entry in value.items()} if nested else {name: value}
+        )
     return flat

@@ -245,7 +245,10 @@ def _merged(drafts: Iterable[_Draft], source: str) -> Iterator[_Draft]:
             ordered.append(draft)
             known[draft.run_id, draft.id] = draft
             continue
-        first.question, first.answer = first.question or draft.question, first.answer or draft.answer
+        first.question, first.answer = (
+            first.question or draft.question,
+            first.answer or draft.answer,
+        )
         first.contexts += [text for text in draft.contexts if text not in first.contexts]
     yield from ordered
 

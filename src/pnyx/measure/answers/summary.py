@@ -204,9 +204,7 @@ def _yes_shares(lines: Sequence[Verdict], bootstrap: Bootstrap) -> RunSummary:
     by_record: dict[str, list[tuple[bool | None, str]]] = {}
     for record, verdict in zip(records, verdicts, strict=True):
         by_record.setdefault(record, []).append(verdict)
-    answers = [
-        (all_supported([yes for yes, _ in own]), own[0][1]) for own in by_record.values()
-    ]
+    answers = [(all_supported([yes for yes, _ in own]), own[0][1]) for own in by_record.values()]
     return RunSummary([_share("answer", word, answers, bootstrap), sentences])
 
 
