@@ -47,6 +47,8 @@ class ArguedSide:
             those with a label of the corpus.
         likely: how likely the documents read argue this side at all, in [0, 1]; None where no
             document has a probability, or one is argued with that has none.
+        uncited: documents that were put on this side and that no sentence cites; the likeliest
+            first.
         less_sure: documents that are likelier on this side than on the other, but not as likely as
             was asked for: not argued with; the likeliest first.
         problems: what was removed or went wrong while writing, one line each, for people.
@@ -65,6 +67,7 @@ class ArguedSide:
     problems: tuple[str, ...] = ()
     failed: bool = False
     less_sure: tuple[Undecided, ...] = ()
+    uncited: tuple[Undecided, ...] = ()
 
     @property
     def argued(self) -> bool:
@@ -102,7 +105,7 @@ class Case(Result):
     Attributes:
         question: as asked.
         sides: those asked for, pro before con; one without evidence has no sentences.
-        documents: every cited, less sure or undecided document by id.
+        documents: every document that is cited, on a side, less sure or undecided, by id.
         judges: judge name -> its card, one line on how far it can be trusted.
         settings: label -> value, how this was made (index, model, writer, version, date).
         quality: document id -> share of the index's documents of lower predicted quality, in
