@@ -64,7 +64,9 @@ class Judge:
         chance = self.share * yes + (1 - self.share) * (1 - yes)
         return (right - chance) / (1 - chance)
 
-    def rows(self, rng: np.random.Generator, questions: int, each: int, first: int) -> Iterator[CheckItem]:
+    def rows(
+        self, rng: np.random.Generator, questions: int, each: int, first: int
+    ) -> Iterator[CheckItem]:
         """Yield rows of questions that are numbered from `first`."""
         right = self.right
         share, on_yes, on_no = (self._beta(rng, x, questions) for x in (self.share, right, right))
@@ -73,8 +75,12 @@ class Judge:
             chance = np.where(people, on_yes[question], on_no[question])
             judge = people == (rng.random(each) < chance)
             name = f"q{first + question:05d}"
-            for row, (label, verdict) in enumerate(zip(people.tolist(), judge.tolist(), strict=True)):
-                yield CheckItem(f"{name}-{row:03d}", name, row, {"judge": verdict}, {"human": label})
+            for row, (label, verdict) in enumerate(
+                zip(people.tolist(), judge.tolist(), strict=True)
+            ):
+                yield CheckItem(
+                    f"{name}-{row:03d}", name, row, {"judge": verdict}, {"human": label}
+                )
 
     def _beta(self, rng: np.random.Generator, mean: float, count: int) -> Floats:
         size = 1 / self.correlation - 1
@@ -242,7 +248,9 @@ def report_plans(report: Report, repeats: int) -> None:
             for correlation in CORRELATIONS:
                 judge = Judge(TRUTHS["above"], 0.5, correlation)
                 plans = follow_plans(judge, labels, questions, repeats, half_width)
-                _report_plans(report, f"{labels} in {questions}; {correlation:g}", plans, half_width)
+                _report_plans(
+                    report, f"{labels} in {questions}; {correlation:g}", plans, half_width
+                )
 
 
 def _report_plans(report: Report, name: str, plans: Plans, half_width: float | None) -> None:

@@ -225,7 +225,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
 
         `how` is for `Task.read`.
         """
-        own = {} if self.own is None else {"own": self.own}
+        own: dict[str, Any] = {} if self.own is None else {"own": self.own}
         return task.read(items, **how, **own)
 
     def texts(self, task: Task, responses: str) -> list[JudgeQuestion]:
@@ -233,7 +233,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         from pnyx.corpora.fields import Fields
         from pnyx.runs.responses import texts_of_responses
 
-        own = {} if self.own is None else {"own": self.own}
+        own: dict[str, Any] = {} if self.own is None else {"own": self.own}
         return [task.question(Fields(row), **own) for row in texts_of_responses(responses)]
 
     def prompted(self, judge: JudgeSpecT) -> JudgeSpecT:

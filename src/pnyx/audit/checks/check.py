@@ -28,10 +28,11 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import MIN_GROUP_LABELS, Agreement, measure_agreement
 from pnyx.measure.answers.raters import measure_raters
 from pnyx.measure.answers.rates import CorrectedRate, corrected_rate
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain, row_of
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain, row_of
 from pnyx.measure.core.ground_truth import Joined
 from pnyx.measure.core.intervals import cluster_mean, share_of
 from pnyx.measure.core.pairs import PairColumns
+from pnyx.tabular import Result
 
 Names: TypeAlias = str | Sequence[str]
 """One name, or several."""

@@ -106,7 +106,9 @@ def _flat(cells: Mapping[str, Any], *skipped: str) -> dict[str, Any]:
 def _people(cells: Mapping[str, Any]) -> list[Assessment]:
     """Return the labels of people among further cells, by their usual names."""
     return [
-        Assessment("human" if usual_name(str(name)) in ("human", "label") else str(name), "human", v)
+        Assessment(
+            "human" if usual_name(str(name)) in ("human", "label") else str(name), "human", v
+        )
         for name, v in cells.items()
         if usual_name(str(name)) in _HUMAN and not read_cell(v).blank
     ]

@@ -19,9 +19,9 @@ from pnyx.audit.checks.json_rows import (
     parse_document,
     rows_of_columns,
 )
+from pnyx.corpora.cells import is_missing, plain_cell
 from pnyx.corpora.documents.table_rows import scan_sheets
 from pnyx.corpora.documents.tables import numbered_rows, read_parquet
-from pnyx.corpora.cells import is_missing, plain_cell
 from pnyx.corpora.given import rows_in_memory
 from pnyx.corpora.text.encodings import Encoding, decoded_lines, encoding_of
 from pnyx.devices import device_status

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from pnyx.errors import InputError, shorten
-from pnyx.judge.answers import reason_word
 from pnyx.judge.rag_items import RECORD
 from pnyx.judge.verdicts import Source, Verdict, file_of, of_one_judge, read_verdicts
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured
 from pnyx.measure.core.intervals import cluster_mean
+from pnyx.restricted import reason_word
+from pnyx.tabular import Result
 
 FEW_YES, MOST_YES = 0.05, 0.95
 """Shares of yes below and above which a threshold may not fit the data."""
