@@ -74,7 +74,11 @@ def test_figures_are_those_worked_by_hand(table: str) -> None:
 
 def test_figures_and_intervals_are_those_of_measure_agreement(table: str) -> None:
     (judge,) = pnyx.check(table, judge="verdict", human="label", group="question").judges
-    verdicts = {r["id"]: r["verdict"] == "pass" for r in rows()}
+    empty = dict.fromkeys(["probability", "unscored", "dimension"])
+    verdicts = [
+        {"id": r["id"], "task": "support", "judge": "v", "value": r["verdict"] == "pass", **empty}
+        for r in rows()
+    ]
     labels = [
         {"id": r["id"], "value": r["label"] == "pass", "group": r["question"]} for r in rows()
     ]
