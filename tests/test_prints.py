@@ -15,6 +15,10 @@ import pnyx
 from argue_report import BANK, PlannedJudge, response
 from pnyx.annotate import Distilled
 from pnyx.audit import Benched, Tuned, Tuning, choose_judge, tune
+from pnyx.audit.checks.alternative import alternative_annotator_test
+from pnyx.audit.checks.columns import read_check_items
+from pnyx.audit.checks.pairs import check_pairs
+from pnyx.audit.checks.table import read_table_rows
 from pnyx.corpora import Leaderboard, load_example
 from pnyx.files import write_jsonl
 from pnyx.judge import judge_reports
@@ -36,11 +40,15 @@ from pnyx.measure import (
     measure_thresholds,
     prediction_powered,
 )
+from pnyx.measure.answers.summary import summarise_answers
 from pnyx.records import LeaderboardCell, Qrel, RunEntry
 from pnyx.search.plan import Scoring
 from pnyx.tabular import MOST_COLUMNS, MOST_LINES, Result, cut_to, width_of
 
 FEW = Bootstrap(20)
+CHECKED = [
+    {"verdict": n % 2, "a": n % 2, "b": int(n % 3 > 0), "c": int(n % 5 > 1)} for n in range(40)
+]
 QUESTION = "Should voting be compulsory?"
 
 
@@ -212,10 +220,14 @@ def reports(_: Path) -> Any:
 
 MADE: dict[str, Callable[[Path], Any]] = {
     "Agreement": lambda _: pnyx.measure_agreement(answers(), LABELS, bootstrap=FEW),
+    "AlternativeTest": lambda _: alternative_annotator_test(
+        read_check_items(CHECKED, judge="verdict", human=("a", "b", "c")), "verdict"),
     "Amounts": lambda _: measure_amount(answers()),
+    "AnswerSummary": lambda _: summarise_answers(answers()),
     "Answers": lambda _: answers(),
     "Benched": lambda folder: Benched(coverage(folder), (), {}, {}, (), ("q",), (), 0),
     "Case": lambda _: pnyx.argue(index(), EXAMPLE.questions[0]),
+    "Check": lambda _: pnyx.check(CHECKED, judge="verdict", human="a", bootstrap=FEW),
     "ChosenJudge": chosen,
     "CorrectedLeaderboard": lambda _: correct_leaderboard(
         leaderboard("judge"), leaderboard("people"), *["a measure with a long name"] * 2,
@@ -231,6 +243,9 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "LeaderboardsCompared": lambda _: compare_leaderboards(
         [leaderboard("judge")], leaderboard("people"), bootstrap=FEW),
     "Leaning": leaning,
+    "PairCheck": lambda _: check_pairs(
+        read_table_rows([{"ab": "A", "ba": "B", "human": "A"}] * 12),
+        a_first="ab", b_first="ba", human=("human",)),
     "PerspectiveCoverage": coverage,
     "PredictionPowered": lambda _: prediction_powered(
         np.arange(5.0), np.arange(5.0), np.arange(9.0)),

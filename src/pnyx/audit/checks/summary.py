@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pnyx.audit.checks.bars import LOWER_IS_BETTER, DecidedBar, Decision
@@ -12,6 +13,8 @@ from pnyx.measure.core.base import Measured
 if TYPE_CHECKING:
     from pnyx.audit.checks.check import Check, CheckedJudge
 
+WIDTH = 100
+"""Columns of a printed result, at most."""
 MAX_LINES = 25
 """Lines of a summary; further notes are counted."""
 
@@ -46,13 +49,17 @@ _GAP = "  "
 
 def summary_text(check: Check) -> str:
     """Return sentences, a short table and notes, in at most `MAX_LINES` lines."""
-    lines = sentences(check)
+    lines = _wrapped(sentences(check))
     table = figure_lines(check)
-    notes = notes_of(check)
+    notes = _wrapped(notes_of(check))
     room = MAX_LINES - len(lines) - len(table) - 2
     if len(notes) > room:
         notes = [*notes[: max(0, room - 1)], f"{len(notes) - max(0, room - 1)} more notes: --json"]
     return "\n".join([*lines, "", *table, *([""] if notes else []), *notes])
+
+
+def _wrapped(lines: Iterable[str]) -> list[str]:
+    return [part for line in lines for part in textwrap.wrap(line, WIDTH, break_long_words=False)]
 
 
 def sentences(check: Check) -> list[str]:
