@@ -166,9 +166,9 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     \b
     Example:
       pnyx check results.csv --judge verdict --human label --group question
-      pnyx check results.csv --judge verdict --human label --bar kappa=0.6 --bar tpr=0.8
-      pnyx check results.csv --judge small --judge large --human label --html check.html
-      pnyx check later.csv --judge verdict --human label --against check.json
+      pnyx check results.csv --judge verdict --human label --bar kappa=0.6
+      pnyx check results.csv --judge a --judge b --human label --html c.html
+      pnyx check later.csv --judge verdict --human label --against c.json
       pnyx check results.csv --judge verdict --human label --plan --half-width 0.05
       pnyx check pairs.csv --a-first forward --b-first backward --human human
     """
