@@ -169,7 +169,7 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
       pnyx check results.csv --judge verdict --human label --bar kappa=0.6
       pnyx check results.csv --judge a --judge b --human label --html c.html
       pnyx check later.csv --judge verdict --human label --against c.json
-      pnyx check results.csv --judge verdict --human label --plan --half-width 0.05
+      pnyx check results.csv --plan --half-width 0.05
       pnyx check pairs.csv --a-first forward --b-first backward --human human
     """
     refuse_two_outputs("--html", spec.html, as_json=as_json)

@@ -194,8 +194,6 @@ def command(
       pnyx judge support --run bm25.run --run dense.run --index my.index \\
         --perspectives views.jsonl --depth 5 --out covered
       pnyx judge support sentences.jsonl --as-citations --out attested
-      pnyx judge rag answer.jsonl --index my.index --format rag-direct \\
-        --llm http://127.0.0.1:8000/v1#my-model --out judged
     """
     needs_out(results.out, spec)
     shard = results.share
