@@ -204,8 +204,8 @@ def test_ratings_are_averaged_without_labels(
         assert status == 3
         printed = " ".join(printed.split())
         assert re.search(
-            r"Means \(95 % interval\): overall 2\.25 \(1\.\d\d to 2\.\d\d\); clarity 2\.00 \(1\.\d\d "
-            r"to 2\.\d\d\), 3 of 4 scored\.",
+            r"Means \(95 % interval\): overall 2\.25 \(1\.\d\d to 2\.\d\d\); clarity 2\.00 "
+            r"\(1\.\d\d to 2\.\d\d\), 3 of 4 scored\.",
             printed,
         )
     _, printed, _ = called(capsys, "measure", "quality", folder, "--json")

@@ -84,8 +84,8 @@ def _details(check: Check, judge: CheckedJudge) -> list[Section]:
 
 
 def _bars(check: Check) -> Table:
-    columns = (Column("judge", "name"), Column("measure", "name"), Column("bar", "name"),
-               Column("value, 95 % interval", "figure"), Column("the interval is", "name"))  # fmt: skip
+    names = [Column(name, "name") for name in ("judge", "measure", "bar")]
+    columns = (*names, Column("value, 95 % interval", "figure"), Column("the interval is", "name"))
     said = {"above": "wholly above the bar", "below": "wholly below the bar"}
     rows = []
     for bar in check.decide().bars:

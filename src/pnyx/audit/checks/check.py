@@ -245,7 +245,8 @@ def check(
         group: the column of what clusters the items, such as their question.
         id: the column of ids.
         probability: columns of probabilities of yes, one for each judge, in their order.
-        yes, no: the values that mean yes and no, where they are not plain.
+        yes: the values that mean yes, where they are not plain.
+        no: the values that mean no.
         labels: people's labels in a file of their own, joined by id.
         bars: measure -> what a judge must reach, for `decide`; see `Check.decide`.
         cost: columns of US dollars an answer cost, one for each judge, to choose among several.
@@ -335,7 +336,8 @@ def _of_verdicts(measure: str, agreement: Agreement) -> bool:
     from pnyx.measure.answers.registry import MEASURES
 
     inputs = MEASURES[measure].inputs if measure in MEASURES else {}
-    return inputs.get(agreement.joined.task, ("", ""))[1] == "value"
+    columns = inputs.get(agreement.joined.task)
+    return columns is not None and columns[1] == "value"
 
 
 def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measured]:

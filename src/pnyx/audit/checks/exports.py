@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pnyx.audit.checks.answer_words import cell_text, read_cell
 from pnyx.audit.checks.assessments import AssessedItem, Assessment, assessed_table
@@ -68,14 +68,14 @@ def unwrapped(value: Any) -> Any:
     results = value.get("results")
     if isinstance(results, dict) and isinstance(results.get("results"), list):
         return results["results"]
-    if _has_rows(results) and all(map(_is_promptfoo, results[:20])):
+    if isinstance(results, list) and _has_rows(results) and all(map(_is_promptfoo, results[:20])):
         return results
     for names in (("testCases", "conversationalTestCases"), ("test_results",)):
         if any(_has_rows(value.get(name)) for name in names):
             return [row for name in names for row in value.get(name) or ()]
     for name, fits in (("samples", is_inspect_sample), ("traces", _is_trace), ("data", _is_score)):
         rows = value.get(name)
-        if _has_rows(rows) and all(map(fits, rows[:20])):
+        if isinstance(rows, list) and _has_rows(rows) and all(map(fits, rows[:20])):
             return rows
     if value and all(_has_rows(rows) and _is_annotated(rows[0]) for rows in value.values()):
         return [{"ragas metric": name, **row} for name, rows in value.items() for row in rows]
@@ -235,7 +235,8 @@ def _langfuse_items(rows: Rows) -> Iterator[AssessedItem]:
         item.group = item.group or cell_text(row.get("sessionId", row.get("session_id")))
         text = row.get("stringValue", row.get("string_value"))
         value = row.get("value") if read_cell(text).blank else text
-        side = "human" if _SCORE_SOURCES.get(str(row.get("source")).upper()) == "human" else "judge"
+        is_human = _SCORE_SOURCES.get(str(row.get("source")).upper()) == "human"
+        side: Literal["judge", "human"] = "human" if is_human else "judge"
         author = cell_text(row.get("authorUserId", row.get("author_user_id")))
         source = author if side == "human" else ""
         item.assessments.append(Assessment(cell_text(row.get("name")), side, value, source))

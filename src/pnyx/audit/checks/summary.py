@@ -91,7 +91,7 @@ def disagreement_line(check: Check, where: str = "") -> str:
 def _shares(check: Check, judge: CheckedJudge) -> list[str]:
     """Return how many of people's yes, and of their no, the judge gives back."""
     level = f"{100 * check.bootstrap.confidence:g} % interval "
-    lines = []
+    lines: list[str] = []
     for side, name in enumerate(("sensitivity", "specificity")):
         measured, word = judge.figures[name], check.items.words[side]
         if not measured.asked:

@@ -149,7 +149,7 @@ def find_columns(
     Raises:
         InputError: a named column is not there, or its field is unknown.
     """
-    filled = [name for name in dict.fromkeys(n for row in rows for n in row)]
+    filled = list(dict.fromkeys(n for row in rows for n in row))
     known = {name for name in filled if any(not _is_empty(row.get(name)) for row in rows)}
     columns: dict[str, tuple[str, ...]] = {}
     for name, column in (named or {}).items():
