@@ -55,7 +55,7 @@ def _pnyx(folder: Path, output: str) -> Figures:
     figures = {key: _measured(measures[name]) for key, name in names.items()}
     figures["rate"] = _measured(rated["judges"][0]["rate"]["prediction_powered"])
     if (folder / "pairs.json").exists():
-        figures["first"] = _measured(_load(folder / "pairs.json")["first"])
+        figures["first"] = _measured(_load(folder / "pairs.json")["first_slot"])
     return figures
 
 
