@@ -21,13 +21,14 @@ from pnyx.files import read_json
 from pnyx.judge.answers import MANIFEST
 from pnyx.judge.calibration.selective import choose_thresholds
 from pnyx.measure.answers.agreement import measure_agreement
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, row_of
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.measure.core.ground_truth import Joined, join_labels
 from pnyx.measure.core.intervals import cluster_mean, paired_shares
 from pnyx.measure.core.pairs import Pair
 from pnyx.measure.core.significance import AgainstMargin, Comparison, differ, family
 from pnyx.measure.core.weighted import Floats, Index
 from pnyx.models.chat.prices import Price, price_of
+from pnyx.tabular import Result
 
 SHOWN = ("accuracy", "f1", "auroc", "ece", "brier")
 GOOD_ENOUGH = ("higher", "equivalent", "not lower")
@@ -117,6 +118,14 @@ class ChosenJudge(Result):
             {"judge": one.name, **one.measures["accuracy"].row(), **row_of(one, "usd seconds")}
             for one in self.judges
         ]
+
+    def _heading(self) -> list[str]:
+        return [f"Accuracy of {len(self.judges)} judges on the same {self.items:,} labelled items"]
+
+    def _ending(self) -> list[str]:
+        if self.choice is None:
+            return [f"Most accurate: {shorten(self.baseline)} (costs are not known)"]
+        return [f"Cheapest that is good enough, within {self.margin:.2f}: {shorten(self.choice)}"]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""

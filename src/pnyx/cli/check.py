@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -13,11 +13,17 @@ from pnyx.app.text_types import FileName, Words
 from pnyx.cli.common.options import Outcome, refuse_same_file, refuse_two_outputs
 from pnyx.cli.common.params import Raw, verb
 from pnyx.errors import OptionError, escaped
+from pnyx.view.tables import OwnWords
 
 if TYPE_CHECKING:
     from pnyx.audit.checks.check import Check
+    from pnyx.audit.checks.items import CheckItems
+    from pnyx.view.tables import Part
 
 EXIT_WORSE = 1
+
+_PLANNED = {"sensitivity": "tpr", "specificity": "tnr"}
+"""Measure -> what plans call it."""
 
 
 class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
@@ -90,8 +96,46 @@ class _OutputSpec(Spec, heading="Output"):
     out: FileName | None = out_opt(None, "Write it as JSON, for --against.", "-o", "--out")
 
 
-class CheckTableSpec(BootstrapSpec, _OutputSpec, _DecisionSpec, _ColumnsSpec):
+class _PlanSpec(Spec, heading="How many labels"):
+    """What more labels are to reach."""
+
+    plan: bool = opt(
+        False, "Say how many more rows to label, for --half-width or each --bar, and which first."
+    )
+    half_width: float | None = opt(
+        None, "Half-width that the interval is to have.", within="(0, 1)", needs="plan"
+    )
+    measure: Literal["kappa", "accuracy", "tpr", "tnr"] = opt(
+        "kappa", "Measure of --half-width.", needs="half_width"
+    )
+
+
+class _PairsSpec(Spec, heading="Pairs", rare="by_position"):
+    """How a judge that compares two texts was asked in both orders."""
+
+    a_first: Words | None = opt(
+        None, "Column of verdicts on pairs with text A shown first.", metavar="COL"
+    )
+    b_first: Words | None = opt(
+        None, "Column of verdicts on the same pairs with text B first.", metavar="COL"
+    )
+    by_position: bool = opt(
+        False,
+        "A and B (1 and 2) in the cells name the text shown first and second.",
+        needs="a_first",
+    )
+
+
+class CheckTableSpec(
+    BootstrapSpec, _OutputSpec, _PairsSpec, _PlanSpec, _DecisionSpec, _ColumnsSpec
+):
     """All that is chosen."""
+
+    def refuse(self, *names: str, reason: str) -> None:
+        """Raise OptionError where one of these is chosen, which would change nothing."""
+        for name in names:
+            if self.given(name):
+                raise OptionError(f"{self.flag(name)} has no effect with {reason}")
 
 
 @verb("check", short_help="Can a judge be trusted? Its verdicts against people's labels.")
@@ -116,12 +160,17 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     (one page on a judge), pnyx audit check (the same trials later), pnyx compare judges (costs from
     results folders), pnyx measure --rates (corrected rates of answers and labels files).
 
+    --plan says how many more rows to label. --a-first and --b-first check a judge that compares two
+    texts by its verdicts in both orders.
+
     \b
     Example:
       pnyx check results.csv --judge verdict --human label --group question
-      pnyx check results.csv --judge verdict --human label --bar kappa=0.6 --bar tpr=0.8
-      pnyx check results.csv --judge small --judge large --human label --html check.html
-      pnyx check later.csv --judge verdict --human label --against check.json
+      pnyx check results.csv --judge verdict --human label --bar kappa=0.6
+      pnyx check results.csv --judge a --judge b --human label --html c.html
+      pnyx check later.csv --judge verdict --human label --against c.json
+      pnyx check results.csv --plan --half-width 0.05
+      pnyx check pairs.csv --a-first forward --b-first backward --human human
     """
     refuse_two_outputs("--html", spec.html, as_json=as_json)
     refuse_two_outputs("--out", spec.out, as_json=as_json)
@@ -129,9 +178,15 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
         refuse_same_file(flag, file, TABLE=table, **{"--labels": spec.labels})
     if table == spec.labels == "-":
         raise OptionError("only one file can be standard input")
+    if (spec.a_first is None) != (spec.b_first is None):
+        raise OptionError("give --a-first and --b-first together")
+    spec.check_needs()
+    if spec.a_first is not None and spec.b_first is not None:
+        return _pairs(table, spec, spec.a_first, spec.b_first).show(as_json=as_json)
     from pnyx.audit.checks.check import check
+    from pnyx.audit.checks.columns import read_check_items
 
-    checked = check(
+    items = read_check_items(
         table,
         judge=spec.judge,
         human=spec.human,
@@ -141,6 +196,11 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
         yes=spec.yes,
         no=spec.no,
         labels=spec.labels,
+    )
+    if spec.plan:
+        return _plan(items, spec).show(as_json=as_json)
+    checked = check(
+        items,
         bars=spec.bars,
         cost=spec.cost,
         against=spec.against,
@@ -148,6 +208,60 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
         bootstrap=spec.bootstrap,
     )
     return _report(checked, spec, as_json=as_json)
+
+
+def _plan(items: CheckItems, spec: CheckTableSpec) -> Outcome:
+    """Plan the labels of each judge."""
+    from pnyx.audit.checks.bars import canonical_bars
+    from pnyx.audit.checks.plan import plan_labels
+    from pnyx.view.check_plan import plan_parts
+
+    spec.refuse("html", "out", "against", "margin", "cost", reason="--plan")
+    bars = {_PLANNED.get(name, name): bar for name, bar in canonical_bars(spec.bars).items()}
+    if not bars and spec.half_width is None:
+        raise OptionError("--plan requires --half-width X or --bar MEASURE=VALUE")
+    plans = [
+        plan_labels(
+            items,
+            judge,
+            half_width=spec.half_width,
+            measure=spec.measure,
+            bars=bars,
+            bootstrap=spec.bootstrap,
+        )
+        for judge in items.judges
+    ]
+    parts: list[Part] = []
+    for plan in plans:
+        parts += [[OwnWords(f"{escaped(plan.judge, 60)}:")]] if len(plans) > 1 else []
+        parts += plan_parts(plan)
+    row = plans[0].row() if len(plans) == 1 else [plan.row() for plan in plans]
+    return Outcome(row, parts, notes=[escaped(note, 300) for note in items.notes])
+
+
+def _pairs(table: str, spec: CheckTableSpec, a_first: str, b_first: str) -> Outcome:
+    """Check verdicts on pairs in both orders."""
+    from pnyx.audit.checks.pairs import check_pairs
+    from pnyx.audit.checks.table import read_table_rows
+    from pnyx.view.check_pairs import pair_parts
+
+    spec.refuse(
+        *("judge", "probability", "yes", "no", "labels", "cost", "bar", "against", "margin"),
+        *("plan", "html", "out"),
+        reason="--a-first",
+    )
+    result = check_pairs(
+        read_table_rows(table),
+        a_first=a_first,
+        b_first=b_first,
+        human=spec.human,
+        group=spec.group or "",
+        id=spec.id or "",
+        by_position=spec.by_position,
+        bootstrap=spec.bootstrap,
+    )
+    notes = [escaped(note, 300) for note in result.notes]
+    return Outcome(result.row(), pair_parts(result), result.unscored, notes)
 
 
 def _report(checked: Check, spec: CheckTableSpec, *, as_json: bool) -> int:

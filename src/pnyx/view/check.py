@@ -10,6 +10,7 @@ from pnyx.audit.checks.summary import disagreement_line, notes_of, sentences
 from pnyx.errors import escaped
 from pnyx.measure.answers.agreement import MIN_GROUP_LABELS
 from pnyx.view.card import Part, page_html
+from pnyx.view.check_biases import alternative_sentences, bias_sentences
 from pnyx.view.drift import drift_table
 from pnyx.view.judges import judge_parts
 from pnyx.view.plots import reliability_plot
@@ -17,7 +18,6 @@ from pnyx.view.tables import Column, Table
 from pnyx.view.text import one_line
 
 if TYPE_CHECKING:
-    from pnyx.audit.checks.biases import Biases
     from pnyx.audit.checks.check import Check, CheckedJudge, Disagreement
     from pnyx.audit.checks.items import Answer
 
@@ -78,15 +78,14 @@ def _details(check: Check, judge: CheckedJudge) -> list[Section]:
     return [
         ("Calibration", _calibration(judge)),
         ("Corrected rate", _rate(check, judge)),
-        ("Biases", _biases(judge.biases)),
-        ("May it replace a person?", _alternative(judge)),
+        ("Biases", _biases(judge)),
         ("Groups", _groups(judge)),
     ]
 
 
 def _bars(check: Check) -> Table:
-    columns = (Column("judge", "name"), Column("measure", "name"), Column("bar", "name"),
-               Column("value, 95 % interval", "figure"), Column("the interval is", "name"))  # fmt: skip
+    names = [Column(name, "name") for name in ("judge", "measure", "bar")]
+    columns = (*names, Column("value, 95 % interval", "figure"), Column("the interval is", "name"))
     said = {"above": "wholly above the bar", "below": "wholly below the bar"}
     rows = []
     for bar in check.decide().bars:
@@ -180,45 +179,10 @@ def _rate(check: Check, judge: CheckedJudge) -> list[Part]:
     return [Table(columns, rows, legend=legend)]
 
 
-def _biases(biases: Biases) -> list[Part]:
-    columns = Column("part", "name"), Column("value, 95 % interval", "figure")
-    columns = (*columns, Column("answers", "counts"))
-    parts: list[Part] = []
-    length = biases.length
-    if not length.no_figure:
-        rows = [
-            (f"texts of more than {length.words:g} words", length.longer, length.longer),
-            ("shorter texts", length.shorter, length.shorter),
-            ("difference", length.difference, length.difference),
-        ]
-        title = f"Verdicts less labels, by the length of {escaped(length.column, 40)}"
-        parts.append(Table(columns, rows, title=title))
-    known = [part for part in biases.consensus if not part.no_figure]
-    if known:
-        rows = [(f"people are {part.name}", part.value, part.value) for part in known]
-        title = f"{known[0].measure.replace('_', ' ').capitalize()} by how far people agree"
-        parts.append(Table(columns, rows, title=title))
-    shown = [one for one in biases.annotators if not one.no_figure]
-    if shown:
-        heads = ("person", "judge: accuracy", "judge: kappa", "other people: accuracy")
-        table = [(escaped(one.name, 40), one.accuracy, one.kappa, one.others) for one in shown]
-        named = (Column(heads[0], "name"), *(Column(head, "figure") for head in heads[1:]))
-        parts.append(Table(named, table, title="Agreement with each person"))
-    return parts
-
-
-def _alternative(judge: CheckedJudge) -> list[Part]:
-    test = judge.alternative
-    if test is None:
-        return []
-    if test.passes is None:
-        return [f"No test: {test.not_valid}."]
-    wins = sum(one.judge_wins for one in test.annotators)
-    may = "may replace a person" if test.passes else "may not replace a person"
-    return [
-        f"By the alternative annotator test the judge {may}: it wins against {wins} of "
-        f"{test.tested} (epsilon {test.epsilon:g})."
-    ]
+def _biases(judge: CheckedJudge) -> list[Part]:
+    alternative = judge.alternative
+    tested = [] if alternative is None else alternative_sentences(alternative)
+    return [*bias_sentences(judge.biases), *tested]
 
 
 def _groups(judge: CheckedJudge) -> list[Part]:

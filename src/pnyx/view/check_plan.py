@@ -11,8 +11,6 @@ from pnyx.view.text import many
 SHOWN_ROWS = 20
 """Rows to label that the terminal shows; `--json` has all."""
 
-_WORDS = {"kappa": "kappa", "accuracy": "accuracy", "tpr": "tpr", "tnr": "tnr"}
-
 
 def plan_sentences(plan: LabelPlan) -> list[str]:
     """Return what to label, a goal a line, then why and how."""
@@ -51,7 +49,7 @@ def first_table(plan: LabelPlan, rows: int) -> Table:
 
 
 def _goal_sentence(goal: LabelGoal, plan: LabelPlan) -> str:
-    name, aim = _WORDS[goal.measure], _aim(goal)
+    name, aim = goal.measure, _aim(goal)
     if goal.reached:
         return f"No more labels are needed {aim}: {name} is {_figure(goal)}."
     if goal.more is None:
@@ -73,8 +71,8 @@ def _goal_sentence(goal: LabelGoal, plan: LabelPlan) -> str:
 
 def _aim(goal: LabelGoal) -> str:
     if goal.half_width is not None:
-        return f"for an interval of {_WORDS[goal.measure]} of ±{goal.half_width:g}"
-    return f"to decide whether {_WORDS[goal.measure]} is above {goal.bar:g}"
+        return f"for an interval of {goal.measure} of ±{goal.half_width:g}"
+    return f"to decide whether {goal.measure} is above {goal.bar:g}"
 
 
 def _figure(goal: LabelGoal) -> str:

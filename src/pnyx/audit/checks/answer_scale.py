@@ -390,15 +390,11 @@ def _open_notes(column: AnswerColumn, mapped: MappedColumn) -> list[str]:
     lines: dict[str, int] = {}
     for index, reason in mapped.reasons.items():
         lines.setdefault(reason, column.places[index].line)
-    parts = [f"{count:,} {reason}" for reason, count in reasons.items() if reason == "empty"]
+    parts = [f"{count:,} empty" for reason, count in reasons.items() if reason == "empty"]
     others = [reason for reason, _ in reasons.most_common() if reason != "empty"]
-    parts += [
-        f"{reasons[reason]:,} {reason} (line {lines[reason]}{', ...' * (reasons[reason] > 1)})"
-        for reason in others[:3]
-    ]
+    parts += [f"{reasons[reason]:,} {reason!r}, line {lines[reason]}" for reason in others[:3]]
     if len(others) > 3:
         parts.append(f"{sum(reasons[reason] for reason in others[3:]):,} for other reasons")
-    what = "unscored" if column.side == "judge" else "unlabelled"
-    name = shorten(column.name, 40)
-    counted = f"{len(mapped.reasons):,} of {len(column.places):,} cells are {what}"
-    return [f"{name}: {counted}: {'; '.join(parts)}"]
+    count, whole = len(mapped.reasons), len(column.places)
+    what = "verdicts are unscored" if column.side == "judge" else "labels do not count"
+    return [f"{shorten(column.name, 40)}: {count:,} of {whole:,} {what} ({'; '.join(parts)})"]

@@ -28,10 +28,11 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import MIN_GROUP_LABELS, Agreement, measure_agreement
 from pnyx.measure.answers.raters import measure_raters
 from pnyx.measure.answers.rates import CorrectedRate, corrected_rate
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain, row_of
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain, row_of
 from pnyx.measure.core.ground_truth import Joined
 from pnyx.measure.core.intervals import cluster_mean, share_of
 from pnyx.measure.core.pairs import PairColumns
+from pnyx.tabular import Result
 
 Names: TypeAlias = str | Sequence[str]
 """One name, or several."""
@@ -244,7 +245,8 @@ def check(
         group: the column of what clusters the items, such as their question.
         id: the column of ids.
         probability: columns of probabilities of yes, one for each judge, in their order.
-        yes, no: the values that mean yes and no, where they are not plain.
+        yes: the values that mean yes, where they are not plain.
+        no: the values that mean no.
         labels: people's labels in a file of their own, joined by id.
         bars: measure -> what a judge must reach, for `decide`; see `Check.decide`.
         cost: columns of US dollars an answer cost, one for each judge, to choose among several.
@@ -334,7 +336,8 @@ def _of_verdicts(measure: str, agreement: Agreement) -> bool:
     from pnyx.measure.answers.registry import MEASURES
 
     inputs = MEASURES[measure].inputs if measure in MEASURES else {}
-    return inputs.get(agreement.joined.task, ("", ""))[1] == "value"
+    columns = inputs.get(agreement.joined.task)
+    return columns is not None and columns[1] == "value"
 
 
 def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measured]:

@@ -92,12 +92,23 @@ def read_values(
         parts = [rest] if whole or _BOUND.fullmatch(rest) else rest.split(",")
         values += [_value(part.strip(), column, option) for part in parts if part.strip()]
     for value in values:
-        cells = [cell for name in columns if value.column in ("", name) for cell in columns[name]]
-        if not value.comparison and not any(value.matches(cell) for cell in cells):
-            shown = ", ".join(dict.fromkeys(shorten(cell.shown, 20) for cell in cells[:200]))
-            found = f"no cell is {shorten(value.text, 40)!r}"
-            raise InputError(f"{option}: {found} (found: {shorten(shown, 200)})")
+        _check_occurs(value, values, option, columns)
     return tuple(values)
+
+
+def _check_occurs(
+    value: Value, values: Sequence[Value], option: str, columns: Mapping[str, Iterable[Cell]]
+) -> None:
+    """Refuse a word that no cell is; of numbers, which are a scale, one must occur."""
+    cells = [cell for name in columns if value.column in ("", name) for cell in columns[name]]
+    alike = [value]
+    if value.number is not None:
+        alike = [v for v in values if v.number is not None and v.column == value.column]
+    if value.comparison or any(one.matches(cell) for one in alike for cell in cells):
+        return
+    shown = ", ".join(dict.fromkeys(shorten(cell.shown, 20) for cell in cells[:200]))
+    found = f"no cell is {shorten(value.text, 40)!r}"
+    raise InputError(f"{option}: {found} (found: {shorten(shown, 200)})")
 
 
 def _column_of(text: str, columns: Iterable[str]) -> tuple[str, str]:

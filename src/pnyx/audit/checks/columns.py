@@ -119,14 +119,8 @@ def _check_items(
 ) -> CheckItems:
     rows = wide.rows
     columns = [
-        *(
-            _column(name, "judge", [(r.line, r.verdicts.get(name)) for r in rows])
-            for name in wide.judges
-        ),
-        *(
-            _column(name, "human", [(r.line, r.labels.get(name)) for r in rows])
-            for name in wide.people
-        ),
+        *(AnswerColumn(name, "judge", [_verdict(r, name) for r in rows]) for name in wide.judges),
+        *(AnswerColumn(name, "human", [_label(r, name) for r in rows]) for name in wide.people),
     ]
     mapped = map_answers(columns, yes, no)
     verdicts = dict(zip(wide.judges, mapped.columns, strict=False))
@@ -145,7 +139,7 @@ def _check_items(
                 if (share := shares[index]) is not None
             },
             unscored={
-                name: _reason(row, name, column.reasons[index])
+                name: column.reasons[index]
                 for name, column in verdicts.items()
                 if index in column.reasons
             },
@@ -166,12 +160,16 @@ def _check_items(
     )
 
 
-def _reason(row: WideRow, judge: str, reason: str) -> str:
-    return row.reasons.get(judge, reason) if reason == "empty" else reason
+def _verdict(row: WideRow, judge: str) -> Place:
+    """Return the cell of a verdict; an empty one says why it is unscored, if this is known."""
+    cell, reason = read_cell(row.verdicts.get(judge)), row.reasons.get(judge, "")
+    if cell.blank and reason:
+        cell = replace(cell, blank=False, reason=reason)
+    return Place(row.line, cell)
 
 
-def _column(name: str, side: Any, cells: Sequence[tuple[int, Any]]) -> AnswerColumn:
-    return AnswerColumn(name, side, [Place(line, read_cell(cell)) for line, cell in cells])
+def _label(row: WideRow, person: str) -> Place:
+    return Place(row.line, read_cell(row.labels.get(person)))
 
 
 def _probabilities(wide: WideTable) -> tuple[dict[str, list[float | None]], list[str]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pnyx.corpora.given import is_missing
+from pnyx.corpora.cells import is_missing
 from pnyx.errors import InputError, shorten
 
 Choice: TypeAlias = Literal["a", "b", "tie"]

@@ -14,8 +14,9 @@ from pnyx.audit.checks.table import TableRows
 from pnyx.errors import InputError, shorten
 from pnyx.judge.labels import consensus
 from pnyx.judge.questions import TURNED
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, row_of
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.measure.core.intervals import cluster_mean
+from pnyx.tabular import Result
 
 _WORTH: Mapping[Choice, float] = {"a": 1.0, "tie": 0.5, "b": 0.0}
 _MEASURES = "flips first_slot combined a_first b_first settled"

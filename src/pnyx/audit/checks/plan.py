@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pnyx.audit.checks.bars import ALIASES
 from pnyx.audit.checks.design import Design, correlation_of, influences
 from pnyx.audit.checks.items import CheckItems
 from pnyx.audit.checks.joined import join_items, labels_of
@@ -37,7 +38,7 @@ class LabelGoal:
     """How many more labels one goal needs.
 
     Attributes:
-        measure: its name.
+        measure: its name, as Pnyx has it everywhere.
         value: the measure on the labels so far.
         half_width: the half-width that its interval is to have, or None.
         bar: the bar that its interval is to exclude, or None.
@@ -154,7 +155,7 @@ def plan_labels(
         items: the table; its rows without any label are those that can be labelled.
         judge: a column of verdicts.
         half_width: of the interval of `measure`, above 0.
-        measure: kappa, accuracy, tpr or tnr.
+        measure: kappa, accuracy, sensitivity (tpr) or specificity (tnr).
         bars: measure -> bar that its interval is to exclude.
         bootstrap: how intervals are drawn; its seed also draws the rows.
 
@@ -192,8 +193,8 @@ def _specificity(gold: Floats, score: Floats, weights: Weights) -> Floats:
 _PLANNED: Mapping[str, tuple[Weighted, Range]] = {
     "kappa": (MEASURES["kappa"].weighted, SIGNED),
     "accuracy": (MEASURES["accuracy"].weighted, UNIT),
-    "tpr": (_sensitivity, UNIT),
-    "tnr": (_specificity, UNIT),
+    "sensitivity": (_sensitivity, UNIT),
+    "specificity": (_specificity, UNIT),
 }
 """Measure that can be planned -> how it is computed, and its range."""
 
@@ -216,10 +217,11 @@ class _Planner:
         self._values = dict(measure_agreement(joined, bootstrap=bootstrap).measures)
         if not quality:
             rates = corrected_rate(joined, bootstrap)
-            self._values |= {"tpr": rates.sensitivity, "tnr": rates.specificity}
+            self._values |= {"sensitivity": rates.sensitivity, "specificity": rates.specificity}
 
     def goal(self, measure: str, half_width: float | None, bar: float | None) -> LabelGoal:
         """Return how many more labels make an interval narrow, or have it exclude a bar."""
+        measure = ALIASES.get(measure, measure)
         value = self._value(measure)
         self._check_bar(measure, bar)
         goal = LabelGoal(measure, value, half_width, bar, False, None, 0)
@@ -254,7 +256,8 @@ class _Planner:
         correlation = correlation_of(values, self.clusters)
         rough = spread <= 1e-9
         if rough:  # Without an error so far, half an error is assumed
-            units = {"tpr": self.gold.sum(), "tnr": (1 - self.gold).sum()}.get(measure, count)
+            kinds = {"sensitivity": self.gold.sum(), "specificity": (1 - self.gold).sum()}
+            units = kinds.get(measure, count)
             low, high = bounds
             share = (value - low) / (high - low)
             share = min(max(share, 0.5 / (units + 1)), 1 - 0.5 / (units + 1))

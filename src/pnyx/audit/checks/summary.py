@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pnyx.audit.checks.bars import LOWER_IS_BETTER, DecidedBar, Decision
@@ -12,6 +13,8 @@ from pnyx.measure.core.base import Measured
 if TYPE_CHECKING:
     from pnyx.audit.checks.check import Check, CheckedJudge
 
+WIDTH = 100
+"""Columns of a printed result, at most."""
 MAX_LINES = 25
 """Lines of a summary; further notes are counted."""
 
@@ -46,13 +49,17 @@ _GAP = "  "
 
 def summary_text(check: Check) -> str:
     """Return sentences, a short table and notes, in at most `MAX_LINES` lines."""
-    lines = sentences(check)
+    lines = _wrapped(sentences(check))
     table = figure_lines(check)
-    notes = notes_of(check)
+    notes = _wrapped(notes_of(check))
     room = MAX_LINES - len(lines) - len(table) - 2
     if len(notes) > room:
         notes = [*notes[: max(0, room - 1)], f"{len(notes) - max(0, room - 1)} more notes: --json"]
     return "\n".join([*lines, "", *table, *([""] if notes else []), *notes])
+
+
+def _wrapped(lines: Iterable[str]) -> list[str]:
+    return [part for line in lines for part in textwrap.wrap(line, WIDTH, break_long_words=False)]
 
 
 def sentences(check: Check) -> list[str]:
@@ -91,7 +98,7 @@ def disagreement_line(check: Check, where: str = "") -> str:
 def _shares(check: Check, judge: CheckedJudge) -> list[str]:
     """Return how many of people's yes, and of their no, the judge gives back."""
     level = f"{100 * check.bootstrap.confidence:g} % interval "
-    lines = []
+    lines: list[str] = []
     for side, name in enumerate(("sensitivity", "specificity")):
         measured, word = judge.figures[name], check.items.words[side]
         if not measured.asked:
@@ -241,8 +248,9 @@ def _drift(check: Check) -> list[str]:
 
 
 def percent(value: float) -> str:
-    """Return a share as a whole percentage: `56 %`."""
-    return f"{100 * value:.0f} %"
+    """Return a share as a whole percentage; just below 0 or 1 it is not rounded to these."""
+    number = round(100 * value)
+    return f"{100 * value:.1f} %" if number in (0, 100) and 0 < value < 1 else f"{number} %"
 
 
 def share(measured: Measured, interval: str = "", *, inside: bool = False) -> str:
@@ -250,7 +258,8 @@ def share(measured: Measured, interval: str = "", *, inside: bool = False) -> st
     value = percent(measured.value or 0.0)
     if measured.low is None or measured.high is None:
         return f"{value}, no interval" if inside else value
-    ends = f"{interval}{100 * measured.low:.0f} to {percent(measured.high)}"
+    low = percent(measured.low).removesuffix(" %")
+    ends = f"{interval}{low} to {percent(measured.high)}"
     return f"{value}, {ends}" if inside else f"{value} ({ends})"
 
 

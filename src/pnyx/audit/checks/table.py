@@ -19,9 +19,10 @@ from pnyx.audit.checks.json_rows import (
     parse_document,
     rows_of_columns,
 )
+from pnyx.corpora.cells import is_missing, plain_cell
 from pnyx.corpora.documents.table_rows import scan_sheets
 from pnyx.corpora.documents.tables import numbered_rows, read_parquet
-from pnyx.corpora.given import is_missing, plain_value, rows_in_memory
+from pnyx.corpora.given import rows_in_memory
 from pnyx.corpora.text.encodings import Encoding, decoded_lines, encoding_of
 from pnyx.devices import device_status
 from pnyx.errors import InputError, shorten
@@ -45,8 +46,9 @@ class TableRows:
         rows: line in the file (or number of the row, from 1) and cells of each row.
         source: the file as the user named it, or what the table is.
         notes: what was assumed or left out, a line each.
-        roles: what columns are, where the format says so: "judge", "human", "id", "group",
-            "probability" -> columns.
+        roles: what columns are, where the format says so: "id", "group" -> columns.
+        pairs: column of verdicts -> columns of labels of the same thing, where the format says so.
+        missing: what to do if the format could hold labels of people and the file has none.
     """
 
     columns: tuple[str, ...]
@@ -54,6 +56,8 @@ class TableRows:
     source: str
     notes: tuple[str, ...] = ()
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pairs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: str = ""
 
 
 def read_table_rows(source: object) -> TableRows:
@@ -83,7 +87,7 @@ def _plain_row(row: object, number: int) -> Mapping[str, Any]:
         problem = f"found {shorten(type(row).__name__, 40)}, expected a dict of column and value"
         raise InputError(problem, path="table", line=number)
     return {
-        str(name): None if is_missing(value) else plain_value(value) for name, value in row.items()
+        str(name): None if is_missing(value) else plain_cell(value) for name, value in row.items()
     }
 
 

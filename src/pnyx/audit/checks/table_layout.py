@@ -48,6 +48,7 @@ class Layout:
         annotators: the column that names the person of each row.
         only_people: names of people whose labels are used; empty: all.
         reason: the column that says why there is no verdict.
+        ignored: columns that are not worth showing.
         notes: what was guessed.
     """
 
@@ -61,13 +62,15 @@ class Layout:
     annotators: str = ""
     only_people: tuple[str, ...] = ()
     reason: str = ""
+    ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def used(self) -> frozenset[str]:
         """Every column that has a meaning of its own."""
         named = (self.group, self.id, self.judge_names, self.annotators, self.reason)
-        return frozenset((*self.judges, *self.people, *self.probabilities, *named))
+        columns = (*self.judges, *self.people, *self.probabilities, *self.ignored)
+        return frozenset((*columns, *named))
 
 
 def verdict_layout(table: TableRows, named: Named, *, with_labels: bool) -> Layout:
@@ -127,6 +130,7 @@ class _Chooser:
             annotators,
             only_people,
             next(iter(self._roles.get("reason", ())), ""),
+            self._roles.get("ignored", ()),
             self._notes(),
         )
 
@@ -140,10 +144,11 @@ class _Chooser:
                 f"no column of ids found (columns: {shown}): name it with --id COLUMN"
             )
         self._take(*people, id_column, annotators)
-        annotators = annotators or self._name_column("human", people)
-        self._take(annotators)
         if not people and "value" in self._table.columns:
             people = ("value",)
+            self._take("value")
+        annotators = annotators or self._name_column("human", people)
+        self._take(annotators)
         people = people or self._by_name("human") or self._by_cells("human")
         return Layout(
             people=people,
@@ -258,7 +263,8 @@ def _roles_of_answers(table: TableRows) -> dict[str, tuple[str, ...]]:
     roles = {"judge": "value", "judge name": "judge", "id": "id", "probability": "probability"}
     roles["reason"] = "unscored"
     roles["group"] = "group" if _has_cells(table, "group") else "question_id"
-    return {role: (column,) for role, column in roles.items() if column in columns}
+    known = {role: (column,) for role, column in roles.items() if column in columns}
+    return {**known, "ignored": ("task", "prompt_hash", "group", "question_id", "label")}
 
 
 def _has_cells(table: TableRows, column: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from pnyx.corpora.base import Options, Row, Scan, Writer, format_of, scanned
+from pnyx.corpora.documents.dumps import parse_argsme
 from pnyx.corpora.documents.evidence import ID_NAMES, TEXT_NAMES, parse_evidence
 from pnyx.corpora.documents.tsv import tsv_rows
 from pnyx.corpora.fields import rename, unlike
@@ -28,6 +30,8 @@ _TEXT_COLUMNS = (*TEXT_NAMES, *_NO_DOCUMENT)
 _AT_ONCE = 16_384
 """Rows of a row group: what is held in memory."""
 _INT64 = 1 << 63
+_LONGEST_LITERAL = 1 << 20
+"""Characters of a Python literal that is read: the parser needs a hundred times as much memory."""
 
 
 def _scan(delimiter: str) -> Scan:
@@ -170,6 +174,8 @@ def _parse(cells: Mapping[str, Any]) -> Evidence:
     }
     if "premises" in row:
         row["premises"] = _premises(row["premises"])
+        if any(isinstance(premise, dict) for premise in row["premises"]):
+            return parse_argsme({**row, **_context(row)})
     elif "premise" in row and "premises" not in cells:
         row["premises"] = [row.pop("premise")]
     elif "premises" in cells:
@@ -177,13 +183,32 @@ def _parse(cells: Mapping[str, Any]) -> Evidence:
     return parse_evidence(row)
 
 
-def _premises(cell: str) -> list[str]:
-    try:
-        value = clean_value(json.loads(cell))
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+def _premises(cell: str) -> list[Any]:
+    """Return a list of texts, or of objects with a text, as the args.me corpus has them in CSV."""
+    value = _literal(cell)
+    if not isinstance(value, list) or not all(isinstance(v, str | dict) for v in value):
         raise unlike(cell, "premises", "a JSON list of text")
+    return value
+
+
+def _context(row: Mapping[str, Any]) -> dict[str, Any]:
+    value = _literal(row.get("context", ""))
+    return {"context": value} if isinstance(value, dict) else {}
+
+
+def _literal(cell: str) -> Any:
+    """Return a cell's value in JSON, or written as Python does (Touché's CSV); else None."""
+    try:
+        return clean_value(json.loads(cell))
+    except (ValueError, RecursionError):
+        pass
+    if len(cell) > _LONGEST_LITERAL:
+        return None
+    try:
+        value = clean_value(ast.literal_eval(cell))
+        json.dumps(value, allow_nan=False)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
     return value
 
 

@@ -29,10 +29,11 @@ from pnyx.measure.answers.binary import weighted_accuracy
 from pnyx.measure.answers.correlation import weighted_kendall, weighted_spearman
 from pnyx.measure.answers.registry import MEASURES, Spread
 from pnyx.measure.answers.trials import numbered
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain
 from pnyx.measure.core.ground_truth import Key, grade_of
 from pnyx.measure.core.intervals import SIGNED, UNIT, Range, draw_weights, interval_of
 from pnyx.measure.core.weighted import Floats, Weighted
+from pnyx.tabular import Result
 
 _PAIRED: dict[str, Weighted] = {
     "accuracy": weighted_accuracy,
