@@ -39,8 +39,8 @@ OUTPUTS = [
     if isinstance(option, SpecOption) and option.writes
 ]
 WRITES_NOTHING = {
-    "mcp", "serve", "audit agreement", "doctor", "measure quality", "measure preference",
-    "measure correlation",
+    "mcp", "serve", "audit agreement", "doctor", "measure quality",
+    "measure correlation", "measure preference",
     "prompt list", "prompt show", "store gc", "store merge", "store stats",
     "validate",
 }  # fmt: skip

@@ -52,7 +52,7 @@ class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
     )
 
 
-class _DecisionSpec(Spec, heading="Decision"):
+class _DecisionSpec(Spec, heading="Decision", rare="margin"):
     """What is good enough."""
 
     bar: tuple[Words, ...] = opt(
@@ -96,7 +96,7 @@ class _OutputSpec(Spec, heading="Output"):
     out: FileName | None = out_opt(None, "Write it as JSON, for --against.", "-o", "--out")
 
 
-class _PlanSpec(Spec, heading="How many labels"):
+class _PlanSpec(Spec, heading="How many labels", rare="measure"):
     """What more labels are to reach."""
 
     plan: bool = opt(
@@ -166,10 +166,12 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     \b
     Example:
       pnyx check results.csv --judge verdict --human label --group question
-      pnyx check results.csv --judge verdict --human label --bar kappa=0.6
-      pnyx check results.csv --judge a --judge b --human label --html c.html
-      pnyx check later.csv --judge verdict --human label --against c.json
-      pnyx check results.csv --plan --half-width 0.05
+      pnyx check results.csv --judge verdict --human label \\
+        --bar kappa=0.6 --bar tpr=0.8 --html check.html
+      pnyx check results.csv --judge small --judge large --human label
+      pnyx check later.csv --judge verdict --human label --against check.json
+      pnyx check results.csv --judge verdict --human label \\
+        --plan --half-width 0.05
       pnyx check pairs.csv --a-first forward --b-first backward --human human
     """
     refuse_two_outputs("--html", spec.html, as_json=as_json)

@@ -19,7 +19,8 @@ from pnyx.cli.measure.retrieval import correlation, retrieval
 from pnyx.cli.measure.runs import PlotSpec, few_warning
 from pnyx.errors import OptionError, escaped
 from pnyx.judge.naming import short_name
-from pnyx.view.tables import Column, Table, draws_legend
+from pnyx.view.tables import Column, OwnWords, Table, draws_legend
+from pnyx.view.text import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -308,10 +309,11 @@ def _report(result: Agreement) -> list[Part]:
             (name, SUMMARY.get(name, "mean of the four"), m) for name, m in result.summary.items()
         ]
         parts.append(Table(columns, rows))
+    large, small = _large_groups(result.per_group)
     for title, part in (
         ("dimension", result.per_dimension),
         ("aspect", result.per_aspect),
-        ("group", result.per_group),
+        ("group", large),
     ):
         if part:
             names = [name for name in result.measures if "@" not in name]
@@ -322,7 +324,27 @@ def _report(result: Agreement) -> list[Part]:
                 f"{left:,} {title}s are left out, which --json has"
             )
             parts.append(_grid(title, ends, names, [note] if left else []))
-    return [*parts, draws_legend(f"{result.clusters} {result.clustered_by}s", result.bootstrap)]
+    drawn = draws_legend(f"{result.clusters} {result.clustered_by}s", result.bootstrap)
+    return [*parts, small, drawn]
+
+
+def _large_groups(
+    groups: Mapping[str, Mapping[str, Measured]],
+) -> tuple[Mapping[str, Mapping[str, Measured]], list[str]]:
+    """Return the groups with enough answers for figures of their own, and a line on the others."""
+    from pnyx.measure.answers.agreement import MIN_GROUP_LABELS
+
+    large = {
+        name: measures
+        for name, measures in groups.items()
+        if max(measured.scored for measured in measures.values()) >= MIN_GROUP_LABELS
+    }
+    left = len(groups) - len(large)
+    line = (
+        f"{many(left, 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no figures of "
+        "their own here (--json has them)"
+    )
+    return large, [OwnWords(line)] if left else []
 
 
 def _counts(result: Agreement) -> str:

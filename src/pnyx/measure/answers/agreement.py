@@ -47,7 +47,7 @@ from pnyx.tabular import Result
 MIN_GROUP_LABELS = 20
 """Labelled answers that a group must have for its figures to be shown.
 
-Of 19, even if all stand alone, an accuracy of 0.8 has a 95 % interval as wide as 0.35 (Wilson).
+Of 19, even if all stand alone, an accuracy of 0.8 has a 95 % interval as wide as 0.34 (Wilson).
 """
 
 
