@@ -25,8 +25,15 @@ class Figure(NamedTuple):
 Figures: TypeAlias = dict[str, Figure]
 """By name: kappa, tpr, tnr, rate (corrected), first (share of the first slot), flips."""
 
-Reader: TypeAlias = Callable[[Path, str], Figures]
-"""From the folder that a peer ran in, and what it printed."""
+
+class Run(NamedTuple):
+    """The folder that a peer ran in, and what it printed."""
+
+    folder: Path
+    output: str
+
+
+Reader: TypeAlias = Callable[[Run], Figures]
 
 
 def _load(path: Path) -> Any:
@@ -48,23 +55,21 @@ def _stated(output: str, names: dict[str, str]) -> Figures:
     return figures
 
 
-def _pnyx(folder: Path, output: str) -> Figures:
-    check, rated = _load(folder / "check.json"), _load(folder / "all.json")
+def _pnyx(run: Run) -> Figures:
+    check, rated = _load(run.folder / "check.json"), _load(run.folder / "all.json")
     measures = check["judges"][0]["measures"]
     names = {"kappa": "kappa", "tpr": "sensitivity", "tnr": "specificity"}
     figures = {key: _measured(measures[name]) for key, name in names.items()}
     figures["rate"] = _measured(rated["judges"][0]["rate"]["prediction_powered"])
-    if (folder / "pairs.json").exists():
-        figures["first"] = _measured(_load(folder / "pairs.json")["first_slot"])
-    return figures
+    return figures | _stated(run.output, {"first": "text shown first wins, ties as half"})
 
 
 def _measured(row: dict[str, Any]) -> Figure:
     return Figure(row["value"], row["low"], row["high"])
 
 
-def _judgekeeper(folder: Path, output: str) -> Figures:
-    report = _load(folder / "judgekeeper-report" / "report.json")
+def _judgekeeper(run: Run) -> Figures:
+    report = _load(run.folder / "judgekeeper-report" / "report.json")
     headline = report["headline"]
     figures = {"kappa": Figure(headline["kappa_mean"])}
     for key in ("tpr", "tnr"):
@@ -73,31 +78,31 @@ def _judgekeeper(folder: Path, output: str) -> Figures:
     return figures
 
 
-def _truescore(folder: Path, output: str) -> Figures:
+def _truescore(run: Run) -> Figures:
     names = {"kappa": "Cohen κ", "tpr": "sensitivity", "tnr": "specificity", "rate": "corrected"}
-    pairs = re.search(r"first_position_rate=(\S+), low=(\S+), high=(\S+),", output)
+    pairs = re.search(r"first_position_rate=(\S+), low=(\S+), high=(\S+),", run.output)
     first = {"first": Figure(*map(float, pairs.groups()))} if pairs else {}
-    return _stated(output, names) | first
+    return _stated(run.output, names) | first
 
 
-def _judgegate(folder: Path, output: str) -> Figures:
-    report = json.loads(output[output.index("{") :])
+def _judgegate(run: Run) -> Figures:
+    report = json.loads(run.output[run.output.index("{") :])
     interval = report["interval"]
     recalls = {row["label"]: Figure(row["recall"]) for row in report["per_class"]}
     kappa = Figure(report["kappa"], interval["low"], interval["high"])
     return {"kappa": kappa, "tpr": recalls["pass"], "tnr": recalls["fail"]}
 
 
-def _judgekit(folder: Path, output: str) -> Figures:
-    report = _load(folder / "audit" / "report.json")
+def _judgekit(run: Run) -> Figures:
+    report = _load(run.folder / "audit" / "report.json")
     rows = {row["name"]: row for row in report["agreement"] + report["probes"]}
     names = {"kappa": "cohen kappa", "first": "position preference", "flips": "swap flip rate"}
     return {key: Figure(rows[name]["value"], *rows[name]["ci"]) for key, name in names.items()}
 
 
-def _evalproof(folder: Path, output: str) -> Figures:
-    rate = re.search(r"^\| PPI \| ([\d.]+)% \| \[([\d.]+)%, ([\d.]+)%\]", output, re.M)
-    rates = re.search(r"TPR ([\d.]+)% · FPR ([\d.]+)% · .* κ ([\d.]+)", output)
+def _evalproof(run: Run) -> Figures:
+    rate = re.search(r"^\| PPI \| ([\d.]+)% \| \[([\d.]+)%, ([\d.]+)%\]", run.output, re.M)
+    rates = re.search(r"TPR ([\d.]+)% · FPR ([\d.]+)% · .* κ ([\d.]+)", run.output)
     if rate is None or rates is None:
         raise ValueError("no figure in the output")
     tpr, fpr, kappa = map(float, rates.groups())
@@ -109,23 +114,23 @@ def _evalproof(folder: Path, output: str) -> Figures:
     }
 
 
-def _judgy(folder: Path, output: str) -> Figures:
-    return _stated(output, {"rate": "rate"})
+def _judgy(run: Run) -> Figures:
+    return _stated(run.output, {"rate": "rate"})
 
 
-def _juryrig(folder: Path, output: str) -> Figures:
-    return _stated(output, {"kappa": "kappa", "first": "first", "flips": "flips"})
+def _juryrig(run: Run) -> Figures:
+    return _stated(run.output, {"kappa": "kappa", "first": "first", "flips": "flips"})
 
 
-def _judgemetry(folder: Path, output: str) -> Figures:
-    share = re.search(r"P\(first\) ([\d.]+)% \[([\d.]+)%, ([\d.]+)%\]", output)
+def _judgemetry(run: Run) -> Figures:
+    share = re.search(r"P\(first\) ([\d.]+)% \[([\d.]+)%, ([\d.]+)%\]", run.output)
     if share is None:
         raise ValueError("no figure in the output")
     return {"first": Figure(*(float(part) / 100 for part in share.groups()))}
 
 
-def _judgecal(folder: Path, output: str) -> Figures:
-    return _stated(output, {"first": "first_pick_rate", "flips": "flip_rate_decisive"})
+def _judgecal(run: Run) -> Figures:
+    return _stated(run.output, {"first": "first_pick_rate", "flips": "flip_rate_decisive"})
 
 
 READERS: dict[str, Reader] = {

@@ -28,7 +28,7 @@ from typing import Any
 from common import HERE, QUIET, Report, arguments
 from overhead import Peer as Package
 from overhead import environment
-from peer_results import READERS, Figures, sentence
+from peer_results import READERS, Figures, Run, sentence
 from peer_tables import write_tables
 
 INPUTS = HERE / "peer_inputs"
@@ -40,8 +40,9 @@ class Peer:
     """What a person does to get a peer's figures.
 
     Attributes:
+        requirement: what pip installs; for Pnyx, its name.
         steps: commands in order; the first word is a program of the peer's environment.
-        csv: it reads the table as it is.
+        csv: whether it reads the table as it is.
         clusters: which of its figures respect that answers share a question.
     """
 
@@ -72,8 +73,7 @@ PEERS = (
             "pnyx check results.csv --judge verdict --human label --group question"
             " --bar kappa=0.6 --out check.json",
             "pnyx check all.csv --judge verdict --human label --group question --out all.json",
-            "pnyx check pairs.csv --a-first forward --b-first backward --human human"
-            " --out pairs.json",
+            "pnyx check pairs.csv --a-first forward --b-first backward --human human",
         ),
         "yes",
         "all",
@@ -111,7 +111,7 @@ PEERS = (
             "judgekit report judge.jsonl --human human.jsonl --fail-on-flags",
         ),
         "no",
-        "pairs",
+        "by pair",
     ),
     Peer(
         "evalproof==0.2.1",
@@ -129,9 +129,9 @@ PEERS = (
         "judgemetry==0.1.0",
         ("python reshape.py", "judgemetry report judged.jsonl"),
         "no",
-        "pairs",
+        "by pair",
     ),
-    Peer("judgecal==0.1.0", ("python position.py",), "no", "pairs"),
+    Peer("judgecal==0.1.0", ("python position.py",), "no", "by pair"),
 )
 
 
@@ -193,7 +193,7 @@ def try_peer(peer: Peer, tables: Path, python: str, repeats: int) -> Outcome:
             done = [run_step(step, python, folder) for step in peer.steps]
             output = "\n".join(step[3] for step in done)
             try:
-                figures = READERS[peer.name](folder, output)
+                figures = READERS[peer.name](Run(folder, output))
             except (LookupError, OSError, ValueError):
                 errors = "\n".join(step[4] for step in done).strip().splitlines()
                 return Outcome({}, failure=(errors or ["its output could not be read"])[-1][:200])
@@ -227,38 +227,37 @@ def outcome_of(peer: Peer, tables: Path, homes: Path, options: Any) -> Outcome:
     return try_peer(peer, tables, python, options.repeats)
 
 
+FIGURES = ("kappa", "tpr", "tnr", "rate", "first")
+
+
 def write_figures(report: Report, outcomes: dict[Peer, Outcome], truth: float) -> None:
     report.line()
-    report.line("**What they measure**, with 95 % intervals where the peer gives them.")
+    report.line("What they measure, with 95 % intervals where the peer gives them:")
     report.head("peer", "kappa", "TPR", "TNR", "corrected rate", "first slot")
     for peer, outcome in outcomes.items():
         cells = [str(outcome.figures.get(name, "-")) for name in FIGURES]
         report.row(f"{peer.name} {outcome.version}".strip(), *cells)
     report.line()
     report.line(
-        f"Corrected rate: of passes in `all.csv`, where the judge passes 32 % and people would "
-        f"pass {truth:.0%}. First slot: share of verdicts on pairs for the answer shown first."
+        "Corrected rate: of passes in `all.csv`, where the judge passes 32 % and people would pass "
+        f"{truth * 100:.0f} %. First slot: share of verdicts on pairs for the answer shown first."
     )
-
-
-FIGURES = ("kappa", "tpr", "tnr", "rate", "first")
 
 
 def write_costs(report: Report, outcomes: dict[Peer, Outcome]) -> None:
     report.line()
-    report.line("**What it takes**")
+    report.line("What it takes:")
     report.head("peer", "lines typed", "seconds", "peak MB", "reads CSV", "clusters by question")
     for peer, outcome in outcomes.items():
-        if outcome.failure:
-            report.row(peer.name, peer.lines(), "-", "-", peer.csv, outcome.failure)
-            continue
-        took = (f"{outcome.seconds:.1f}", f"{outcome.megabytes:.0f}")
+        took = ("-", "-")
+        if not outcome.failure:
+            took = (f"{outcome.seconds:.1f}", f"{outcome.megabytes:.0f}")
         report.row(peer.name, peer.lines(), *took, peer.csv, peer.clusters)
 
 
 def write_verdicts(report: Report, outcomes: dict[Peer, Outcome]) -> None:
     report.line()
-    report.line("**What they say**: is this judge good enough?")
+    report.line("What they say: is this judge good enough?")
     report.head("peer", "exit status", "in words")
     for peer, outcome in outcomes.items():
         exits = ", ".join(map(str, outcome.exits)) or "-"
@@ -267,14 +266,11 @@ def write_verdicts(report: Report, outcomes: dict[Peer, Outcome]) -> None:
 
 def write_typed(report: Report, peers: Sequence[Peer]) -> None:
     report.line()
-    report.line("**What a person types**, in addition to the files in `benchmarks/judging/")
-    report.line("peer_inputs/`:")
+    report.line("What a person types, with the files in `benchmarks/judging/peer_inputs/`:")
     report.line()
-    report.line("```")
     for peer in peers:
         for step in peer.steps:
-            report.line(step)
-    report.line("```")
+            report.line(f"    {step}")
 
 
 def main() -> None:
