@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pnyx.audit.checks.answer_words import Cell
+from pnyx.audit.checks.answer_words import Cell, seems_negative
 from pnyx.audit.checks.choices import Choices, choices_for, read_values
 from pnyx.audit.checks.items import Answer, Kind
 from pnyx.errors import InputError, shorten
@@ -360,8 +360,9 @@ class _Rule:
             )
         if any(place.cell.truth is not None for place in said):
             return
-        words = Counter(place.cell.word for place in said)
-        first = next(place.cell for place in said if place.cell.word == max(words, key=words.get))  # type: ignore[arg-type]
+        words = Counter(place.cell.word for place in said).most_common()
+        likely = next((word for word, _ in words if not seems_negative(word)), words[0][0])
+        first = next(place.cell for place in said if place.cell.word == likely)
         shown = _shown_words(place.cell for place in said)
         example = f"--yes {shorten(first.shown, 30)!r}"
         raise InputError(f"{name} holds {shown}: say which count as yes, such as {example}")

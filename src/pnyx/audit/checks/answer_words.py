@@ -19,10 +19,13 @@ _PAIRS: Final = (
     ("approve", "disapprove"), ("approved", "disapproved"), ("ok", "not ok"), ("okay", "not okay"),
     ("success", "failure"), ("successful", "unsuccessful"), ("satisfactory", "unsatisfactory"),
     ("satisfied", "unsatisfied"), ("helpful", "unhelpful"), ("ja", "nein"), ("oui", "non"),
+    ("bestanden", "nicht bestanden"), ("richtig", "falsch"), ("korrekt", "nicht korrekt"),
+    ("wahr", "falsch"), ("vrai", "faux"), ("sí", "no"), ("si", "no"), ("sì", "no"),
+    ("correcto", "incorrecto"), ("verdadero", "falso"), ("vero", "falso"),
     ("thumbs up", "thumbs down"), ("thumb up", "thumb down"), ("positive", "negative"),
     ("👍", "👎"), ("✓", "✗"), ("✔", "✘"), ("✅", "❌"), ("☑", "✖"),
 )  # fmt: skip
-_OTHER_NO: Final = ("nonrelevant", "non relevant", "hallucinated", "nok", "ko")
+_OTHER_NO: Final = ("nonrelevant", "non relevant", "hallucinated", "nok", "ko", "nicht richtig")
 TRUTH: Final[dict[str, bool]] = {
     **{word: True for word, _ in _PAIRS},
     **{f"not {word}": False for word, _ in _PAIRS},
@@ -48,6 +51,7 @@ _FAILURE: Final = re.compile(
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d{1,3})?")
 _ENDS: Final = " \t\r\n\"'`*_.,;:!“”‘’«»()[]{}"
 _SELECTORS: Final = re.compile("[\ufe0e\ufe0f\u200b-\u200d\U0001f3fb-\U0001f3ff]")
+_NEGATIVE: Final = re.compile(r"(?:not|no|non|nicht|kein\w*|never|un|in|im|ir|dis|fail)", re.I)
 MAX_WORD = 60
 """Characters of a longer cell are not an answer but a text."""
 
@@ -146,3 +150,8 @@ def cell_text(value: Any) -> str:
     if isinstance(value, list | dict):
         return json.dumps(value, ensure_ascii=False, default=str)
     return "" if value is None else str(value)
+
+
+def seems_negative(word: str) -> bool:
+    """Say whether an unknown word begins as words for no do; a guess, for examples only."""
+    return bool(_NEGATIVE.match(word))

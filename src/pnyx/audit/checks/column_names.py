@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pnyx.audit.checks.answer_words import MAX_WORD, read_cell
-from pnyx.audit.checks.table import TableRows
+from pnyx.audit.checks.check_rows import TableRows
 from pnyx.errors import InputError, shorten
 
 JUDGE_NAMES: Final = (
@@ -20,7 +21,7 @@ JUDGE_NAMES: Final = (
         judge_result judge_output auto_label auto_verdict auto_grade machine_label predicted_label
         predicted_verdict prediction predictions predicted pred y_pred ai_label ai_verdict ai_score
         ai_judge gpt_label evaluator_label grader_label llm_as_a_judge llm_as_judge verdict_llm
-        label_llm label_judge judge_evaluation urteil""".split()
+        label_llm label_judge judge_evaluation urteil urteil_modell modellurteil""".split()
     ),
     frozenset(
         "passed pass score result decision outcome eval evaluation grade success value rating"
@@ -36,7 +37,7 @@ HUMAN_NAMES: Final = (
         ground_truth_label groundtruth expected_label expected_verdict reference_label true_label
         y_true annotator_label annotator_verdict annotation annotated_label person reviewer
         reviewer_label reviewer_verdict sme sme_label truth target_label user_label label_expert
-        ist_label""".split()
+        ist_label mensch urteil_mensch""".split()
     ),
     frozenset(
         "label labels annotator rater expected target correct is_correct user_feedback feedback"
@@ -46,7 +47,7 @@ HUMAN_NAMES: Final = (
 GROUP_NAMES: Final = (
     "question_id", "question", "topic_id", "topic", "group", "qid", "query_id", "query", "session",
     "session_id", "conversation_id", "thread_id", "prompt_id", "cluster", "task_id", "user_input",
-    "input", "prompt", "document_id", "doc_id", "user_id",
+    "input", "prompt", "document_id", "doc_id", "user_id", "frage", "frage_id",
 )  # fmt: skip
 ID_NAMES: Final = (
     "id", "item_id", "uid", "uuid", "example_id", "sample_id", "row_id", "test_id", "case_id",
@@ -71,10 +72,11 @@ _NUMBERED_PEOPLE: Final = re.compile(
     r"_?(?:\d+|[a-z])|(?:human|annotator|rater|expert|reviewer|labell?er|coder)_\w+"
 )
 _NOT_ANSWERS: Final = re.compile(
-    r".*(?:^|_)(?:confidence|confidences?|prob|probs|probability|p|p_yes|cost|latency|tokens?|"
+    r".*(?:^|_)(?:confidence|confidences?|prob|probs|probability|p|p_yes|wahrscheinlichkeit|konfidenz|cost|latency|tokens?|"
     r"seconds|time|timestamp|date|duration|id|ids|model|name|names|reason|reasoning|rationale|"
     r"explanation|comment|comments|notes?|text|prompt|raw|error|weight|length|count)"
 )
+_SIDES: Final = frozenset(("a", "b", "tie"))
 _SAMPLE = 2000
 """Rows by which columns are guessed."""
 _MOST_DISTINCT = 12
@@ -193,8 +195,19 @@ class ColumnGuess:
     def _ambiguous(self, role: str, columns: Sequence[str]) -> InputError:
         shown = ", ".join(shorten(column, 30) for column in columns[:20])
         what = f"several columns could hold {_WHAT[role]} ({shown})"
-        problem = f"{what}: name one or more with {OPTIONS[role]} COLUMN"
+        option = OPTIONS[role]
+        problem = (
+            f"{what}: name one or more, such as {option} {shlex.quote(shorten(columns[0], 30))}"
+        )
+        if role == "judge" and len(columns) > 1 and all(map(self._holds_sides, columns)):
+            first, second = (shlex.quote(shorten(c, 30)) for c in columns[:2])
+            problem += f"; for pairs judged in both orders: --a-first {first} --b-first {second}"
         return InputError(problem, path=self._table.source)
+
+    def _holds_sides(self, column: str) -> bool:
+        """Say whether the cells of a column say which of two answers is better."""
+        cells = (read_cell(row.get(column)) for _, row in self._table.rows[:_SAMPLE])
+        return {cell.word for cell in cells if not cell.blank} <= _SIDES
 
 
 def _is_numbered(name: str, pattern: re.Pattern[str]) -> bool:

@@ -9,20 +9,25 @@ from typing import Any
 
 from pnyx.audit.checks.answer_scale import AnswerColumn, Place, map_answers
 from pnyx.audit.checks.answer_words import number_of, read_cell
-from pnyx.audit.checks.items import CheckItem, CheckItems
+from pnyx.audit.checks.check_rows import TableRows
+from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
 from pnyx.audit.checks.json_rows import rows_of_objects
-from pnyx.audit.checks.table import TableRows, read_table_rows
+from pnyx.audit.checks.table import read_table_rows
 from pnyx.audit.checks.table_layout import Named, label_layout, verdict_layout
 from pnyx.audit.checks.wide_rows import (
     WideRow,
     WideTable,
     apply_adjudication,
+    group_by_id,
     join_labels_by_id,
     unique_ids,
     wide_table,
 )
 from pnyx.audit.checks.word_pair import word_pair
 from pnyx.errors import InputError, shorten
+
+_MIN_CONFIDENT = 3
+"""Verdicts of no with a probability above 0.5 that show that it is not that of yes."""
 
 
 def read_check_items(
@@ -75,9 +80,10 @@ def read_check_items(
         )
         notes += [*second.notes, *label_columns.notes]
     apply_adjudication(wide)
-    unique_ids(wide, layout.id)
+    group_column = layout.group or group_by_id(wide, layout.id)
+    unique_ids(wide, layout.id, grouped=group_column != layout.group)
     try:
-        return _check_items(wide, table, layout.group, notes, _texts(yes), _texts(no))
+        return _check_items(wide, table, group_column, notes, _texts(yes), _texts(no))
     except InputError as error:
         raise InputError(error.problem, path=table.source, line=error.line) from error
 
@@ -126,6 +132,16 @@ def _check_items(
     verdicts = dict(zip(wide.judges, mapped.columns, strict=False))
     labels = dict(zip(wide.people, mapped.columns[len(wide.judges) :], strict=True))
     probabilities, more = _probabilities(wide)
+    for name, shares in probabilities.items():
+        if _is_confidence(shares, verdicts[name].answers):
+            probabilities[name] = [
+                1 - share if share is not None and answer is False else share
+                for share, answer in zip(shares, verdicts[name].answers, strict=True)
+            ]
+            more.append(
+                f"{shorten(name, 40)}: probabilities are read as those of the verdict: none is "
+                "below 0.5, not even of a no"
+            )
     items = [
         CheckItem(
             id=row.id,
@@ -194,6 +210,14 @@ def _probabilities(wide: WideTable) -> tuple[dict[str, list[float | None]], list
                 raise InputError(f"probability of {shorten(judge, 40)}: {found}", line=line)
             columns[judge].append(share)
     return columns, notes
+
+
+def _is_confidence(shares: Sequence[float | None], answers: Sequence[Answer]) -> bool:
+    """Say whether probabilities are of the verdict, yes or no, and not of yes."""
+    stated = [(share, answer) for share, answer in zip(shares, answers, strict=True)
+              if share is not None and isinstance(answer, bool)]  # fmt: skip
+    sure = [share for share, answer in stated if answer is False and share > 0.5]
+    return len(sure) >= _MIN_CONFIDENT and all(share >= 0.5 for share, _ in stated)
 
 
 def _number(cell: Any, line: int, judge: str) -> float | None:

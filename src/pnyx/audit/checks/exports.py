@@ -8,9 +8,9 @@ from typing import Any, Final, Literal
 
 from pnyx.audit.checks.answer_words import cell_text, read_cell
 from pnyx.audit.checks.assessments import AssessedItem, Assessment, assessed_table
+from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.column_names import HUMAN_NAMES, usual_name
 from pnyx.audit.checks.inspect_log import inspect_items, is_inspect_sample
-from pnyx.audit.checks.table import TableRows
 
 Rows = Sequence[tuple[int, Mapping[str, Any]]]
 _HUMAN: Final = frozenset().union(*HUMAN_NAMES)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.pair_words import NAME_COLUMNS, Choice, PairWords
-from pnyx.audit.checks.table import TableRows
 from pnyx.errors import InputError, shorten
 from pnyx.judge.labels import consensus
 from pnyx.judge.questions import TURNED

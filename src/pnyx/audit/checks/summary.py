@@ -272,13 +272,20 @@ def decimals(measured: Measured, base: str = "") -> str:
     return f"{value} ({', '.join(parts)})" if parts else value
 
 
+_COUNTED = frozenset(
+    "question topic query prompt session conversation thread cluster task input document user item "
+    "id claim answer trace case example".split()
+)
+"""Names of groups that a sentence counts by: `12 questions`; others are counted as groups."""
+
+
 def cluster_noun(check: Check, count: int) -> str:
     """Return what is drawn, by the column of groups where it is a plain word: `questions`."""
     name = check.items.group.lower().removesuffix("_id").removesuffix(" id")
     grouped = any(judge.agreement.clustered_by == "group" for judge in check.judges)
     if not grouped:
         name = "answer"
-    elif not (name.isascii() and name.isalpha() and len(name) <= 20) or name.endswith("s"):
+    elif name not in _COUNTED:
         name = "group"
     if count == 1:
         return name

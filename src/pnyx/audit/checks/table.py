@@ -7,11 +7,14 @@ import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pnyx.audit.checks.check_rows import NumberedRow, TableRows
 from pnyx.audit.checks.delimiters import delimiter_of
+from pnyx.audit.checks.exports import exported_table, unwrapped
+from pnyx.audit.checks.inspect_log import read_inspect_archive
 from pnyx.audit.checks.json_rows import (
     MAX_JSON_BYTES,
     json_line_rows,
@@ -31,37 +34,16 @@ from pnyx.judge.verdicts import file_of
 
 MAX_TABLE_BYTES = 1 << 30
 """Largest table, decompressed: one of human labels is far smaller."""
+_HEADER_ROWS = 20
+"""Rows of a sheet among which the header is."""
 _SHOWN_FAULTS = 3
 """Broken rows that a note names; the others are counted."""
-
-NumberedRow = tuple[int, Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class TableRows:
-    """The rows of a table.
-
-    Attributes:
-        columns: names of the columns, in order.
-        rows: line in the file (or number of the row, from 1) and cells of each row.
-        source: the file as the user named it, or what the table is.
-        notes: what was assumed or left out, a line each.
-        roles: what columns are, where the format says so: "id", "group" -> columns.
-        pairs: column of verdicts -> columns of labels of the same thing, where the format says so.
-        missing: what to do if the format could hold labels of people and the file has none.
-    """
-
-    columns: tuple[str, ...]
-    rows: Sequence[NumberedRow]
-    source: str
-    notes: tuple[str, ...] = ()
-    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    pairs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    missing: str = ""
 
 
 def read_table_rows(source: object) -> TableRows:
     """Read a table: CSV, TSV, JSON, JSON Lines, Parquet, XLSX, gzip or not, or data in memory.
+
+    Result files of other tools become a row for each item and a column for each judge and person.
 
     Args:
         source: a file, a results folder of Pnyx, `-` for standard input, a data frame (pandas or
@@ -79,7 +61,7 @@ def read_table_rows(source: object) -> TableRows:
         table = _table(((number, _plain_row(row, number)) for number, row in rows), "table")
     if not table.rows:
         raise InputError("has no rows, expected a table with a header and rows", path=table.source)
-    return table
+    return exported_table(table)
 
 
 def _plain_row(row: object, number: int) -> Mapping[str, Any]:
@@ -193,26 +175,43 @@ def _read_archive(path: Path) -> TableRows:
         raise InputError(f"cannot be read as a ZIP file: {shorten(str(error))}") from error
     if any(name.startswith("xl/") for name in names):
         return _read_sheet(path)
+    if any(name.startswith("samples/") for name in names):
+        return _table(enumerate(read_inspect_archive(path), start=1), "")
     raise InputError("is a ZIP file without a table: unpack it and name the table in it")
 
 
 def _read_sheet(path: Path) -> TableRows:
     """Read the first sheet that has rows."""
-    header: list[str] | None = None
-    rows: list[NumberedRow] = []
-    notes: tuple[str, ...] = ()
+    grid: list[tuple[int, tuple[Any, ...]]] = []
+    notes: list[str] = []
     read = None
     for sheet, line, cells in scan_sheets(path):
-        if header is None:
-            read, header = sheet, _column_names([_cell_text(cell) for cell in cells])
+        if read is None:
+            read = sheet
             if sheet.several:
-                notes = (f"read the sheet {shorten(sheet.title, 40)!r}; other sheets were not",)
-        elif sheet == read:
-            named = zip(header, (*cells, *[None] * len(header)), strict=False)
-            rows.append((line, {name: clean_value(cell) for name, cell in named}))
-        else:
+                title = shorten(sheet.title, 40)
+                notes.append(f"read the sheet {title!r}; other sheets were not")
+        elif sheet != read:
             break
+        grid.append((line, cells))
+    first = _header_index([cells for _, cells in grid[:_HEADER_ROWS]])
+    if first:
+        notes.append(f"the header is in row {grid[first][0]}; the rows above it were left out")
+    header = _column_names([_cell_text(cell) for cell in grid[first][1]]) if grid else []
+    rows = (
+        (line, dict(zip(header, map(clean_value, (*cells, *[None] * len(header))), strict=False)))
+        for line, cells in grid[first + 1 :]
+    )
     return _table(rows, "", notes=notes)
+
+
+def _header_index(rows: Sequence[Sequence[Any]]) -> int:
+    """Return which row is the header: the first with more than half of the cells of the widest.
+
+    A title or a note above the header fills a cell or two.
+    """
+    filled = [sum(not _is_blank(cell) for cell in row) for row in rows]
+    return next((index for index, count in enumerate(filled) if 2 * count > max(filled)), 0)
 
 
 def _cell_text(cell: object) -> str:
@@ -278,7 +277,7 @@ def _read_json(path: Path, encoding: Encoding) -> TableRows:
     except InputError as error:
         value, problem, line = None, error.problem, error.line
     if value is not None:
-        return _table(enumerate(json_rows(value), start=1), "")
+        return _table(enumerate(json_rows(unwrapped(value)), start=1), "")
     del raw
     skipped: list[str] = []
     table = _table(json_line_rows(_bounded_lines(path, encoding), skipped), "", skipped)

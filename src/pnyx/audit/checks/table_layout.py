@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import Final
 
 from pnyx.audit.checks.answer_words import cell_text
+from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.column_names import (
     ANNOTATOR_NAMES,
     GROUP_NAMES,
@@ -15,7 +17,6 @@ from pnyx.audit.checks.column_names import (
     ColumnGuess,
     named_column,
 )
-from pnyx.audit.checks.table import TableRows
 from pnyx.errors import InputError, shorten
 
 _ORDER: Final = ("judge", "human", "group")
@@ -111,8 +112,12 @@ class _Chooser:
         if with_labels:
             annotators = annotators or self._name_column("human", people)
             self._take(annotators)
+        if with_labels and not people:
+            judges, people = self._paired(judges)
         judges = judges or self._by_name("judge")
         people = people or (self._by_name("human") if with_labels else ())
+        if with_labels and not people and self._table.missing:
+            raise self._error(self._table.missing)
         judges = judges or self._by_cells("judge")
         people = people or (self._by_cells("human") if with_labels else ())
         if self._named.probability and len(probabilities) != len(judges):
@@ -204,6 +209,24 @@ class _Chooser:
         if role == "judge":
             return self._guess.first(JUDGE_NAME_NAMES, lambda p: not p.known and not p.numeric)
         return self._guess.first(ANNOTATOR_NAMES, lambda p: not p.known)
+
+    def _paired(self, judges: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the verdicts, and the labels of the same thing, where the format pairs them."""
+        pairs = self._table.pairs
+        known = [judge for judge in judges or pairs if judge in pairs]
+        labels = {pairs[judge] for judge in known}
+        if len(labels) > 1:
+            shown = ", ".join(shorten(judge, 30) for judge in known)
+            example = f"--judge {shlex.quote(shorten(known[0], 30))}"
+            raise self._error(
+                f"people labelled several things ({shown}): name one of them, such as {example}"
+            )
+        if not labels:
+            return judges, ()
+        people = labels.pop()
+        self._take(*known, *people)
+        self._guessed |= {"human": people} | ({} if judges else {"judge": tuple(known)})
+        return judges or tuple(known), people
 
     def _name_column(self, role: str, columns: tuple[str, ...]) -> str:
         """Return the column of names if each row has one verdict, or label, of whom it names."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pnyx.audit.checks.answer_words import cell_text, read_cell
-from pnyx.audit.checks.table import TableRows
+from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.table_layout import Layout
 from pnyx.corpora.benchmarks.label_words import ADJUDICATED
 from pnyx.errors import InputError, shorten
@@ -197,8 +197,30 @@ def apply_adjudication(table: WideTable) -> None:
         table.notes.append(f"{items} an adjudicated label, which counts alone")
 
 
-def unique_ids(table: WideTable, id_column: str) -> None:
-    """Number the rows without an id by their line, and those with an id that occurs again."""
+def group_by_id(table: WideTable, id_column: str) -> str:
+    """Make rows of one id a group where ids occur again; return the column of groups, if so.
+
+    Several verdicts on one item are not independent of each other.
+    """
+    ids = [row.id for row in table.rows if row.id]
+    distinct = len(set(ids))
+    if not id_column or distinct == len(ids):
+        return ""
+    for row in table.rows:
+        row.group = row.id
+    shown = shorten(id_column, 40)
+    table.notes.append(
+        f"{shown}: {len(ids):,} rows have {distinct:,} different ids; rows of one id count as one "
+        "group (another: --group COLUMN)"
+    )
+    return id_column
+
+
+def unique_ids(table: WideTable, id_column: str, *, grouped: bool = False) -> None:
+    """Number the rows without an id by their line, and those with an id that occurs again.
+
+    A note says so, but not of rows that are `grouped` by id, of which another note does.
+    """
     seen: dict[str, int] = {}
     missing = repeated = 0
     taken = {row.id for row in table.rows}
@@ -222,7 +244,7 @@ def unique_ids(table: WideTable, id_column: str) -> None:
     shown = shorten(id_column, 40)
     if missing and id_column:
         table.notes.append(f"{shown}: {_rows(missing)} no id; the line counts as the id")
-    if repeated:
+    if repeated and not grouped:
         table.notes.append(f"{shown}: {_rows(repeated)} an id that occurs before; it was numbered")
 
 
