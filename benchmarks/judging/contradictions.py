@@ -3,7 +3,8 @@
     python benchmarks/judging/contradictions.py
 
 Each pair is a passage, a sentence that follows from it, and one that contradicts it: another
-number, the other direction (`rose` for `fell`), a negation, or swapped names. Nothing was fitted on them.
+number, the other direction (`rose` for `fell`), a negation, or swapped names.
+Nothing was fitted on them.
 """
 
 from __future__ import annotations
