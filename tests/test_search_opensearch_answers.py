@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
@@ -91,6 +94,19 @@ def plausible(name: str, change: Change) -> bool:
     return "matched_queries" in place and kind == "dropped"
 
 
+@contextmanager
+def uncollected(change: Change) -> Iterator[None]:
+    """Collect no garbage while JSON is too deep: closing a socket there would be a second error."""
+    if change.kind != "deep":
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def walk(cluster, name, capsys, some):
     cluster.refuse = Replay(RECORDED[name])
     expected = done(cluster, name, capsys)
@@ -99,7 +115,8 @@ def walk(cluster, name, capsys, some):
     for place, change in some:
         cluster.refuse = Replay(RECORDED[name], place, change.content())
         cluster.asked.clear()
-        result = done(cluster, name, capsys)
+        with uncollected(change):
+            result = done(cluster, name, capsys)
         tried += 1
         if not isinstance(result, str):
             assert result == expected or plausible(name, change), (place, *change[:2])
